@@ -1,12 +1,11 @@
-"""A shard: the windows of a part of the keys – slices, late epochs, revisions, retention.
+"""A shard: the windows of some of the keys: slices, late epochs, revisions, retention.
 
-State is a set of partial states, each naming the windows that it belongs to and, for late records,
-the epoch that releases it. What a shard emits when the stream's progress moves from P to P' is a
-function of that set, of P and of P' alone (`windowing.engine.windows.part`): no counters, no
-flags.
+State is a set of partial states, each with its windows and, for late records, the epoch that
+releases it. What a shard emits when the stream's progress moves from P to P' is a function of that
+set, P and P' only (`windowing.engine.windows.part`): no counters, no flags.
 
-A batch appends one delta (`windowing.engine.tables`); deltas are merged into the base, and what is
-past retention is let go, once there are `compact_after` of them.
+A batch appends one delta (`windowing.engine.tables`); once there are `compact_after` deltas, they
+are merged into the base, and state past retention is dropped.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ _HEAD, _KEYS = "head", "keys/"
 
 
 class ShardState(msgspec.Struct, array_like=True):
-    """The head of a shard's state; tables of queries and of keys stand beside it.
+    """The head of a shard's state; tables of queries and of keys are stored beside it.
 
     Attributes:
         fingerprint: of the pipeline that wrote it.
-        reached: by the name of each clock and by partition, how far the lanes are.
-        due_us: per query, the earliest progress at which some part of its state asks for a row.
-        deltas: how many deltas there are.
+        reached: the lanes' progress, by clock name and partition.
+        due_us: per query, the earliest progress at which some of its state makes a row due.
+        deltas: the number of deltas.
     """
 
     fingerprint: str
@@ -56,12 +55,12 @@ class ShardState(msgspec.Struct, array_like=True):
 
 
 STATE = Format("a shard's state", 2, ShardState, {1: as_it_is})
-"""How it is stored; 1 had no number."""
+"""The stored format; format 1 had no number."""
 
 
 @dataclass
 class Emission:
-    """What one step gives to the sink.
+    """One step's output to the sink.
 
     Attributes:
         results: per query, rows as `windowing.engine.windows.part.ShardPart` describes them.
@@ -76,12 +75,12 @@ class Emission:
 
 
 class Shard:
-    """Steps the windows of one shard's keys.
+    """The processor of the windows of one shard's keys.
 
     Args:
-        plan: what is run.
-        compact_after: so many deltas are merged into the base, at the next step that reads them
-            anyway; four times as many at any step. What is emitted does not depend on it.
+        plan: the execution plan.
+        compact_after: merge this many deltas into the base, at the next step that reads them
+            anyway; four times as many at any step. Output does not depend on it.
 
     Attributes:
         parts: its part of each query, by the query's name.
@@ -110,26 +109,26 @@ class Shard:
         }
 
     def _part_shown(self, query: str) -> ShowsOpenWindows:
-        """Give the part of a query whose open windows are shown."""
+        """Return the part of a query whose open windows are shown."""
         part = self.parts[query]
-        # A file that asks it of windows which cannot be shown is refused when it is read.
+        # Parsing refuses early rows for windows that cannot be shown.
         assert isinstance(part, ShowsOpenWindows)  # noqa: S101
         return part
 
     def step(
         self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
     ) -> Emission:
-        """Take one batch's parcels, in any order, at most one per lane, and emit what is due.
+        """Process one batch's parcels, in any order, at most one per lane, and emit what is due.
 
         Args:
             store: the shard's state.
-            parcels: what the lanes sent.
-            wall_us: the caller's clock, for early rows and nothing else.
+            parcels: those from the lanes.
+            wall_us: the caller's clock, for early rows only.
 
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
-            ArrivalOrder: rows are counted as they arrive, and a unit arrives in two lanes.
-            ResultOverflow: a sum of integers leaves 64 bits.
+            ArrivalOrder: rows are counted on arrival, and a unit arrives in two lanes.
+            ResultOverflow: a sum of integers overflows 64 bits.
             StateFull: a query has more partial states than its retention allows.
         """
         state = self._load(store)
@@ -142,7 +141,7 @@ class Shard:
                 emission.dead_letters.append(parcel.dead_letters)
             if parcel.metrics is not None:
                 emission.metrics.append(parcel.metrics)
-        # First what is provisional: it may need what is let go with the rows.
+        # Provisional rows first: they may need state that is dropped with the final rows.
         if self._early:
             heard = {parcel.partition for parcel in parcels}
             silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
@@ -156,9 +155,9 @@ class Shard:
         return emission
 
     def held(self, store: StateStore) -> dict[str, Tables]:
-        """What a state holds, by query: a function of the log, however its batches were cut.
+        """Return the content of a state, by query: a function of the log, not of its batches.
 
-        Base and deltas are merged, without what no row can need any more; nothing is written.
+        Base and deltas are merged, without state that rows no longer need; nothing is written.
 
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
@@ -171,7 +170,7 @@ class Shard:
         }
 
     def highest(self, store: StateStore) -> dict[str, int]:
-        """By attribute, the largest progress of any unit: what a lane that joins begins with.
+        """Return the largest progress of any unit, by attribute: where a joining lane begins.
 
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
@@ -202,13 +201,13 @@ class Shard:
         return state
 
     def _join(self, store: StateStore, state: ShardState) -> None:
-        """Take in the lanes that joined since the state was written.
+        """Add the lanes that joined since the state was written.
 
-        What they bring is late where windows have closed: none begins behind what the state has
-        reached. So a row that was sent stays what it is.
+        Their initial progress is at least that of the state, so their records are late for closed
+        windows, and rows already sent stay valid.
 
         Raises:
-            CheckpointMismatch: one begins behind it.
+            CheckpointMismatch: a lane begins behind the state's progress.
         """
         source = self._pipeline.source
         for clock, progress in self._progress(store, state).items():
@@ -230,7 +229,7 @@ class Shard:
     def _progress(
         self, store: StateStore, state: ShardState, silent: frozenset[int] = frozenset()
     ) -> dict[ClockId, Progress]:
-        """How far the units are, by each clock; without the silent lanes, if any are named."""
+        """Return the progress of the units, by each clock; without the given silent lanes."""
         found: dict[ClockId, Progress] = {}
         for clock in self._plan.clocks:
             lanes = left_out(state.reached[clock.name], silent)
@@ -240,7 +239,7 @@ class Shard:
         return found
 
     def _append(self, store: StateStore, state: ShardState, parcels: Sequence[Parcel]) -> None:
-        """Take the parcels' progress, and keep what they add as one delta."""
+        """Apply the parcels' progress, and store their additions as one delta."""
         for parcel in parcels:
             for attribute, reached in parcel.reached.items():
                 lanes = state.reached[attribute]
@@ -253,7 +252,7 @@ class Shard:
         state.deltas += tables.append(store, state.deltas, parcels)
 
     def _append_keys(self, store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
-        """Take what the parcels say of one clock's keys."""
+        """Apply the parcels' bounds for one clock's keys."""
         stored = store.get(_KEYS + name)
         frames = [] if stored is None else [from_bytes(stored)]
         for parcel in parcels:
@@ -273,8 +272,9 @@ class Shard:
         after: Mapping[ClockId, Progress],
         emission: Emission,
     ) -> None:
-        """Emit the rows of every query of which some are due."""
-        # A due time of ENDED is both "nothing is due" and the end of all lanes, where all is due.
+        """Emit the due rows of all queries."""
+        # A due time of ENDED means both "nothing is due" and the end of all lanes, where all is
+        # due.
         due = [
             query
             for query, due_us in state.due_us.items()
@@ -282,12 +282,12 @@ class Shard:
         ]
         if not due:
             return
-        # Who reads much of the state may as well tidy it up.
+        # We are reading most of the state anyway, so compact it now.
         tidy = state.deltas >= self.compact_after
         held = tables.read(store, self._schemas if tidy else self._of(due))
         for query in due:
             if query not in held:
-                # All of it was let go.
+                # All of it was dropped.
                 state.due_us[query] = ENDED
                 continue
             part, clock = self.parts[query], self._clocks[query]
@@ -306,7 +306,7 @@ class Shard:
         wall_us: int | None,
         emission: Emission,
     ) -> None:
-        """Emit the provisional rows that are due at this batch."""
+        """Emit the provisional rows due in this batch."""
         for query, held in tables.read(store, self._of(self._early)).items():
             clock = self._clocks[query]
             beyond = None if without_silent is None else without_silent[clock]
@@ -317,7 +317,7 @@ class Shard:
     def _check_entries(
         self, store: StateStore, state: ShardState, after: Mapping[ClockId, Progress]
     ) -> None:
-        """Refuse a batch that needs more state than a query may have; first make room."""
+        """Refuse a batch that exceeds a query's state limit, after trying to compact."""
         if not self._entries_max or not self._too_many(store):
             return
         self._compact(store, state, tables.read(store, self._schemas), after)
@@ -330,7 +330,7 @@ class Shard:
             raise StateFull(msg)
 
     def _too_many(self, store: StateStore) -> dict[str, int]:
-        """The queries that have more partial states than they may, and how many."""
+        """Return the queries over their limit of partial states, with their numbers."""
         held = tables.read(store, self._of(self._entries_max))
         entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
@@ -342,7 +342,7 @@ class Shard:
         held: Mapping[str, Tables],
         after: Mapping[ClockId, Progress],
     ) -> None:
-        """Merge base and deltas into a new base, without what no row can need any more."""
+        """Merge base and deltas into a new base, without state that rows no longer need."""
         tables.replace(store, state.deltas, self._retained(held, after))
         state.deltas = 0
 

@@ -1,7 +1,7 @@
-"""Where lanes and shards keep their state: a small protocol, and a store in memory.
+"""The state store of lanes and shards: a small protocol, and an in-memory implementation.
 
-Values are Arrow IPC streams or msgpack, never pickle. An engine makes each step atomic: what a step
-put is kept with all of it or not at all.
+Values are Arrow IPC streams or msgpack, never pickle. The runtime makes each step atomic: all of
+its writes are kept, or none.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ class StateStore(Protocol):
     """Bytes by name."""
 
     def get(self, key: str) -> bytes | None:
-        """The value of a key, or None."""
+        """Return the value of a key, or None."""
 
     def put(self, key: str, value: bytes) -> None:
         """Set the value of a key."""
 
     def delete(self, key: str) -> None:
-        """Forget a key; a key that is not there is passed over."""
+        """Delete a key; a missing key is ignored."""
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
-        """All keys that begin with `prefix`, in order, and their values."""
+        """Yield all keys that begin with `prefix`, in order, with their values."""
 
 
 class MemoryStore:
-    """A store in memory; `snapshot` and `restore` stand for a checkpoint."""
+    """An in-memory store; `snapshot` and `restore` serve as its checkpoint."""
 
     def __init__(self) -> None:
         self._values: dict[str, bytes] = {}
 
     def get(self, key: str) -> bytes | None:
-        """The value of a key, or None."""
+        """Return the value of a key, or None."""
         return self._values.get(key)
 
     def put(self, key: str, value: bytes) -> None:
@@ -44,30 +44,30 @@ class MemoryStore:
         self._values[key] = value
 
     def delete(self, key: str) -> None:
-        """Forget a key; a key that is not there is passed over."""
+        """Delete a key; a missing key is ignored."""
         self._values.pop(key, None)
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
-        """All keys that begin with `prefix`, in order, and their values."""
+        """Yield all keys that begin with `prefix`, in order, with their values."""
         keys = sorted(key for key in self._values if key.startswith(prefix))
         return iter([(key, self._values[key]) for key in keys])
 
     def snapshot(self) -> dict[str, bytes]:
-        """A copy of all that is stored."""
+        """Return a copy of the content."""
         return dict(self._values)
 
     def restore(self, snapshot: dict[str, bytes]) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self._values = dict(snapshot)
 
 
 def check_fingerprint(whose: str, found: str, pipeline: Pipeline) -> None:
-    """Refuse a state that another version of a pipeline wrote, but for lanes that joined since.
+    """Refuse the state of another version of a pipeline, except for lanes that joined since.
 
     Args:
         whose: the lane or shard, for the message.
-        found: the fingerprint in the state, in whatever form it was written.
-        pipeline: the pipeline that is to go on with it.
+        found: the fingerprint in the state, in any format.
+        pipeline: the pipeline that resumes from it.
 
     Raises:
         CheckpointMismatch: they differ.

@@ -1,7 +1,7 @@
-"""The tables of a shard's queries in its store: a base, and one delta for each batch.
+"""The tables of a shard's queries in its store: a base, and one delta per batch.
 
-A batch appends what it brings; deltas are merged into a new base now and then. So what is written
-per batch follows what changed, and not how much there is.
+A batch appends its additions; deltas are occasionally merged into a new base. So a batch's writes
+are proportional to the change, not to the state.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from windowing.engine.windows.part import Tables
 _PREFIX = "partials/"
 _BASE, _DELTA = f"{_PREFIX}base", f"{_PREFIX}delta-"
 
-# Per query, the tables; in a delta as they came, for each lane apart.
+# The tables per query; in a delta also per lane, as received.
 Base = dict[str, dict[str, bytes]]
 Delta = dict[str, list[tuple[int, dict[str, bytes]]]]
 
 
 def append(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
-    """Keep what parcels add as the delta of this number; False: they add nothing."""
+    """Store the parcels' additions as the delta of this number; False: they add nothing."""
     delta: Delta = {}
     for parcel in parcels:
         for query, addition in parcel.queries.items():
@@ -38,14 +38,14 @@ def append(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
 
 
 def read(store: StateStore, queries: Mapping[str, StateSchema]) -> dict[str, Tables]:
-    """Read the tables of queries, every row with the `partition` that it comes from.
+    """Read the tables of queries; each row has the `partition` that it comes from.
 
     Args:
-        store: of a shard.
-        queries: of each that is asked for, the schema of its partial states.
+        store: a shard's.
+        queries: the queries to read, with the schema of their partial states.
     """
     frames: dict[str, dict[str, list[pl.DataFrame]]] = {}
-    # One scan instead of a call per entry: on Spark a call to the store is what costs.
+    # One scan instead of a call per entry, as calls to the store are expensive on Spark.
     for key, data in store.scan(_PREFIX):
         for query, table, frame in _entries(key, data, queries):
             frames.setdefault(query, {}).setdefault(table, []).append(frame)
@@ -56,9 +56,9 @@ def read(store: StateStore, queries: Mapping[str, StateSchema]) -> dict[str, Tab
 
 
 def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
-    """Put a new base in the place of the old one and of all deltas."""
+    """Replace the base and all deltas by a new base."""
     base: Base = {
-        # A table that is empty now is kept with the others: it has the types of its columns.
+        # Keep empty tables, too: they have the types of their columns.
         query: {name: to_bytes(frame) for name, frame in tables.items()}
         for query, tables in queries.items()
         if any(len(frame) for frame in tables.values())
@@ -71,7 +71,7 @@ def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> No
 def _entries(
     key: str, data: bytes, queries: Collection[str]
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """Query, name and frame of each table in a base or delta."""
+    """Yield query, name and frame of each table in a base or delta."""
     if key == _BASE:
         for query, tables in msgspec.msgpack.decode(data, type=Base).items():
             for table, stream in tables.items() if query in queries else ():

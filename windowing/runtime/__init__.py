@@ -1,1 +1,1 @@
-"""What drives lanes and shards in one process, and what comes out of a run."""
+"""Running lanes and shards in one process, and the output of a run."""

@@ -1,4 +1,4 @@
-"""What became of the records of a run, by the lanes' own counts."""
+"""The fate of a run's records, by the lanes' own counts."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from windowing.model.run_errors import WindowingError
 
 
 class RecordsUnaccounted(WindowingError):
-    """A run that does not know what became of each of its records: a defect of the engine."""
+    """A run that cannot account for all of its records: a defect of the engine."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of the records of one query.
+    """The fate of one query's records.
 
     Attributes:
-        read: data records; bad values among them, control records not.
+        read: data records, including bad values, excluding control records.
         applied: taken by a window.
         outside: in no window.
-        dropped: late, and dropped without a trace, as the pipeline says.
-        dead: dead letters, bad values among them.
+        dropped: late, and dropped under the policy `drop`.
+        dead: dead letters, including bad values.
     """
 
     read: int = 0
@@ -40,11 +40,11 @@ class Counts:
 
 
 def count(counts: MutableMapping[str, Counts], metrics: bytes) -> None:
-    """Add what a lane has counted in a batch, by query.
+    """Add a lane's counts of a batch, by query.
 
     Args:
-        counts: what was counted before; queries that are new to it are added.
-        metrics: an Arrow stream as `windowing.engine.parcel.Parcel` has it.
+        counts: the counts so far; new queries are added.
+        metrics: an Arrow stream as in `windowing.engine.parcel.Parcel`.
     """
     names = [field.name for field in fields(Counts)]
     for query, *found in from_bytes(metrics).select("query", *names).iter_rows():
@@ -55,16 +55,16 @@ def count(counts: MutableMapping[str, Counts], metrics: bytes) -> None:
 
 
 def check_counts(query: str, counts: Counts, dead_letters: Iterable[DeadLetter]) -> None:
-    """See that every record of a query is accounted for.
+    """Check that every record of a query is accounted for.
 
     Args:
         query: its name.
-        counts: what the lanes have counted.
-        dead_letters: all that were written.
+        counts: the lanes' counts.
+        dead_letters: the number written.
 
     Raises:
-        RecordsUnaccounted: the sum is not what was read, or other dead letters were written than
-            counted.
+        RecordsUnaccounted: the counts do not add up to those read, or the dead letters written
+            differ from those counted.
     """
     written = sum(letter.query in (None, query) for letter in dead_letters)
     total = counts.applied + counts.outside + counts.dropped + counts.dead

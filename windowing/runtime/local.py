@@ -19,13 +19,13 @@ from windowing.runtime.output import dead_letters_of, rows_of
 
 @dataclass
 class Output:
-    """Everything that a run has emitted.
+    """The output of a run.
 
     Attributes:
         rows: results, in the order of emission.
-        early: provisional rows of windows that were open then; they are outside the promise.
-        dead_letters: records that nothing took.
-        counts: what became of the records of each query.
+        early: provisional rows of then open windows; outside the promise.
+        dead_letters: records that could not be used.
+        counts: the fate of each query's records.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Snapshot:
 
 
 class LocalEngine:
-    """Drives the lanes and shards of one pipeline.
+    """The runner of one pipeline's lanes and shards.
 
     Redelivered records are no-ops: feeding a batch again changes nothing.
 
@@ -51,9 +51,9 @@ class LocalEngine:
         pipeline: the pipeline to run.
 
     Attributes:
-        plan: how it is run.
-        shard: what steps any of the shards: what tells them apart is their state.
-        output: what was emitted so far.
+        plan: its execution plan.
+        shard: the processor of all shards, which differ only in their state.
+        output: the output so far.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -67,18 +67,18 @@ class LocalEngine:
 
     @property
     def lanes(self) -> list[Lane]:
-        """The lanes, by their number."""
+        """The lanes, by number."""
         return [lane for lane, _ in self._lanes]
 
     def feed(self, batch: Mapping[int, RawRows], wall_us: int | None = None) -> list[Emission]:
-        """Take one batch; give what each shard emitted, which is in `output` already.
+        """Process one batch; return what each shard emitted, also added to `output`.
 
         Args:
-            batch: per lane, by its number, its rows in increasing offset.
-            wall_us: the caller's clock, for early rows and nothing else.
+            batch: by lane number, the rows in increasing offset.
+            wall_us: the caller's clock, for early rows only.
 
         Raises:
-            UndeclaredPartition: a lane is none of the pipeline's.
+            UndeclaredPartition: a lane is not the pipeline's.
         """
         sent = []
         for number, rows in batch.items():
@@ -94,14 +94,14 @@ class LocalEngine:
         return emissions
 
     def snapshot(self) -> Snapshot:
-        """The state after the batches so far; what was emitted is the sink's and not part of it."""
+        """Return the state after the batches so far, without the output, which is the sink's."""
         return Snapshot(
             lanes=tuple(store.snapshot() for _, store in self._lanes),
             shards=tuple(store.snapshot() for _, store in self._shards),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot, as a restarted job does; lanes may have joined since."""
+        """Restore a snapshot, like a restarted job; lanes may have joined since."""
         joined: list[dict[str, bytes]] = [{}] * (len(self._lanes) - len(snapshot.lanes))
         for (_, store), values in zip(self._lanes, [*snapshot.lanes, *joined], strict=True):
             store.restore(values)

@@ -1,9 +1,8 @@
-"""The newest revision of each window, flat: what most people want of a table of results.
+"""The newest revision of each window, flat: the usual query of a table of results.
 
-A table holds every revision that was ever sent, for that is what can be proved. Here is one row for
-each window and key as it stands: its last revision, without windows that are no more – sessions
-that another one absorbed, rows that were taken back – and without provisional rows. Key fields and
-aggregates are columns of their own.
+A table holds every revision ever sent, because only that can be verified. The newest has one row
+per current window and key: its last revision, without absorbed sessions, retracted rows and
+provisional rows. Key fields and aggregates are columns of their own.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ PLACE = ("run", "query", "window_id", "window_start", "window_end")
 """The columns before a row's key."""
 
 SINCE = ("pane", "revision", "records", "offsets", "batch_id", "lag_us")
-"""The columns behind a row's values."""
+"""The columns after a row's values."""
 
-_KEY = "key:"  # while key fields stand beside the other columns
+_KEY = "key:"  # prefix of key fields beside other columns
 
 
 class NoNewest(ValueError):
-    """Rows of which the newest says nothing by itself."""
+    """Rows for which a newest revision is meaningless."""
 
     exit_code = 2
 
@@ -34,11 +33,11 @@ def newest(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
     """The newest revision of each window and key, one flat row each, in the order of windows.
 
     Args:
-        rows: of a query's table, of one run or of several, which are kept apart.
-        query: whose rows they are.
+        rows: of a query's table, of one or several runs, which are kept apart.
+        query: the query of the rows.
 
     Raises:
-        NoNewest: the query discards: each of its rows holds only what came since the one before.
+        NoNewest: the query is `discarding`: each row holds only what is new since the previous one.
     """
     if query.accumulation == "discarding":
         msg = (
@@ -54,7 +53,7 @@ def newest(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
     else:
         back = sent.select(*window, "revision").clear()
     last = sent.sort("revision").unique(window, keep="last", maintain_order=True)
-    # A row that was taken back and not sent again is no row any more.
+    # A row that was retracted and not sent again no longer exists.
     last = last.join(back, on=[*window, "revision"], how="anti", nulls_equal=True)
     if "absorbed_by" in last.columns:
         last = last.filter(pl.col("absorbed_by").is_null())
@@ -69,8 +68,8 @@ def flat(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
 def columns(query: Flow) -> dict[str, str]:
     """The flat columns of a query's key and aggregates by what they show, as `key.k`, `values.n`.
 
-    Each is called as in the file; where a column of that name is there already, also in another
-    case, as `key.k` or `values.n`. Tables know no difference of cases.
+    Names are as in the file; if a name is taken, compared without case as tables do, the column is
+    called `key.k` or `values.n`.
     """
     taken = {name.casefold() for name in (*PLACE, *SINCE, "op", "absorbed_by")}
     named: dict[str, str] = {}
@@ -86,7 +85,7 @@ def check_named(pipeline: Pipeline, names: Iterable[str]) -> list[Flow]:
     """The queries of these names; without any, all that have a newest revision.
 
     Raises:
-        NoNewest: there is no such query, or none at all.
+        NoNewest: a query does not exist or has no newest revision, or no query has one.
     """
     by_name = {query.name: query for query in pipeline.flows}
     wanted = list(names)

@@ -1,4 +1,4 @@
-"""What the runtime emits: tagged frames for sinks, and the rows and dead letters in them."""
+"""The runtime's output: tagged frames for sinks, and the rows and dead letters in them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Emitted(NamedTuple):
 
     Attributes:
         kind: `result`, `early`, `dead_letter` or `metric`.
-        query: whose rows they are; None of dead letters and metrics.
+        query: the query of the rows; None for dead letters and metrics.
         frame: an Arrow stream.
     """
 
@@ -49,7 +49,7 @@ class Emitted(NamedTuple):
 
 
 def tagged(emission: Emission) -> Iterator[Emitted]:
-    """The frames of one shard's step, as a sink takes them."""
+    """Return the frames of one shard's step, tagged for a sink."""
     for query, frame in emission.results.items():
         yield Emitted(RESULT, query, to_bytes(frame))
     for query, frame in emission.early.items():
@@ -63,13 +63,13 @@ def tagged(emission: Emission) -> Iterator[Emitted]:
 def rows_of(
     query: Query | JoinQuery, pipeline: Pipeline, frame: pl.DataFrame, *, early: bool = False
 ) -> Iterator[Row]:
-    """The rows of a frame that a part of `windowing.engine.windows` made for this query.
+    """Return the rows of a frame from a part of `windowing.engine.windows`.
 
     Args:
-        query: whose rows they are.
+        query: the query of the rows.
         pipeline: its pipeline.
         frame: the rows.
-        early: they are provisional.
+        early: whether they are provisional.
     """
     keys = frame[KEY].to_list() if query.key else [{}] * len(frame)
     values = frame[VALUES].struct.unnest().rows()
@@ -101,7 +101,7 @@ def rows_of(
 
 
 def marks(frame: pl.DataFrame) -> list[pl.Expr]:
-    """The columns `retracts` and `absorbed_by` of a frame's rows, also where it has none."""
+    """Return the columns `retracts` and `absorbed_by` of a frame's rows, or defaults."""
     defaults = {RETRACTS: pl.lit(value=False), ABSORBED_BY: pl.lit(None, dtype=pl.Int64)}
     return [
         pl.col(name) if name in frame.columns else default.alias(name)
@@ -110,7 +110,7 @@ def marks(frame: pl.DataFrame) -> list[pl.Expr]:
 
 
 def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
-    """The dead letters of an Arrow stream that a lane made."""
+    """Return the dead letters of a lane's Arrow stream."""
     letters = from_bytes(data).select(PARTITION, OFFSET, "query", "reason")
     for partition, offset, query, reason in letters.iter_rows():
         source, number = pipeline.source.place(partition)
@@ -121,7 +121,7 @@ def write_output(output: Path, rows: Iterable[Row], dead_letters: Iterable[DeadL
     """Write OUT.jsonl and, beside it, OUT.dead.jsonl: both, or none.
 
     Raises:
-        WriteError: they cannot be written; what stood there before still does.
+        WriteError: they cannot be written; earlier files are unchanged.
     """
     with whole_files(output, dead_letter_path(output)) as (out, dead):
         out.writelines(line.encode() + b"\n" for line in row_lines(rows))
@@ -129,5 +129,5 @@ def write_output(output: Path, rows: Iterable[Row], dead_letters: Iterable[DeadL
 
 
 def dead_letter_path(output: Path) -> Path:
-    """The file of dead letters beside an output file: `OUT.dead.jsonl` for `OUT.jsonl`."""
+    """Return the file of dead letters beside an output file: `OUT.dead.jsonl` for `OUT.jsonl`."""
     return output.with_name(output.name.removesuffix(".jsonl") + ".dead.jsonl")

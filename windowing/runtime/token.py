@@ -1,9 +1,9 @@
-"""A batch's token: which part of which log it holds.
+"""A batch's token: the part of the log that it holds.
 
-A number alone does not say what a batch is: a checkpoint that was put back from a copy, or begun
-anew under the name of an old run, cuts other batches under numbers that its tables have. So every
-sink keeps, for each run and batch, the offsets of each lane and the ids of the topics, and takes a
-batch only as the one that comes next, or passes over the very same one. See `adr/0014`.
+A number alone does not identify a batch: a checkpoint that was restored from a copy, or recreated
+under an old run's name, cuts different batches under numbers that its tables already have. So every
+sink keeps, per run and batch, the offsets of each lane and the ids of the topics. It accepts only
+the next batch, and ignores an identical one. See `adr/0014`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NEW_RUN = "start a new run (another --run)"
 
 
 class Stretch(NamedTuple):
-    """The offsets of a lane that a batch covers, both inclusive; `first - 1` as last: none."""
+    """A batch's offsets of a lane, both inclusive; last = `first - 1`: none."""
 
     first: int
     last: int
@@ -32,15 +32,14 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class Token:
-    """What a batch of a run is.
+    """The identity of a batch of a run.
 
     Attributes:
         batch_id: its number.
         lanes: by name (`topic/partition`), its offsets of each lane.
-        topics: by name, the id that the broker gave the topic when it was made; a topic that is
-            deleted and made again has another. Empty where a log has no ids.
-        pipeline: the fingerprint of the pipeline that ran it; says nothing about the part of the
-            log, so two tokens may be the same batch without it.
+        topics: by name, the broker's id of the topic, which changes if the topic is deleted and
+            recreated. Empty if a log has no ids.
+        pipeline: the fingerprint of the pipeline that ran it; not part of the batch's identity.
     """
 
     batch_id: int
@@ -50,12 +49,12 @@ class Token:
 
     @cached_property
     def digest(self) -> int:
-        """A number in 63 bits that two tokens share only if they hold the same part of a log."""
+        """A 63-bit number that identifies the part of the log."""
         spelled = json.dumps([self.batch_id, self.lanes, self.topics], sort_keys=True)
         return int.from_bytes(hashlib.sha256(spelled.encode()).digest()[:8]) >> 1
 
     def same(self, other: Token) -> bool:
-        """Whether both hold the same part of the same log."""
+        """Return whether both hold the same part of the same log."""
         return self.digest == other.digest
 
     def __str__(self) -> str:
@@ -64,11 +63,11 @@ class Token:
 
 
 def other_topic(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-    """Says which topic is another one under the same name; None: all that both know are the same.
+    """Return a topic that was recreated under the same name; None: there is none.
 
     Args:
-        before: the ids of topics by name, as the run had them.
-        now: those that the broker has.
+        before: the run's ids of topics, by name.
+        now: the broker's ids.
     """
     for topic, id_ in sorted(before.items()):
         if now.get(topic, id_) != id_:
@@ -80,12 +79,12 @@ def other_topic(before: Mapping[str, str], now: Mapping[str, str]) -> str | None
 
 
 def admit(token: Token, held: Mapping[int, Token], sink: str) -> None:
-    """Judge whether a sink may take a batch, or pass it over as one that it has.
+    """Decide whether a sink takes a batch, or ignores it as one that it already has.
 
     Args:
         token: the batch's.
-        held: those of the run that the sink keeps, by batch; empty for a new run, and for one that
-            was begun before there were tokens.
+        held: the sink's tokens of the run, by batch; empty for a new run, and for one from before
+            there were tokens.
         sink: names the sink and the run, for messages.
 
     Raises:
@@ -125,14 +124,14 @@ def admit(token: Token, held: Mapping[int, Token], sink: str) -> None:
 def due(
     token: Token, table: str, written: int | None, digest: int | None, begun: int
 ) -> Literal["write", "pass"]:
-    """What is to be done with a batch at one table, of a sink that has admitted it.
+    """Decide what to do with a batch at one table of a sink that has admitted it.
 
     Args:
         token: the batch's.
         table: names the table and the run, for messages.
-        written: the last batch of the run that the table has; None: none.
-        digest: that batch's; None: it was written before there were tokens.
-        begun: the first batch of the run of which the sink has a token.
+        written: the run's last batch in the table; None: none.
+        digest: that batch's; None: from before there were tokens.
+        begun: the run's first batch with a token in the sink.
 
     Raises:
         TokenMismatch: the table has another batch under the number, or lacks some before it.
@@ -157,12 +156,12 @@ def due(
 
 
 class Kept(NamedTuple):
-    """How far a table has a run.
+    """A run's last batch in a table.
 
     Attributes:
-        batch: the last batch that it took; None: none.
-        digest: of that batch's token; None: it was taken before there were tokens, or the sink has
-            one token for all its tables.
+        batch: its number; None: none.
+        digest: of its token; None: from before there were tokens, or the sink has one token for all
+            its tables.
     """
 
     batch: int | None
@@ -171,12 +170,12 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Tables:
-    """What a sink has of a run.
+    """A sink's record of a run.
 
     Attributes:
         place: names the sink, for messages.
         tokens: by batch, the tokens of the run.
-        tables: by name, how far each table has it; None: there is no such table.
+        tables: by name, the last batch in each; None: there is no such table.
     """
 
     place: str

@@ -2,12 +2,12 @@
 
     rows ──pack──► lane (keyed by partition) ──► shard (keyed by shard number) ──► sink
 
-Spark keeps the state, versioned with the batch: a batch that is run again starts from the old
-state, so lanes and shards need no notion of failure.
+Spark keeps the state, versioned by batch: a rerun batch starts from the old state, so lanes and
+shards need no failure handling.
 
-In a program of your own: `windowed(records, pipeline)`, in a session that was started with
-`SETTINGS` (`windowing.spark.stream.py`). To read on: `windowing.spark.plan`. Nothing is imported
-before it is asked for: `daemon` must stay light.
+In your own program: `windowed(records, pipeline)`, in a session started with `SETTINGS`
+(`windowing.spark.stream.py`). Continue with `windowing.spark.plan`. Imports are lazy, because
+`daemon` must stay light.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROOMS = {"SETTINGS": "windowing.spark.plan", "windowed": "windowing.spark.strea
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is asked for."""
+    """Lazily import a public name."""
     if name not in _ROOMS:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

@@ -1,13 +1,13 @@
-"""The daemon from which an executor forks its Python workers, with the heavy libraries loaded.
+"""The daemon that forks an executor's Python workers, with the heavy libraries loaded.
 
-Loading them takes three seconds of CPU, which otherwise every worker of every executor pays in a
-job's first batch and again after every recovery. Only what starts no thread is loaded before the
-fork; polars starts one, so each worker loads it by itself (0.3 s).
+Loading them takes three seconds of CPU, which every worker of every executor would otherwise spend
+in a job's first batch and again after every recovery. Only libraries that start no thread are
+loaded before the fork; polars starts one, so each worker loads it itself (0.3 s).
 """
 
 import os
 
-# Their helper threads would not survive the fork, and one core is what a worker has.
+# Helper threads would not survive the fork, and a worker has only one core.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
 

@@ -1,4 +1,4 @@
-"""Frames as flat rows of one schema: all queries' results, and the dead letters between them."""
+"""Frames as flat rows of one schema: all queries' results and dead letters."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NAMES = {pa.int64(): "bigint", pa.int32(): "int", pa.float64(): "double", pa.st
 
 
 class FlatRows:
-    """Turns frames into rows of one schema.
+    """The converter of frames into rows of one schema.
 
     Args:
-        pipeline: whose rows they are.
+        pipeline: the pipeline of the rows.
 
     Raises:
-        BadRecords: two queries have a column of one name and different types.
+        BadRecords: two queries have a column of the same name and different types.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -37,7 +37,7 @@ class FlatRows:
         self._spelling = {name.casefold(): name for name in self.schema.names}
 
     def of(self, batch: pa.RecordBatch) -> pa.Table:
-        """The rows in frames that lanes and shards have emitted: `kind`, `query`, `frame`."""
+        """Return the rows of emitted frames: `kind`, `query`, `frame`."""
         columns = (batch.column(name).to_pylist() for name in ("kind", "query", "frame"))
         frames = [Emitted(*frame) for frame in zip(*columns, strict=True)]
         return pa.concat_tables([self.schema.empty_table(), *self._tables(frames)])
@@ -62,7 +62,7 @@ class FlatRows:
         return self._whole(RESULT_ROW, known, rows.num_rows)
 
     def _whole(self, kind: str, known: dict[str, pa.ChunkedArray], count: int) -> pa.Table:
-        """A table of the one schema: what is not known is null."""
+        """Return a table of the common schema; missing columns are null."""
         kinds = {"kind": pa.array([kind] * count, pa.string())}
         columns = known | kinds
         return pa.table(
@@ -77,7 +77,7 @@ class FlatRows:
 
 
 def spark_type(schema: pa.Schema) -> str:
-    """A schema as Spark's DDL spells it."""
+    """Return a schema in Spark's DDL."""
     return ", ".join(f"{_quoted(field.name)} {_spelled(field.type)}" for field in schema)
 
 

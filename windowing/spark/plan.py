@@ -1,4 +1,4 @@
-"""What Spark is given to run: pack, lanes, shards, as one lazy DataFrame."""
+"""The Spark job: pack, lanes, shards, as one lazy DataFrame."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from windowing.spark.stages import (
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _STATE = "spark.sql.streaming.stateStore"
 
-# What a session must be started with, beside its parallelism.
+# Required settings of a session, besides its parallelism.
 SETTINGS = {
     f"{_STATE}.providerClass": (f"{_STREAMING}.state.RocksDBStateStoreProvider"),
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
     f"{_STATE}.rocksdb.trackTotalNumberOfRows": "false",
-    # Every state file gets a unique name that the commit log records: two attempts at one batch
-    # cannot mix their files.
+    # Every state file gets a unique name, recorded in the commit log, so that two attempts at a
+    # batch cannot mix their files.
     f"{_STATE}.checkpointFormatVersion": "2",
     # Hadoop's other file interface starts ten processes (readlink, chmod) for every state file on a
     # local disk, since the pip package brings no native Hadoop library.
@@ -32,13 +32,13 @@ SETTINGS = {
         f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.python.daemon.module": "windowing.spark.daemon",
-    # No timers: a batch without data would change nothing.
+    # No timers: batches without data would have no effect.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.session.timeZone": "UTC",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",
-    # To know what has interrupted it, a query that is stopped within `foreachBatch` matches a
-    # whole stack trace by a regular expression that recurs at each character: StackOverflowError.
+    # A query that is stopped within `foreachBatch` matches a whole stack trace by a regular
+    # expression that recurses per character: StackOverflowError.
     "spark.driver.extraJavaOptions": "-Xss8m",
 }
 
@@ -47,7 +47,7 @@ def emissions(raw: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Run a pipeline's lanes and shards over a stream of raw rows.
 
     Args:
-        raw: a stream of `RAW_SCHEMA`: rows of each partition in any order within a batch.
+        raw: a stream of `RAW_SCHEMA`; a partition's rows may be in any order within a batch.
         pipeline: the pipeline.
 
     Returns:

@@ -1,9 +1,9 @@
-"""Streams of other shapes as raw rows: what Spark's Kafka source gives, or a table of records."""
+"""Conversion to raw rows, from Spark's Kafka source or a table of records."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
+from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from windowing.model.run_errors import BadRecords
 from windowing.model.source import CONTROL_HEADER, Source
@@ -13,13 +13,13 @@ _NEEDED = ("partition", "offset", "value")
 
 
 def raw_rows(records: DataFrame, source: Source) -> DataFrame:
-    """Records as raw rows, their partitions numbered as lanes.
+    """Return records as raw rows, with partitions numbered as lanes.
 
     Args:
-        records: `partition`, `offset`, `value` (text or bytes, in the source's format), and where
-            they are there `topic`, `headers` or `control`, `append_us` or `timestampType` and
-            `timestamp`: as Spark's Kafka source has them, with `includeHeaders`.
-        source: whose lanes they are; without a `topic`, all records are of its only one.
+        records: `partition`, `offset`, `value` (text or bytes, in the source's format), and
+            optionally `topic`, `headers` or `control`, `append_us` or `timestampType` and
+            `timestamp`, as in Spark's Kafka source with `includeHeaders`.
+        source: defines the lanes; without a `topic`, all records are of its only one.
 
     Raises:
         BadRecords: a column is missing.
@@ -44,9 +44,9 @@ def raw_rows(records: DataFrame, source: Source) -> DataFrame:
 
 
 def _control(names: set[str]) -> Column:
-    """The control of a record, null for a data record.
+    """Return the control of a record, null for a data record.
 
-    A header that is null, or stands twice, becomes bytes that are no control: a dead letter.
+    A null or duplicate header becomes bytes that are not a valid control: a dead letter.
     """
     if "headers" not in names:
         return F.col("control").cast("binary") if "control" in names else _null("binary")
@@ -58,7 +58,7 @@ def _control(names: set[str]) -> Column:
 
 
 def _append_us(names: set[str]) -> Column:
-    """Only a time that the broker set is an append time; a producer's own clock is not."""
+    """Return the append time, only if the broker set it, not a producer's clock."""
     if "timestampType" not in names:
         return F.col("append_us").cast("long") if "append_us" in names else _null("long")
     by_broker = F.col("timestampType") == _LOG_APPEND_TIME
@@ -70,7 +70,7 @@ def _null(type_: str) -> Column:
 
 
 def _lane(source: Source) -> Column:
-    """The number of the lane of a row of a topic; one that is not declared has a foreign number."""
+    """Return the lane number of a topic's row; an undeclared partition has a foreign number."""
     number = _null("int")
     for part in source.parts:
         number = F.when(F.col("topic") == part.topic, _lane_in(source, part.topic)).otherwise(
@@ -84,7 +84,7 @@ def _lane_of_one(source: Source) -> Column:
 
 
 def _lane_in(source: Source, topic: str) -> Column:
-    """The lane of a row that is known to be of this topic."""
+    """Return the lane of a row of this topic."""
     partition, before = F.col("partition").cast("int"), 0
     for part in source.parts:
         if part.topic == topic:

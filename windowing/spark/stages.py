@@ -1,4 +1,4 @@
-"""The three stages as Spark's Python operators see them; all logic is in lanes and shards."""
+"""The three stages as Spark's Python operators; all logic is in lanes and shards."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _plan(text: str) -> Plan:
 
 @lru_cache(maxsize=256)
 def _rules(text: str) -> Callable[[int], ValueRules]:
-    """The rules of a lane by its number, if there is one; lanes of one source share them."""
+    """Return the rules of a lane by number, or None; lanes of one source share them."""
     pipeline = _plan(text).pipeline
 
     @lru_cache(maxsize=2)
@@ -57,7 +57,7 @@ def _rules(text: str) -> Callable[[int], ValueRules]:
 def packer(
     text: str,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The pack stage, for `mapInArrow`: raw rows in, one chunk per partition and Arrow batch out.
+    """Return the pack stage, for `mapInArrow`: a chunk per partition and Arrow batch.
 
     Args:
         text: the pipeline file.
@@ -82,28 +82,28 @@ def packer(
 _RAW_COLUMNS = ("offset", "value", "control", "append_us")
 
 
-class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed for us
+class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
     def __init__(self, text: str) -> None:
         self._text = text
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Called by Spark once for each task."""
+        """Initialise; Spark calls this once per task."""
         self.open(MapStateStore(handle))
 
     def open(self, store: StateStore) -> None:
-        """Make ready to take rows, with the state in this store."""
+        """Prepare to process rows, with the state in this store."""
         self._store = store
         self._plan = _plan(self._text)
 
     def close(self) -> None:
-        """Nothing to let go: the state is Spark's."""
+        """Do nothing: Spark owns the state."""
 
 
 class LaneStage(_Stage):
-    """One lane per key: chunks in, one parcel for every shard out."""
+    """One lane per key: from chunks to one parcel per shard."""
 
     def lane(self, number: int) -> Lane:
-        """Give the lane of this number; Spark's Kafka source never resends a record."""
+        """Return the lane of this number; Spark's Kafka source never resends a record."""
         return Lane(self._plan, number, redelivered="error")
 
     def handleInputRows(  # noqa: N802 - the name is Spark's
@@ -112,7 +112,7 @@ class LaneStage(_Stage):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Take all chunks of one partition in this batch."""
+        """Process all chunks of one partition in this batch."""
         chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
         parcels = self.lane(int(key[0])).step(self._store, chunks)
         encoded = [encode_parcel(parcel) for parcel in parcels]
@@ -120,10 +120,10 @@ class LaneStage(_Stage):
 
 
 class ShardStage(_Stage):
-    """One shard per key: all lanes' parcels of a batch in, frames for the sink out."""
+    """One shard per key: from all lanes' parcels of a batch to frames for the sink."""
 
     def shard(self) -> Shard:
-        """Give what steps any of the shards: what tells them apart is their state."""
+        """Return the processor of all shards, which differ only in their state."""
         return Shard(self._plan)
 
     def handleInputRows(  # noqa: N802 - the name is Spark's
@@ -132,8 +132,8 @@ class ShardStage(_Stage):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Take all parcels of one shard in this batch."""
+        """Process all parcels of one shard in this batch."""
         parcels = [decode_parcel(parcel) for frame in rows for parcel in frame["parcel"]]
-        # The clock is read here, outside the engine, and only for rows outside the promise.
+        # The clock is read here, outside the engine, only for rows outside the promise.
         emission = self.shard().step(self._store, parcels, time.time_ns() // 1_000)
         yield pd.DataFrame(tagged(emission), columns=["kind", "query", "frame"])

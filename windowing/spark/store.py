@@ -9,7 +9,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 
 class MapStateStore:
-    """A `windowing.engine.state.StateStore` for the grouping key that is being handled.
+    """A `windowing.engine.state.StateStore` for the current grouping key.
 
     Every call crosses to the JVM and costs a millisecond or two; values may be large.
     """
@@ -18,7 +18,7 @@ class MapStateStore:
         self._map: Any = handle.getMapState("state", "key string", "value binary")
 
     def get(self, key: str) -> bytes | None:
-        """The value of a key, or None."""
+        """Return the value of a key, or None."""
         row = self._map.getValue((key,))
         return None if row is None else bytes(row[0])
 
@@ -27,10 +27,10 @@ class MapStateStore:
         self._map.updateValue((key,), (value,))
 
     def delete(self, key: str) -> None:
-        """Forget a key; a key that is not there is passed over."""
+        """Delete a key; a missing key is ignored."""
         self._map.removeKey((key,))
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
-        """All keys that begin with `prefix`, in order, and their values."""
+        """Yield all keys that begin with `prefix`, in order, with their values."""
         entries = [(key[0], bytes(value[0])) for key, value in self._map.iterator()]
         return iter(sorted(entry for entry in entries if entry[0].startswith(prefix)))

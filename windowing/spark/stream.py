@@ -5,8 +5,8 @@
     records = spark.readStream.format("kafka").option("includeHeaders", "true")...load()
     windowed(records, orders).writeStream.format("parquet")...start()
 
-Rows are exactly those of a deployed pipeline. How often a sink has them after a restart is the
-sink's affair: Spark's file sink and Delta keep each batch once, `foreachBatch` may see one twice.
+Rows are exactly those of a deployed pipeline. Duplicates after a restart depend on the sink:
+Spark's file sink and Delta keep each batch once, `foreachBatch` may see one twice.
 """
 
 from __future__ import annotations
@@ -32,31 +32,32 @@ _NEEDED: Final = tuple(
 
 
 def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Run a pipeline over a stream of records; its results and dead letters as one stream of rows.
+    """Run a pipeline over a stream of records; return results and dead letters as one stream.
 
     Args:
         records: a stream with `partition`, `offset` and `value` (text or bytes, in the source's
             format) of each record, and where they are there `topic`, `headers` or `control`,
-            `timestamp` and `timestampType` or `append_us`: what Spark's Kafka source gives, with
-            `includeHeaders`. In any order within a batch; offsets of a partition rise with batches.
-        pipeline: as read by `windowing.model.load_pipeline`. Its `sink`, `schedule` and `quality`
-            mean nothing here.
+            `timestamp` and `timestampType` or `append_us`, as from Spark's Kafka source with
+            `includeHeaders`. In any order within a batch; offsets of a partition increase with
+            batches.
+        pipeline: from `windowing.model.load_pipeline`. Its `sink`, `schedule` and `quality` are
+            ignored.
 
     Returns:
         a stream, to be written in append mode, with these columns, null where they have no meaning:
 
         - `kind`: `result` or `dead_letter`
-        - `query`; of a dead letter that no query could read: null
+        - `query`; null for a dead letter that no query could read
         - `window_id`, `window_start`, `window_end` (timestamps)
         - the key fields and the aggregates of all queries, each under its own name, or as
-          `key.NAME` and `values.NAME` where a column here is called so
+          `key.NAME` and `values.NAME` if the name is one of these columns
         - `pane` (`full`, `late`; `early` rows are provisional), `revision`, `records`, `offsets`
         - `op`, `absorbed_by`, if some query retracts, or has sessions that may be absorbed
-        - `source`, `partition`, `offset`, `reason`: of a dead letter
+        - `source`, `partition`, `offset`, `reason`: for a dead letter
 
     Raises:
-        BadRecords: a column of `records` is missing, the stream is none, the session was started
-            without `SETTINGS`, or two queries have a column of one name and different types.
+        BadRecords: a column of `records` is missing, it is not a stream, the session was started
+            without `SETTINGS`, or two queries have a column of the same name and different types.
     """
     if not records.isStreaming:
         msg = "the records are no stream: use readStream, or LocalEngine of windowing.runtime.local"
@@ -68,10 +69,10 @@ def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def _check_settings(spark: SparkSession) -> None:
-    """See that the session has what the state depends on.
+    """Check that the session has the settings that the state depends on.
 
     Raises:
-        BadRecords: it lacks a setting, or has another.
+        BadRecords: a setting is missing or different.
     """
     for name in _NEEDED:
         found = spark.conf.get(name, None)
@@ -86,7 +87,7 @@ def _check_settings(spark: SparkSession) -> None:
 def _flattener(
     text: str,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The last stage, for `mapInArrow`: frames in, flat rows out."""
+    """Return the last stage, for `mapInArrow`: from frames to flat rows."""
 
     def flatten(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = FlatRows(parse_pipeline(text))

@@ -47,11 +47,11 @@ class SumColumns:
 
     Attributes:
         field: its name.
-        count: the column of how many values there are.
-        total: of their sum: its high and its low half, or bins, each at the place of its number.
-        squares: of the sum of their squares: limbs, the lowest first, or bins; empty if nobody asks
-            for it.
-        binned: they are bins, of which a frame has those that it uses.
+        count: the column of the number of values.
+        total: the columns of their sum: high and low half, or bins by number.
+        squares: the columns of the sum of squares: limbs, lowest first, or bins; empty if not
+            needed.
+        binned: whether they are bins, of which a frame has only those in use.
     """
 
     field: str
@@ -62,7 +62,7 @@ class SumColumns:
 
     @classmethod
     def of(cls, field: str, kind: str, functions: Collection[str]) -> SumColumns:
-        """The columns from which some functions of a field's values follow."""
+        """Return the columns that some functions of a field need."""
         binned = kind == "float"
         if binned:
             total, squares = _numbered("b", BINS), _numbered("s", SQUARE_BINS)
@@ -78,10 +78,10 @@ class SumColumns:
         )
 
     def lift(self, values: pl.Series) -> list[pl.Series]:
-        """The number, the sum and the square of each single value; of bins, those in use.
+        """Return number, sum and square of each single value; of bins, only those in use.
 
         Raises:
-            ValueError: a float that is not finite.
+            ValueError: a float is not finite.
         """
         dense = values.fill_null(0).to_numpy()
         columns = {self.count: values.is_not_null().cast(pl.Int64).to_numpy()}

@@ -1,7 +1,7 @@
-"""What every operator of the row path is: fed row by row, and asked for nothing but its state.
+"""The protocol of all operators of the row path.
 
-Windows and joins of a stream (`flows`), SPL's operators over windows by policies (`operators`) and
-a user's own are `RowOperator`s. What one sends goes to the `send` that it was made with, in order.
+Windows and joins of a stream (`flows`), SPL's operators over policy windows (`operators`) and
+users' own are `RowOperator`s. Output goes in order to the `send` passed at construction.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ Snapshot = TypeVar("Snapshot")
 
 @runtime_checkable
 class RowOperator(Protocol[Row_contra, Mark_contra, Snapshot]):
-    """An operator that is fed by calls, and reads no clock of its own."""
+    """An operator driven by calls, which reads no clock."""
 
     def insert(self, row: Row_contra, port: int = 0, /) -> bool:
-        """Take a row on an input port; False: nothing takes it."""
+        """Process a row on an input port; False: it is refused."""
 
     def punctuate(self, mark: Mark_contra, port: int = 0, /) -> None:
-        """Take what a stream says of itself, as how far it has got, and send what is due then."""
+        """Process a stream's punctuation, such as its progress, and send what is due."""
 
     def tick(self, now_us: int, /) -> None:
-        """Send what is due by the clock, which is the caller's."""
+        """Send what is due by the caller's clock."""
 
     def purge(self) -> None:
-        """Forget what no later row can need."""
+        """Delete state that no later row can need."""
 
     def snapshot(self) -> Snapshot:
-        """All that the operator remembers, as plain values."""
+        """Return the operator's state, as plain values."""
 
     def restore(self, snapshot: Snapshot, /) -> None:
-        """Go back to a snapshot of an operator of the same configuration."""
+        """Restore a snapshot of an operator of the same configuration."""

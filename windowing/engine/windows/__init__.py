@@ -1,1 +1,1 @@
-"""The classes of windows, a file each: a lane's part finds them, a shard's makes their rows."""
+"""The classes of windows, a file each: a lane's part assigns them, a shard's builds their rows."""

@@ -1,16 +1,16 @@
 """Windows that records define: slide-by-tuple, by n tuples, by n in rank order.
 
-A record counts at all positions w with a <= w < a + R: an interval of windows that there may be,
-known when the record comes. Which of them there are is another table, the definers. A late record
-counts from its lane's progress on, as it may not enter windows that were closed there.
+A record counts at all positions w with a <= w < a + R: an interval of possible windows, known on
+arrival. Another table, the definers, decides which of them exist. A late record counts from its
+lane's progress on, as it may not enter windows that were closed there.
 
-A window w is a position that a definer stands at; it closes at w + 1, and holds the partial states
-whose interval of positions it is in. It is shown with revision 0 if a definer was on time; if all
-of them were late, at the earliest late epoch of any. No row comes without a window, and none comes
-for a key of which the window holds nothing.
+A window w is the position of a definer; it closes at w + 1, and holds the partial states whose
+interval of positions contains it. It is shown with revision 0 if a definer was on time; if all were
+late, at the earliest late epoch of any. Rows exist only for windows, and only for keys in the
+window.
 
 By rank, a window is where the count of records in canonical order passes a multiple of n. Only
-positions that progress has passed are counted for good; those behind it fold into one number.
+counts of positions that progress has passed are final; those before it fold into one number.
 
 Source: Li et al., SIGMOD 2005, sections 4.4 (bins, of which some are windows) to 4.6; late definers
 are ours.
@@ -48,13 +48,13 @@ _ON_TIME_WINDOW = pl.col("appears") == ON_TIME
 
 
 class AtRecordsLanePart(SlidingLanePart):
-    """Gives the positions at which records count, and those that they make windows.
+    """The positions at which records count, and those at which they define windows.
 
     Definers have the unit's column, `w_first` (the position), `release` (the epoch at which the
     window appears, or ON_TIME) and `count`: how many records define it or, by rank, may do so.
 
     Args:
-        query: with windows that records define.
+        query: a query with windows that records define.
         pipeline: its pipeline.
     """
 
@@ -65,7 +65,7 @@ class AtRecordsLanePart(SlidingLanePart):
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
         parts = []
         for span in spans:
-            # A span that does not begin at the record is late for the window there.
+            # A record whose span begins after it is late for the window at its position.
             chosen = span.chosen & (span.first == scan.values) & self._definers(scan)
             parts.append(
                 pl.DataFrame(
@@ -81,7 +81,7 @@ class AtRecordsLanePart(SlidingLanePart):
         return {**super()._tables(scan, spans), DEFINERS: counts}
 
     def _definers(self, scan: Scan) -> Flags:
-        """Which records define a window, or are counted by rank to find those that do."""
+        """Return the records that define a window, or that are counted by rank."""
         if self._query.window.traits.counts_arrivals:
             assert scan.numbers is not None  # noqa: S101 - its lane has a row clock for it
             defines: Flags = (scan.numbers + 1) % self._query.window.slide == 0
@@ -90,10 +90,10 @@ class AtRecordsLanePart(SlidingLanePart):
 
 
 class AtRecordsShardPart(SlidingShardPart):
-    """Makes the rows of one query with windows that records define.
+    """The rows of one query with windows that records define.
 
     Args:
-        query: with such a window.
+        query: a query with such a window.
         pipeline: its pipeline.
     """
 
@@ -103,7 +103,7 @@ class AtRecordsShardPart(SlidingShardPart):
         self._ranked = query.window.traits.order is Order.CANONICAL
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
-        """The next progress at which this state may ask for a row; never later than it."""
+        """Return a lower bound of the next progress at which a row is due."""
         positions = tables[DEFINERS].with_columns(pl.col(FIRST_WINDOW).alias(LAST_WINDOW))
         due_us = self._next_end_us(positions.filter(~LATE), after)
         late = stamped(positions.filter(LATE), after=after)
@@ -111,7 +111,7 @@ class AtRecordsShardPart(SlidingShardPart):
         return min(due_us, late_us, super().next_due_us({PARTIALS: self._shown(tables)}, after))
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
-        """What some row after this progress can still need, merged where it agrees."""
+        """Return what rows after this progress can still need, merged where equal."""
         gone = per_row(self._gone(tables[DEFINERS], after))
         definers, passed = tables[DEFINERS], pl.col(FIRST_WINDOW) <= gone
         if self._ranked:
@@ -126,10 +126,10 @@ class AtRecordsShardPart(SlidingShardPart):
         return {**super().retained(tables, after), DEFINERS: kept}
 
     def _windows(self, tables: Tables) -> pl.DataFrame:
-        """The windows as far as they are known: unit, `window_id`, and `appears`, sorted.
+        """Return the windows known so far: unit, `window_id`, and `appears`, sorted.
 
-        `appears` is ON_TIME, or the late epoch at which the window comes into being. By rank,
-        positions that progress has not passed may turn out to be others.
+        `appears` is ON_TIME, or the late epoch at which the window appears. By rank, positions that
+        progress has not passed are preliminary.
         """
         named = [*self._unit, FIRST_WINDOW]
         merged = (
@@ -170,7 +170,7 @@ class AtRecordsShardPart(SlidingShardPart):
     def _appearing(
         self, tables: Tables, windows: pl.DataFrame, before: Progress, after: Progress
     ) -> pl.DataFrame:
-        """What windows that appear late hold of records on time, at the epoch where they appear."""
+        """Return the on-time content of windows that appear late, at their epoch."""
         held = self._content(self._on_time(tables), windows, self._unit)
         named = [*self._unit, WINDOW_ID]
         placed = held.join(windows, on=named, nulls_equal=True).rename({"appears": INSTANT})
@@ -187,5 +187,5 @@ class AtRecordsShardPart(SlidingShardPart):
         return tables[PARTIALS].filter(~LATE).drop(RELEASE)
 
     def _shown(self, tables: Tables) -> pl.DataFrame:
-        """The partials that ask for rows by themselves: those on time wait for a window."""
+        """Return the partials that make rows due by themselves: on-time ones wait for a window."""
         return tables[PARTIALS].filter(LATE)

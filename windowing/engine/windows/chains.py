@@ -1,8 +1,8 @@
-"""Chains: pieces of one key whose distances are below a gap, a column at a time.
+"""Chains: pieces of one key with distances below a gap, computed over columns.
 
-A piece is a run of records that are a chain by themselves, from `at_first` to `at_last`; a single
-record is one. Two pieces whose spans overlap are one chain, since records of the one then lie
-between neighbours of the other.
+A piece is a set of records that form a chain by themselves, from `at_first` to `at_last`; a single
+record is one. Pieces with overlapping spans are one chain, as records of one then lie between
+neighbours of the other.
 
 Source: SAMZA-552, "Session window: dynamic window".
 """
@@ -20,12 +20,12 @@ from windowing.model.lengths import INT64_MAX, INT64_MIN
 
 
 def merged_ends() -> tuple[pl.Expr, pl.Expr]:
-    """What merging pieces makes of their first and last values."""
+    """Return the expressions that merge the pieces' first and last values."""
     return pl.col(AT_FIRST).min(), pl.col(AT_LAST).max()
 
 
 def with_gap(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
-    """Pieces with the `gap` of their key."""
+    """Return pieces with the `gap` of their key."""
     window = query.window
     gap: pl.Expr = pl.lit(window.range_, dtype=pl.Int64)
     if window.gaps:
@@ -36,22 +36,22 @@ def with_gap(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
 
 
 def end() -> pl.Expr:
-    """Where a session ends whose last record is a piece's, at most `ENDED`."""
+    """Return the end of a session whose last record is a piece's, at most `ENDED`."""
     return later(pl.col(AT_LAST), pl.col(GAP))
 
 
 def later(instant: pl.Expr, by: pl.Expr) -> pl.Expr:
-    """Instants, so much later, at most `ENDED`."""
+    """Return instants moved by a length, at most `ENDED`."""
     beyond = instant > INT64_MAX - by
     return pl.when(beyond).then(pl.lit(ENDED, dtype=pl.Int64)).otherwise(instant + by)
 
 
 def chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Pieces in order, with the number of their `chain`.
+    """Return pieces in order, with the number of their `chain`.
 
     Args:
         pieces: with the columns `by`, `at_first`, `at_last` and `gap`.
-        by: what the pieces of one chain agree in.
+        by: the columns in which the pieces of one chain are equal.
     """
     ordered = pieces.sort(*by, AT_FIRST)
     reach = pl.col(AT_LAST).cum_max().shift(1)

@@ -1,8 +1,8 @@
 """How the engine evaluates flows: a lane's part and a shard's, for each class of windows and joins.
 
-A new class is a file in `windowing/engine/windows/` with both parts, and a line here. The two agree
-on the tables of partial states that travel between them; nobody else looks into those. A user's
-class registers its own (`window_parts`).
+A new class is a file in `windowing/engine/windows/` with both parts, and a line here. Only the two
+parts know the tables of partial states that travel between them. A user's class registers its own
+(`window_parts`).
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ _Class = TypeVar("_Class", bound=Callable[[Any], Numbering])
 def window_parts(kind: str) -> Callable[[_Class], _Class]:
     """Register the decorated class as the numbering of a user's windows.
 
-    Partial states, late epochs and rows are then as those of sliding windows. The class is given
-    what the package makes of the clauses (`windowing.model.windows.registry.window`). Who needs
-    other parts adds these to `PARTS`; open windows must be shown by them
+    Partial states, late epochs and rows are then as for sliding windows. The class takes the
+    instance that the package made of the clauses (`windowing.model.windows.registry.window`). A
+    class that needs other parts adds these to `PARTS`; they must show open windows
     (`windowing.engine.windows.part.ShowsOpenWindows`).
 
     Raises:
-        PluginError: another has this kind.
+        PluginError: the kind is taken.
     """
 
     def register(class_: _Class) -> _Class:
@@ -100,7 +100,7 @@ def parts_of(window: Window) -> Parts[Query]:
     """Give the parts that evaluate a window.
 
     Raises:
-        PluginError: it is a plug-in's, which cannot be imported.
+        PluginError: its plug-in cannot be imported.
     """
     if window.kind not in PARTS:
         raise missing_plugin("window_parts", window.kind)
@@ -123,8 +123,8 @@ def _bounds(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
 
 
 def _drawn(rows: pl.DataFrame) -> list[tuple[int, int]]:
-    """Start and end where each row brings its own."""
-    # Their sum may leave 64 bits, as ends of other windows may.
+    """Return start and end from columns of the rows."""
+    # Their sum may exceed 64 bits, like other windows' ends.
     ends = zip(rows[AT_LAST].to_list(), rows[GAP].to_list(), strict=True)
     return [(start, sum(end)) for start, end in zip(rows[WINDOW_ID].to_list(), ends, strict=True)]
 
@@ -143,7 +143,7 @@ def _of_rows(window: Window) -> Parts[Query]:
     extents = _numbered_by(wids.grid(window))
     if window.traits.order is Order.CANONICAL:
         return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED, extents)
-    # A row numbered by its lane is a record whose attribute is its number.
+    # A row numbered by its lane is a record with its number as attribute.
     return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED, extents)
 
 

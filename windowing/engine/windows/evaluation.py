@@ -1,4 +1,4 @@
-"""How each class of windows is evaluated, what that keeps, and why: what the plan says of it.
+"""How each class of windows is evaluated, what state that keeps, and why, for the plan.
 
 Source: Li et al., SIGMOD 2005, section 5 (panes), and 4.4 (bins with partials).
 """
@@ -16,12 +16,12 @@ from windowing.model.query import Flow
 
 
 class Keeps(Enum):
-    """What shards keep of a query between batches.
+    """A query's state in shards between batches.
 
     Attributes:
-        PARTIALS: partial states, each of all records that are never told apart again.
-        RECORDS: records one by one.
-        CHAINS: partial states of chains of records, of which an open session is made.
+        PARTIALS: partial states of records that need no longer be distinguished.
+        RECORDS: single records.
+        CHAINS: partial states of chains of records, which make up open sessions.
     """
 
     PARTIALS = "partial states"
@@ -37,12 +37,12 @@ class Evaluation:
     """How a class of windows is evaluated.
 
     Attributes:
-        way: what is kept instead of records, and where it is made.
-        because: why this way, and not one that needs less.
-        keeps: what that is between batches.
-        counted: what is counted there.
-        estimate: about how many partial states a key has in each lane, while the lanes are level;
-            None where that follows from the records.
+        way: what is kept instead of records, and where it is computed.
+        because: why not a cheaper way.
+        keeps: the state between batches.
+        counted: the unit in which it is counted.
+        estimate: about how many partial states a key has per lane while lanes progress evenly; None
+            if that depends on the records.
     """
 
     way: str
@@ -55,7 +55,7 @@ class Evaluation:
 def past_end(query: Flow) -> int:
     """Give how far progress goes past a window's end before no late record can change it.
 
-    They come before end + retention, and wait one epoch at the most.
+    Late records come before end + retention, and wait one epoch at most.
     """
     return (query.retention_us or 0) + (query.late.every_us or 0)
 
@@ -65,7 +65,7 @@ def _unknown(_: Query, __: Source) -> None:
 
 
 def _behind(query: Query, source: Source) -> int | None:
-    """How far behind the newest record a window may change, its range apart; None: unknown."""
+    """Return how far behind the newest record a window may change; None: unknown."""
     generator = source.generator_of(query.window.attribute)
     return generator.slack_us + past_end(query) if isinstance(generator, Slack) else None
 
@@ -89,7 +89,7 @@ def _slices_of_rows(query: Query, _: Source) -> int | None:
 
 
 def _slices_each(range_: int, slide: int) -> int:
-    """How many slices lie between two windows' ends."""
+    """Return how many slices lie between consecutive ends."""
     return 2 if range_ > slide and range_ % slide else 1
 
 
@@ -147,7 +147,7 @@ PAIRED = Evaluation(
 
 
 def valued(kind: str) -> Evaluation:
-    """Give how windows of a user's class are evaluated, which follow from values.
+    """Return the evaluation of a user's windows, which follow from values.
 
     Args:
         kind: the name of the class.
@@ -162,10 +162,10 @@ def valued(kind: str) -> Evaluation:
 
 
 def parted_by(what: str) -> Evaluation:
-    """Give how sessions are evaluated.
+    """Return the evaluation of sessions.
 
     Args:
-        what: what parts two of them.
+        what: what separates two sessions.
     """
     together = f"records of a key with less than a gap of {what} between them"
     return Evaluation(

@@ -1,10 +1,9 @@
-"""What windows hold, where partial states hold for whole intervals of windows.
+"""The content of windows, if partial states belong to whole intervals of windows.
 
-A partial state counts in the windows `w_first` to `w_last`. With the windows in a row, a tree over
-them of two children each takes any interval apart into O(log n) nodes; states are merged node by
-node, and handed down to the windows beneath. So m states and n windows cost O((m + n) log n)
-merges, whatever the length of the intervals, and no merge has to be undone: it suffices that
-merging is commutative and associative.
+A partial state counts in the windows `w_first` to `w_last`. A binary tree over the ordered windows
+splits any interval into O(log n) nodes; states are merged per node, and pushed down to the windows
+below. So m states and n windows cost O((m + n) log n) merges, whatever the length of the intervals,
+and merging need not be invertible, only commutative and associative.
 
 Source: segment trees (Bentley 1977), here level by level over whole columns.
 """
@@ -26,15 +25,15 @@ _NODE = "node"
 def indexed(
     intervals: pl.DataFrame, windows: pl.DataFrame, unit: Sequence[str]
 ) -> tuple[pl.DataFrame, Ints, Ints]:
-    """The first and last of some windows that each interval holds, as positions.
+    """Return the first and last window that each interval holds, as positions.
 
     Args:
-        intervals: with the unit's columns, `w_first` and `w_last`.
-        windows: with the unit's columns and `window_id`, sorted by these.
-        unit: the columns that name what the windows are of; may be none.
+        intervals: rows with the unit's columns, `w_first` and `w_last`.
+        windows: rows with the unit's columns and `window_id`, sorted by these.
+        unit: the columns of the windows' unit; may be empty.
 
     Returns:
-        the intervals that hold any window, and their first and last positions among the windows.
+        the intervals that hold any window, and their first and last positions.
     """
     intervals, of_interval, of_window = _coded(intervals, windows, unit)
     ids = windows[WINDOW_ID].to_numpy()
@@ -52,7 +51,7 @@ def indexed(
 def _coded(
     intervals: pl.DataFrame, windows: pl.DataFrame, unit: Sequence[str]
 ) -> tuple[pl.DataFrame, Ints, Ints]:
-    """Units as numbers, in the order of the windows; intervals of other units are left out."""
+    """Return units as numbers, in the order of the windows; drop intervals of other units."""
     if not unit:
         return intervals, np.zeros(len(intervals), np.int64), np.zeros(len(windows), np.int64)
     units = windows.select(unit).unique(maintain_order=True)
@@ -69,14 +68,14 @@ def content(
     unit: Sequence[str],
     by: Sequence[str],
 ) -> pl.DataFrame:
-    """The merged partial states of each window, for each key that it holds anything of.
+    """Return the merged partial states of each window and key.
 
     Args:
         accumulators: merge the states.
-        partials: partial states with their keys, `w_first` and `w_last`; no further columns.
-        windows: with the unit's columns and `window_id`, sorted by these.
-        unit: the columns that name what the windows are of; may be none.
-        by: the columns whose values are kept apart.
+        partials: partial states with their keys, `w_first` and `w_last`; no other columns.
+        windows: rows with the unit's columns and `window_id`, sorted by these.
+        unit: the columns of the windows' unit; may be empty.
+        by: the columns to group by.
 
     Returns:
         partial states with the columns `by` and `window_id`.
@@ -98,17 +97,17 @@ def content(
 
 
 def _leaf(levels: int) -> int:
-    """The number of the first leaf in a tree of so many levels: root 1, children 2i and 2i + 1."""
+    """Return the first leaf of a tree with this many levels: root 1, children 2i and 2i + 1."""
     return 1 << (levels - 1)
 
 
 def _nodes(first: Ints, last: Ints, count: int) -> list[tuple[Ints, Ints]]:
-    """Per level from the leaves up, the nodes that intervals are made of, each with its interval.
+    """Yield per level, from the leaves up, the nodes of intervals, each with its interval.
 
     Args:
-        first: of each interval, the position of its first leaf.
-        last: of each interval, the position of its last leaf.
-        count: how many leaves there are.
+        first: the position of each interval's first leaf.
+        last: the position of each interval's last leaf.
+        count: the number of leaves.
     """
     levels = max(count - 1, 0).bit_length() + 1
     rows = np.arange(len(first))
@@ -130,7 +129,7 @@ def _nodes(first: Ints, last: Ints, count: int) -> list[tuple[Ints, Ints]]:
 
 
 def _children(carried: pl.DataFrame, count: int, levels: int, depth: int) -> pl.DataFrame:
-    """The states of one level handed down to the next, as far as there are windows beneath."""
+    """Push the states of one level down to the next, where there are windows below."""
     node = pl.col(_NODE)
     both = pl.concat([carried.with_columns(node * 2), carried.with_columns(node * 2 + 1)])
     first_beneath = node * (1 << depth) - _leaf(levels)

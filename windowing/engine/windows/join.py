@@ -1,12 +1,12 @@
-"""Joins: each record by itself from its lane; pairs, and records alone, from the shard.
+"""Joins: lanes send single records; shards build pairs, and rows of lone records.
 
-A record on time is delivered right after its own time, as progress has then passed all that may
-lie beside it; a late one at its late epoch.
+An on-time record is delivered right after its own time, when progress has passed all records of the
+same time; a late one at its late epoch.
 
-A pair is due at the later instant of its two records. A record of a side that is kept is due to be
-sent alone when nothing on time can come any more that lies within its reach; a pair that comes
-after that takes the row back. All of it follows from the records and from how progress moves
-(ADR 8); a record stays as long as any of these may need it.
+A pair is due at the later instant of its two records. A record of a kept side is due to be sent
+alone once no on-time record within its reach can come; a later pair retracts that row. All of this
+follows from the records and the movement of progress (ADR 8); a record stays as long as any of
+these may need it.
 
 Source: SAMZA-552, "Join operator"; outer joins, lateness by lane and late epochs are ours (ADR 1
 and 2).
@@ -55,7 +55,7 @@ from windowing.model.query import JoinQuery
 
 SIDES: tuple[Side, Side] = ("left", "right")
 _DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
-# Of a record beside those of the other side.
+# Columns of a record besides those of the other side.
 _HEAD = (AT, INSTANT, IS_LATE, OFFSET, PARTITION)
 _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "<": pl.Expr.lt,
@@ -73,10 +73,10 @@ def equal_columns(query: JoinQuery) -> list[str]:
 
 
 class JoinLanePart:
-    """Gives the records of one side, whichever the lane is of.
+    """The records of the lane's side.
 
-    A record has the columns of what must be equal, `at` (its time), `instant`, `late`, `offset`,
-    and the fields that rows and conditions need, as `left.x` or `right.x`.
+    A record has the columns for equality, `at` (its time), `instant`, `late`, `offset`, and the
+    fields that rows and conditions need, as `left.x` or `right.x`.
 
     Args:
         query: the join.
@@ -140,7 +140,7 @@ class JoinLanePart:
         }
 
     def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
-        """Put each shard's part of the tables into its parcel; without equality, all into one."""
+        """Put each shard's part of the tables into its parcel; without equality, all go to one."""
         empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
         for name, table in tables.items():
             for number, part in split(table, self._equal, len(parcels)):
@@ -152,11 +152,11 @@ class JoinLanePart:
 
 @dataclass(frozen=True)
 class _Moved:
-    """Records of both sides, and from where to where progress has moved.
+    """Records of both sides, and the movement of progress.
 
     Attributes:
-        sides: their records, in columns that say whose they are.
-        since, until: the two instants; what is delivered between them is new.
+        sides: their records, with columns named by side.
+        since, until: the two instants; records delivered between them are new.
     """
 
     sides: Mapping[Side, pl.DataFrame]
@@ -164,19 +164,19 @@ class _Moved:
     until: int
 
     def old(self, side: Side) -> pl.DataFrame:
-        """What had been delivered before."""
+        """Return the records delivered before."""
         return self.sides[side].filter(pl.col(_side_column(side, INSTANT)) <= self.since)
 
     def new(self, side: Side) -> pl.DataFrame:
-        """What has been delivered since."""
+        """Return the records delivered since."""
         instant = pl.col(_side_column(side, INSTANT))
         return self.sides[side].filter(instant > self.since, instant <= self.until)
 
 
 class JoinShardPart:
-    """Makes the rows of a join.
+    """The rows of a join.
 
-    Beside what all rows have, they have `at_last` and `gap`, whose sum is the end of their extent.
+    Besides the usual columns, rows have `at_last` and `gap`, whose sum is the end of their extent.
 
     Args:
         query: the join.
@@ -189,7 +189,7 @@ class JoinShardPart:
         self._reach = {side: query.reach(side) for side in SIDES}
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """The rows due while progress moves."""
+        """Return the rows due while progress moves."""
         since, until = (int(p.of(tables["left"])[0]) for p in (before, after))
         sides = {side: _prefixed(tables[side], side) for side in SIDES}
         moved = _Moved(sides, since, until)
@@ -202,7 +202,7 @@ class JoinShardPart:
         return rows if len(rows) else pl.DataFrame()
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
-        """The next progress at which a record is delivered, or due to be sent alone."""
+        """Return the next progress at which a record is delivered, or due to be sent alone."""
         until = int(after.of(tables["left"])[0])
         due = [ENDED]
         for side in SIDES:
@@ -214,13 +214,13 @@ class JoinShardPart:
         return min(due)
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
-        """The records that a row after this progress may need."""
+        """Return the records that a row after this progress may need."""
         until = int(after.of(tables["left"])[0])
         if None in self._reach.values():
             kept = pl.lit(until < ENDED)
         else:
-            # A late record may come so long after its time, and its partner's partner decides
-            # whether that was alone: twice the reach, and what late records may take.
+            # A late record's partner may have been sent alone, which its own partners decide: keep
+            # twice the reach, plus the allowed lateness.
             longest = max(reach for reach in self._reach.values() if reach is not None)
             behind = min(2 * longest + past_end(self._query) + 1, ENDED)
             stays = later(pl.col(AT), pl.lit(behind, dtype=pl.Int64))
@@ -230,7 +230,7 @@ class JoinShardPart:
         return {side: tables[side].filter(kept).sort(order) for side in SIDES}
 
     def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
-        """The pairs of which one record at least has been delivered since."""
+        """Return the pairs with at least one new record."""
         left, right = moved.new("left"), moved.new("right")
         pairs = [
             self._match(left, pl.concat([moved.old("right"), right])),
@@ -239,12 +239,12 @@ class JoinShardPart:
         return pl.concat(pairs)
 
     def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
-        """All pairs of some records, with the `instant` at which each is due."""
+        """Return all pairs of some records, with the `instant` at which each is due."""
         bounds = self._bounds()
         if self._equal:
             pairs = left.join(right, on=self._equal, how="inner").filter(*bounds)
         elif bounds:
-            # By bounds that both are ordered by, not by every one beside every other.
+            # By range conditions on sorted columns, not by a cross join.
             pairs = left.join_where(right, *bounds)
         else:
             pairs = left.join(right, how="cross")
@@ -252,7 +252,7 @@ class JoinShardPart:
         return pairs.filter(*self._conditions()).with_columns(instant.alias(INSTANT))
 
     def _bounds(self) -> list[pl.Expr]:
-        """Between which times of the left record a right one lies, where windows say it."""
+        """Return the range of the left record's times for a right one, if there are windows."""
         at, right_at = (pl.col(_side_column(side, AT)) for side in SIDES)
         bounds = list[pl.Expr]()
         if (back := self._reach["right"]) is not None:
@@ -267,7 +267,7 @@ class JoinShardPart:
         return [_condition(comparison) for comparison in self._query.where]
 
     def _due_alone(self, side: Side, prefix: str = "") -> pl.Expr:
-        """When a record is due to be sent alone: what is in its reach and comes then is late."""
+        """Return when a record is due to be sent alone: any later partner is late."""
         reach = self._reach[side]
         if reach is None:
             return pl.lit(ENDED, dtype=pl.Int64)
@@ -275,10 +275,10 @@ class JoinShardPart:
         return pl.max_horizontal(at, prefix + INSTANT)
 
     def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
-        """Rows of a side's records without a partner, and those that take such rows back.
+        """Return rows of a side's records without a partner, and their retractions.
 
         Args:
-            side: which.
+            side: the side.
             moved: the records of both sides.
             pairs: the new ones.
         """
@@ -287,7 +287,7 @@ class JoinShardPart:
         paired = records.join(pairs.select(place).unique(), on=place, how="semi")
         asked = pl.col("due").is_between(moved.since, moved.until, closed="right")
         records = pl.concat([records.filter(asked), paired]).unique(place)
-        # What these were paired with before.
+        # Earlier pairs of these records.
         other: Side = "right" if side == "left" else "left"
         old = {side: records.filter(pl.col(_side_column(side, INSTANT)) <= moved.since).drop("due")}
         old[other] = moved.old(other)
@@ -301,7 +301,7 @@ class JoinShardPart:
         return [self._row(sent, retracts=False), self._row(back, retracts=True)]
 
     def _row(self, records: pl.DataFrame, *, retracts: bool) -> pl.DataFrame:
-        """Rows of pairs, or of records of one side alone."""
+        """Return rows of pairs, or of lone records of one side."""
         there = [side for side in SIDES if _side_column(side, AT) in records.columns]
         times = [_side_column(side, AT) for side in there]
         late = pl.any_horizontal(_side_column(side, IS_LATE) for side in there)
@@ -318,7 +318,7 @@ class JoinShardPart:
         )
 
     def _key(self, there: Sequence[Side]) -> pl.Expr:
-        """What is equal, then the lanes and offsets of both records."""
+        """Return the key: the equal fields, then lanes and offsets of both records."""
         names = {n: self._source.lane(n) for n in range(self._source.partitions)}
         parts = [
             pl.col(equal).alias(name)
@@ -344,12 +344,12 @@ class JoinShardPart:
 
 
 def _side_column(side: Side, name: str) -> str:
-    """A column of one side's records beside the same one of the other side's."""
+    """Return the name of one side's column among the columns of both sides."""
     return f"{side}:{name}"
 
 
 def _prefixed(records: pl.DataFrame, side: Side) -> pl.DataFrame:
-    """Records in columns that say whose they are."""
+    """Return records with columns prefixed by side."""
     return records.rename({name: _side_column(side, name) for name in _HEAD})
 
 

@@ -1,4 +1,4 @@
-"""Keys and units as columns, and the columns whose hash leads to a shard."""
+"""Keys and units as columns, and the columns whose hash selects the shard."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from windowing.model.file.pipeline import Source
 
 
 def key_columns(query: Query) -> list[str]:
-    """The columns of a row's key, each once."""
+    """Return the columns of a row's key, each once."""
     return list(dict.fromkeys(field_column(name) for name in query.key))
 
 
 def unit_columns(query: Query) -> list[str]:
-    """The column of PATTR, whose values have windows of their own; none: the stream is one unit."""
+    """Return the column of PATTR, whose values have windows of their own; empty: one unit."""
     return [] if query.window.pattr is None else [field_column(query.window.pattr)]
 
 
 def route(query: Query, source: Source) -> list[str]:
-    """The columns whose hash chooses a record's shard: all that belongs together, and no more.
+    """Return the columns whose hash selects a record's shard.
 
-    Windows of rows, and windows that records define, are of a unit and not of a key; and a shard
-    must know all that was promised for the keys that it closes.
+    Windows over rows, and windows that records define, belong to a unit, not to a key; and a shard
+    needs all bounds for the keys that it closes.
     """
     if not query.window.traits.per_key:
         return unit_columns(query)

@@ -1,9 +1,9 @@
-"""Emission of landmark windows: all begin at the origin, and no later one loses a record again.
+"""Emission of landmark windows: all begin at the origin, and each contains the previous one.
 
-Windows are due in rows, even those that nothing new has entered; so they are listed, from a key's
-first one on, and what they hold is found for all at once. What lies before the progress folds into
-one partial state per key and lane. At the end of the log somebody must say which window is the
-last: the last that any lane's finite progress had reached, or the first one of the newest record.
+Windows without new records are due, too; so all windows from a key's first one on are listed, and
+their content is computed at once. State before the progress folds into one partial state per key
+and lane. The last window at the end of the log is the last that any lane's finite progress had
+reached, or the first one of the newest record.
 
 Source: Li et al., SIGMOD 2005, section 4.2; the last window is ours.
 """
@@ -21,10 +21,10 @@ from windowing.engine.windows.sliding import SlidingShardPart
 
 
 class LandmarkShardPart(SlidingShardPart):
-    """Makes the rows of one query with a landmark window."""
+    """The rows of one query with a landmark window."""
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """What open windows hold, up to the first window of the newest record."""
+        """Return the content of open windows, up to the first window of the newest record."""
         return self._results.of(self._full(tables, after, AllEnded(after)))
 
     def _ended_between(
@@ -37,7 +37,7 @@ class LandmarkShardPart(SlidingShardPart):
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         due = self._due(tables, before, after)
-        # All intervals of a key end at the same window, and so do all windows that it has.
+        # All intervals of a key end at the same window, as do all its windows.
         spans = due.group_by(self._keys) if self._keys else due.group_by(pl.lit(0).alias("all"))
         listed = spans.agg(pl.col(FIRST_WINDOW).min(), pl.col(LAST_WINDOW).max())
         windows = self._expanded(listed).select(self._group).sort(self._group)

@@ -13,20 +13,19 @@ from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import Ints
 
 Tables = dict[str, pl.DataFrame]
-"""A query's state, or what is added to it: frames by name. Which there are is the class's affair,
-and its two parts agree on it."""
+"""A query's state, or an addition to it: frames by name, as the two parts of the class define."""
 
 
 @dataclass(frozen=True)
 class Scan:
-    """A chunk with what its lane knows of each record: the progress before it.
+    """A chunk, with the progress before each of its records.
 
     Attributes:
         partition: the lane's partition.
         data: the data records before the lane's end.
-        values: of each, the windowing attribute.
-        progress_us: the progress before each of them, of the lane and of the record's key.
-        numbers: of each, its number among the records of its unit; None: nobody asked for it.
+        values: the windowing attribute of each.
+        progress_us: the progress before each, of the lane and of the record's key.
+        numbers: the number of each within its unit; None: not needed.
     """
 
     partition: int
@@ -38,12 +37,12 @@ class Scan:
 
 @dataclass(frozen=True)
 class Assigned:
-    """What became of one chunk's data records for one query.
+    """The result of one chunk's data records for one query.
 
     Attributes:
         tables: what the chunk adds to the query's state in the shards.
         dead: dead letters of records that no window took.
-        applied, outside, dropped: how many records; with the dead ones, each counts once.
+        applied, outside, dropped: numbers of records; with the dead ones, each counts once.
     """
 
     tables: Tables
@@ -54,20 +53,20 @@ class Assigned:
 
 
 class LanePart(Protocol):
-    """One query's part of a lane: records in, partial states for the shards out.
+    """One query's part of a lane: from records to partial states for the shards.
 
-    It holds no state: what is remembered, the lane's clocks do.
+    It is stateless: only the lane's clocks have state.
     """
 
     def assign(self, scan: Scan) -> Assigned:
-        """Find the windows of a chunk's records, and what becomes of those that are late."""
+        """Find the windows of a chunk's records, and apply the late policy."""
 
     def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
-        """Put each shard's part of the tables into its parcel, and say when it is due."""
+        """Put each shard's part of the tables into its parcel, with its due time."""
 
 
 class ShardPart(Protocol):
-    """One query's part of a shard: its state and the stream's progress in, rows out.
+    """One query's part of a shard: from its state and the stream's progress to rows.
 
     What is emitted while progress moves from P to P' is a function of (state, P, P') and of nothing
     else: no counters, no table of what was sent (`adr/0008`).
@@ -79,17 +78,17 @@ class ShardPart(Protocol):
     """
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """The rows due while progress moves.
+        """Return the rows due while progress moves.
 
         Raises:
-            ResultOverflow: a sum of integers leaves 64 bits.
+            ResultOverflow: a sum of integers overflows 64 bits.
         """
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
-        """The stream's progress at which this state may next ask for a row; never later than it."""
+        """Return a lower bound of the stream's progress at which the next row is due."""
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
-        """What some row after this progress can still need, merged where it may be.
+        """Return what rows after this progress can still need, merged where possible.
 
         Equal states give equal bytes: every table is sorted.
         """
@@ -97,25 +96,24 @@ class ShardPart(Protocol):
 
 @runtime_checkable
 class ShowsOpenWindows(Protocol):
-    """What early rows ask of a shard's part: those whose windows' traits include `shows_early`."""
+    """A shard's part that early rows need: of windows with the trait `shows_early`."""
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """Contents of open windows (on-time records only), as rows; `revision` is undefined."""
+        """Return open windows (on-time records only) as rows; `revision` is undefined."""
 
 
 @runtime_checkable
 class MovesOpenWindows(ShowsOpenWindows, Protocol):
-    """What early rows ask as well where windows are merging: an open one may move."""
+    """A shard's part that early rows also need for merging windows, which may move while open."""
 
     def moved(self, tables: Tables, after: Progress, shown: pl.DataFrame) -> pl.DataFrame:
-        """Tombstones of open windows whose start has moved since early rows showed them.
+        """Return tombstones of open windows whose start has moved since early rows showed them.
 
         Args:
             tables: the query's state.
-            after: how far progress is.
-            shown: of early rows, the key's columns, `window_id`, `at_last`, and `number`, the
-                revision.
+            after: the progress.
+            shown: the early rows' key columns, `window_id`, `at_last`, and `number`, the revision.
         """
 
     def sessions(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """All windows that the state holds, open or not: the key's columns, `window_id`."""
+        """Return all windows in the state, open or not: the key's columns, `window_id`."""

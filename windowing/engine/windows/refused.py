@@ -15,9 +15,9 @@ def dead_letters(query: Flow, data: pl.DataFrame, refused: Flags, partition: int
     """The dead letters of late records that no window took; none where they are dropped.
 
     Args:
-        query: its policy decides.
+        query: the query with the late policy.
         data: records.
-        refused: which of them.
+        refused: which of the records.
         partition: their lane's.
     """
     policy = query.late.policy

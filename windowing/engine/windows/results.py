@@ -1,4 +1,4 @@
-"""Merged partial states become rows, the same way for every class of windows."""
+"""From merged partial states to rows, for all classes of windows."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from windowing.model.run_errors import ResultOverflow
 
 
 class Results:
-    """Makes rows out of merged partial states, the same way for every class.
+    """The builder of rows from merged partial states, for all classes.
 
     Args:
-        query: whose rows they are.
+        query: the query of the rows.
         pipeline: its pipeline.
     """
 
@@ -39,10 +39,10 @@ class Results:
 
         Args:
             parts: partial states with the key's columns, `window_id`, `revision` and `partition`.
-            more: further columns that name a row, or are the same in all parts of it.
+            more: further columns that identify a row, or are equal in all its parts.
 
         Raises:
-            ResultOverflow: a sum of integers leaves 64 bits.
+            ResultOverflow: a sum of integers overflows 64 bits.
         """
         by = [*self._names, WINDOW_ID, REVISION, *more]
         offsets = pl.struct(PARTITION, FIRST_OFFSET, LAST_OFFSET).sort_by(PARTITION).alias(OFFSETS)
@@ -65,5 +65,5 @@ class Results:
         return pl.DataFrame(columns)
 
     def key_of(self, parts: pl.DataFrame) -> pl.Series:
-        """The key of each row of a frame, as a struct of its fields."""
+        """Return the key of each row of a frame, as a struct of its fields."""
         return parts.select(*self._names).rename(self._names).to_struct(KEY)

@@ -1,12 +1,11 @@
-"""Windows of rows: numbered by their lane, or in event-time order by the shard.
+"""Windows over rows: numbered by their lane, or in event-time order by the shard.
 
-A row numbered by its lane is a record whose attribute is its number, in windows that follow from
-values. In event-time order its number is not known to its lane: rows are numbered over all lanes,
-in canonical order, once the stream's progress has passed them. So a lane sends them one by one,
-each with its time; what is late gets no number at all. A row waits in the shard until progress has
-passed its time; then nothing can come before it any more, and its rank is its number. From then on
-it is a row like one numbered by its lane: the windows close by how many rows of the unit have a
-number.
+A row numbered by its lane is a record with its number as attribute, in windows that follow from
+values. In event-time order the lane does not know the number: rows are numbered over all lanes, in
+canonical order, once the stream's progress has passed them. So a lane sends them one by one, each
+with its time; late rows get no number. A row waits in the shard until progress has passed its time;
+then its rank is final, and is its number. From then on it is like a row numbered by its lane:
+windows close by the count of numbered rows of the unit.
 
 Source: Li et al., SIGMOD 2005, section 4.3; the order by event time is ours.
 """
@@ -45,17 +44,17 @@ COUNTS = "counts"
 
 
 class RankedLanePart(SlidingLanePart):
-    """Sends records as rows that wait for their number.
+    """The lane's part: records as rows without a number yet.
 
-    A row is the partial state of one record with its key and `at`, its event time.
+    A row is the partial state of one record, with its key and `at`, its event time.
 
     Args:
-        query: with windows of rows, ORDER event_time.
+        query: a query with windows over rows, ORDER event_time.
         pipeline: its pipeline.
     """
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
-        """Every record on time is taken, in one window or another."""
+        """Return a span for every on-time record; some window takes it."""
         taken, at = scan.progress_us <= scan.values, scan.values
         return np.zeros(len(taken), dtype=bool), [Span(taken, at, at, at)]
 
@@ -71,13 +70,12 @@ class RankedLanePart(SlidingLanePart):
 
 
 class RankedShardPart:
-    """Makes the rows of one query with windows of rows in event-time order.
+    """The rows of one query with windows of rows in event-time order.
 
-    Its tables are rows that wait, partial states of rows that were numbered, and how many these
-    were, per unit.
+    Its tables are waiting rows, partial states of numbered rows, and their count per unit.
 
     Args:
-        query: with windows of rows, ORDER event_time.
+        query: a query with windows over rows, ORDER event_time.
         pipeline: its pipeline.
     """
 
@@ -87,24 +85,24 @@ class RankedShardPart:
         self._numbered = numbered_part(query.window)(query, pipeline)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """The rows due while progress moves.
+        """Return the rows due while progress moves.
 
         Raises:
-            ResultOverflow: a sum of integers leaves 64 bits.
+            ResultOverflow: a sum of integers overflows 64 bits.
         """
         inner = {PARTIALS: self._partials(tables, after)}
         counted = [self._counted(tables, progress) for progress in (before, after)]
         return self._numbered.rows(inner, *counted)
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
-        """The next progress at which a row gets its number."""
+        """Return the next progress at which a row gets its number."""
         rows = tables[ROWS]
         waiting = rows.filter(pl.col(AT) >= per_row(after.of(rows)))
         at = waiting[AT].to_numpy()
         return min(int(at.min(initial=ENDED)), ENDED - 1) + 1
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
-        """What some row after this progress can still need: rows that were numbered are merged."""
+        """Return what rows after this progress can still need; numbered rows are merged."""
         rows, counted = tables[ROWS], self._counted(tables, after)
         waiting = rows.filter(pl.col(AT) >= per_row(after.of(rows)))
         kept = {
@@ -115,12 +113,12 @@ class RankedShardPart:
         return kept | dict(self._numbered.retained({PARTIALS: partials}, counted))
 
     def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
-        """The rows that have a number by now."""
+        """Return the rows that have a number by now."""
         rows = tables[ROWS]
         return rows.filter(pl.col(AT) < per_row(progress.of(rows)))
 
     def _counts(self, tables: Tables, progress: Progress) -> pl.DataFrame:
-        """Per unit, as `bound`, how many rows have a number."""
+        """Return how many rows have a number, per unit, as `bound`."""
         rows = self._passed(tables, progress).select(*self._unit, pl.col(RECORDS).alias(KEY_BOUND))
         counts = pl.concat([rows, tables[COUNTS]]) if COUNTS in tables else rows
         if not self._unit:
@@ -128,14 +126,14 @@ class RankedShardPart:
         return counts.group_by(self._unit).agg(pl.col(KEY_BOUND).sum())
 
     def _counted(self, tables: Tables, progress: Progress) -> RowProgress:
-        """The progress of the units by their numbers of rows."""
+        """Return the progress of the units by their numbers of rows."""
         counts, ended = self._counts(tables, progress), progress.highest == ENDED
         if self._unit:
             return RowProgress(counts, 0, ended)
         return RowProgress(None, int(counts[KEY_BOUND].sum()), ended)
 
     def _partials(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """The partial states of all rows that have a number, those of earlier batches merged."""
+        """Return the partial states of all numbered rows, with those of earlier batches merged."""
         rows = self._passed(tables, after).sort(*self._unit, AT, PARTITION, FIRST_OFFSET)
         rank = pl.int_range(pl.len(), dtype=pl.Int64)
         grid = wids.grid(self._window)
@@ -151,7 +149,7 @@ class RankedShardPart:
         return self._schema.concat([*held, partials])
 
     def _numbered_before(self, tables: Tables, rows: pl.DataFrame) -> Ints:
-        """Of each row's unit, how many rows were numbered and merged in earlier batches."""
+        """Return how many rows of each row's unit were numbered and merged in earlier batches."""
         if COUNTS not in tables:
             return np.array([0])
         if not self._unit:
@@ -160,5 +158,5 @@ class RankedShardPart:
 
 
 def numbered_part(window: Window) -> type[SlidingShardPart]:
-    """Give the class of the shard's part for rows that have a number: as of any other value."""
+    """Return the shard part's class for numbered rows: that for any other value."""
     return LandmarkShardPart if window.traits.cumulative else SlidingShardPart

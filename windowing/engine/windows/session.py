@@ -1,12 +1,12 @@
-"""Sessions: the chains of records that a lane knows, and what the shard draws through them.
+"""Sessions: lanes find chains of records; shards build sessions from them.
 
-A lane cannot know a session, as records of other lanes are in it. It knows chains: records of one
-key, nearer to each other than the gap, that join at the same time, are in one session forever. A
-chain of a chunk is one partial state, a piece.
+A lane cannot know a session, which includes records of other lanes. It knows chains: records of one
+key, less than the gap apart, that join at the same time, share a session forever. A chain of a
+chunk is one partial state, a piece.
 
-In the shard all pieces of a key that may ever touch each other, waiting ones as well, are one
-chain. What a chain sends between P and P' is computed from its pieces anew (ADR 8); a chain is
-dropped as a whole, once no record that a lane still takes can reach it.
+In the shard, all pieces of a key that may ever touch each other, including waiting ones, are one
+chain. What a chain sends between P and P' is recomputed from its pieces (ADR 8); a chain is dropped
+as a whole, once no record that a lane still accepts can reach it.
 
 Source: SAMZA-552, "Session window: dynamic window"; lateness by lane is ours (ADR 1).
 """
@@ -63,26 +63,26 @@ _SHOWN: Mapping[str, pl.DataType | type[pl.DataType]] = {
 
 
 class SessionLanePart(SlidingLanePart):
-    """Gives the chains of a chunk.
+    """The lane's part: the chains of a chunk.
 
     A piece has the key's columns, `at_first` and `at_last` (the values of its first and last
     record), `release` (the late epoch that it waits for, or ON_TIME) and a partial state.
 
     Args:
-        query: with sessions.
+        query: a query with sessions.
         pipeline: its pipeline.
     """
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
-        """Every record is in a session; those that progress has passed are late."""
+        """Return the spans: all are in sessions; records that progress has passed are late."""
         query, at = self._query, scan.values
         late = scan.progress_us > at
         spans = [Span(~late, at, at, np.full(len(at), ON_TIME))]
         if query.late.policy == "update":
-            assert query.retention_us is not None  # noqa: S101 - `update` was checked to have both
+            assert query.retention_us is not None  # noqa: S101 - `update` has both, as checked
             assert query.late.every_us is not None  # noqa: S101
             gaps = with_gap(query, scan.data)[GAP].to_numpy()
-            # Taken iff progress < at + gap + retention, with no sum that leaves 64 bits.
+            # Taken iff progress < at + gap + retention, without a sum that exceeds 64 bits.
             kept = wids.lowered(scan.progress_us, min(query.retention_us, INT64_MAX))
             since = np.where(kept < INT64_MIN + gaps, INT64_MIN, kept - gaps)
             release = wids.release_us(scan.progress_us, query.late.every_us)
@@ -117,13 +117,13 @@ class SessionLanePart(SlidingLanePart):
 
 
 class SessionShardPart:
-    """Makes the rows of one query with sessions.
+    """The rows of one query with sessions.
 
-    Beside what all rows have, they have `at_last` and `gap`, whose sum is the session's end, and
-    `absorbed_by`, which tombstones alone have.
+    Besides the usual columns, rows have `at_last` and `gap`, whose sum is the session's end, and
+    `absorbed_by`, set only in tombstones.
 
     Args:
-        query: with sessions.
+        query: a query with sessions.
         pipeline: its pipeline.
     """
 
@@ -133,10 +133,10 @@ class SessionShardPart:
         self._results = Results(query, pipeline)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """The rows due while progress moves.
+        """Return the rows due while progress moves.
 
         Raises:
-            ResultOverflow: a sum of integers leaves 64 bits.
+            ResultOverflow: a sum of integers overflows 64 bits.
         """
         pieces = stamped(self._chained(tables), before=before, after=after)
         earliest, latest = end().min().over(CHAIN), pl.max_horizontal(end(), RELEASE)
@@ -153,7 +153,7 @@ class SessionShardPart:
         return pl.concat([rows, self._tombstones(gone.select(*named, "of"), pieces, rows)])
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """The sessions that have not ended, as rows; what still waits is not in them."""
+        """Return the open sessions as rows, without waiting records."""
         pieces = stamped(with_gap(self._query, tables[PIECES]), after=after)
         joined = chained(pieces.filter(pl.col(RELEASE) <= pl.col(AFTER)), self._keys)
         still = joined.filter(end().max().over(CHAIN) > pl.col(AFTER))
@@ -165,15 +165,14 @@ class SessionShardPart:
         return self._rows_of(parts.drop(AT_FIRST, CHAIN, RELEASE, AFTER), AT_LAST, GAP)
 
     def moved(self, tables: Tables, after: Progress, shown: pl.DataFrame) -> pl.DataFrame:
-        """Tombstones of open sessions whose start has moved since early rows showed them.
+        """Return tombstones of open sessions whose start has moved since early rows showed them.
 
-        One that another row has shown since gets its tombstone among those rows.
+        If another row has shown it since, its tombstone is among those rows.
 
         Args:
             tables: the query's state.
-            after: how far progress is.
-            shown: of early rows, the key's columns, `window_id`, `at_last`, and `number`, the
-                revision.
+            after: the progress.
+            shown: the early rows' key columns, `window_id`, `at_last`, and `number`, the revision.
         """
         pieces = stamped(self._chained(tables), after=after).with_row_index("number")
         starts = self._sessions(pieces).rename({WINDOW_ID: ABSORBED_BY})
@@ -196,12 +195,12 @@ class SessionShardPart:
         return self._tombstones(gone, pieces, self.open(tables, after))
 
     def sessions(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """The sessions that the state still holds, open or not: the key's columns, `window_id`."""
+        """Return the sessions in the state, open or not: the key's columns, `window_id`."""
         pieces = stamped(self._chained(tables), after=after).with_row_index("number")
         return self._sessions(pieces).select(*self._keys, WINDOW_ID)
 
     def _sessions(self, pieces: pl.DataFrame) -> pl.DataFrame:
-        """Of each session as it stands its start, its last value `until`, and `of`, a piece."""
+        """Return each current session's start, last value `until`, and `of`, a piece."""
         there = chained(pieces.filter(pl.col(RELEASE) <= pl.col(AFTER)), self._keys)
         return there.select(
             *self._keys,
@@ -212,7 +211,7 @@ class SessionShardPart:
         ).unique([*self._keys, WINDOW_ID])
 
     def _was_sent(self, pieces: pl.DataFrame, of: int, start: int) -> bool:
-        """Whether a row but a tombstone has shown a start; `of` is a piece of its chain."""
+        """Return whether a row, not a tombstone, showed a start; `of` is a piece of its chain."""
         chain = pieces.filter(pl.col(CHAIN) == pieces[CHAIN][of])
         gap, after = chain[GAP][0], chain[AFTER][0]
         own = [Piece(*row) for row in chain.select(AT_FIRST, AT_LAST, RELEASE, "number").rows()]
@@ -221,7 +220,7 @@ class SessionShardPart:
         )
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
-        """The next progress at which these pieces may ask for a row; never later than it."""
+        """Return a lower bound of the next progress at which a row is due."""
         pieces = stamped(with_gap(self._query, tables[PIECES]), after=after)
         due = [
             pieces.select(due=instant.filter(instant > pl.col(AFTER)).min())["due"][0]
@@ -230,11 +229,12 @@ class SessionShardPart:
         return min((int(instant) for instant in due if instant is not None), default=ENDED)
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
-        """What some row after this progress can still need, merged where it agrees."""
+        """Return what rows after this progress can still need, merged where equal."""
         pieces = stamped(self._chained(tables), after=after)
         until = end()
         if self._query.late.policy == "update":
-            # A late record may lie a gap behind the end, and come a retention after its own end.
+            # A late record may be up to a gap after the end, and come a retention after its own
+            # end.
             retention = pl.lit(self._query.retention_us or 0, dtype=pl.Int64)
             until = later(later(until, pl.col(GAP)), retention)
         needed = pl.max_horizontal(until, RELEASE).max().over(CHAIN) > pl.col(AFTER)
@@ -247,11 +247,11 @@ class SessionShardPart:
         return chained(with_gap(self._query, tables[PIECES]), self._keys)
 
     def _parts(self, pieces: pl.DataFrame) -> pl.DataFrame:
-        """The partial states of pieces by their number."""
+        """Return the partial states of pieces by number."""
         return pieces.drop(AT_FIRST, AT_LAST, RELEASE, CHAIN, BEFORE, AFTER)
 
     def _shown(self, pieces: pl.DataFrame) -> Iterator[tuple[object, ...]]:
-        """What is sent: as `_SHOWN` has it; `of` is a piece of the same key."""
+        """Return what is sent, in the columns of `_SHOWN`; `of` is a piece of the same key."""
         named = pieces.select(CHAIN, GAP, BEFORE, AFTER, AT_FIRST, AT_LAST, RELEASE, "number")
         for _, chain in named.group_by(CHAIN, maintain_order=True):
             gap, before, after = (chain[name][0] for name in (GAP, BEFORE, AFTER))
@@ -261,7 +261,7 @@ class SessionShardPart:
                     yield from self._as_rows(sent, own[0].number)
 
     def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
-        """One row of a session, and the one before it where that is taken back."""
+        """Yield one row of a session, preceded by the retraction of its previous row, if any."""
         before = sent.before
         if before is not None and self._query.accumulation == "retracting":
             again = (before.start, before.last, before.revision, True, None)
@@ -273,14 +273,14 @@ class SessionShardPart:
         yield (*row, sorted(holds), of)
 
     def _rows_of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
-        """Rows, of any number of parts per lane."""
+        """Return rows, from any number of parts per lane."""
         named = [*self._keys, WINDOW_ID, REVISION, *more, PARTITION]
         return self._results.of(self._accumulators.merge(parts, named), *more)
 
     def _tombstones(
         self, gone: pl.DataFrame, pieces: pl.DataFrame, rows: pl.DataFrame
     ) -> pl.DataFrame:
-        """Rows with nothing in them, in the columns of other rows, and with who absorbed them."""
+        """Return empty rows, in the columns of other rows, with `absorbed_by`."""
         keys = pieces.select(pl.col("number").alias("of"), GAP, *self._keys)
         stones = gone.join(keys, on="of").with_columns(
             pl.lit(0, dtype=pl.Int64).alias(RECORDS),

@@ -1,7 +1,7 @@
-"""The course of the sessions of one chain of pieces: what is sent at which instant.
+"""The sequence of session rows of one chain of pieces, with their instants.
 
-Sessions grow and merge as late pieces join; each change is applied to the sessions as they stand.
-A chain holds all that can ever touch each other, so its course needs nothing else.
+Sessions grow and merge as late pieces join; each change is applied to the current sessions. A chain
+holds all pieces that can ever touch each other, so its rows depend on nothing else.
 
 Source: SAMZA-552, "Session window: dynamic window"; merging, tombstones and the order of what
 happens at one instant are ours.
@@ -17,7 +17,7 @@ from windowing.engine.wids import ENDED, ON_TIME
 
 
 class Piece(NamedTuple):
-    """One piece: its first and last value, when it joins, and its number."""
+    """A piece: its first and last value, when it joins, and its number."""
 
     first: int
     last: int
@@ -33,9 +33,9 @@ class Sent:
         instant: when it is sent.
         start, last: the session's first and last value.
         revision: its number.
-        holds: the numbers of its pieces; none: a tombstone.
-        before: the last row of the same start, if any.
-        absorbed_by: of a tombstone, the start of the session that it is part of now.
+        holds: the numbers of its pieces; empty: a tombstone.
+        before: the previous row of the same start, if any.
+        absorbed_by: in a tombstone, the start of the session that it is now part of.
     """
 
     instant: int
@@ -49,13 +49,13 @@ class Sent:
 
 @dataclass
 class _Session:
-    """A session as it stands.
+    """The current state of a session.
 
     Attributes:
         first, last: the values of its first and last record.
         holds: the numbers of its pieces.
         sent: its last row.
-        changed: it holds what that row did not show.
+        changed: whether its content differs from that row.
     """
 
     first: int
@@ -66,12 +66,12 @@ class _Session:
 
 
 def course(pieces: Sequence[Piece], gap: int, until: int) -> Iterator[Sent]:
-    """The rows of a chain, in the order of their instants.
+    """Yield the rows of a chain, in the order of their instants.
 
     Args:
         pieces: all of the chain, in any order.
-        gap: of its key.
-        until: the progress; rows behind it are not known yet.
+        gap: the gap of its key.
+        until: the progress; later rows are not known yet.
     """
     sessions: list[_Session] = []
     for piece in pieces:
@@ -99,7 +99,7 @@ def _end(session: _Session, gap: int) -> int:
 
 
 def _ended(sessions: Sequence[_Session], gap: int, until: int) -> Iterator[Sent]:
-    """The rows of sessions that end, and have something to show."""
+    """Yield the rows of sessions that end and have changed."""
     ended = [s for s in sessions if s.changed and _end(s, gap) <= until]
     for session in sorted(ended, key=lambda session: session.last):
         yield _row(session, _end(session, gap), first=0)
@@ -117,7 +117,7 @@ def _row(session: _Session, instant: int, *, first: int) -> Sent:
 def _joined(
     sessions: list[_Session], piece: Piece, gap: int
 ) -> tuple[list[_Session], list[_Session]]:
-    """The sessions after a piece has joined, and those that are now part of another one."""
+    """Return the sessions after a piece has joined, and those now absorbed."""
     touched = [s for s in sessions if s.first - gap < piece.last and piece.first < s.last + gap]
     merged = _Session(piece.first, piece.last, {piece.number})
     for session in touched:
@@ -135,7 +135,7 @@ def _joined(
 
 
 def _tombstone(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
-    """What tells that a start which was shown, the last time by this row, is one no more."""
+    """Return the tombstone of a start that this row was the last to show."""
     into = next(session for session in sessions if session.first <= last.start <= session.last)
     revision = last.revision + 1
     return Sent(instant, last.start, last.last, revision, frozenset(), last, into.first)

@@ -1,14 +1,14 @@
-"""Sliding and tumbling windows, and the way of all windows that follow from values.
+"""Sliding and tumbling windows, and the evaluation of all windows that follow from values.
 
 A partial state counts in the windows `w_first` to `w_last`, from its `release` on if it is late.
 Records of one slice have the same first and last window, so the pair names the slice; a record that
 is late for its first windows gets a later `w_first` and so a partial state of its own.
 
-For an on-time partial (`release` ON_TIME) window w asks for revision 0 at the instant `end(w)`. For
-a late one it asks at the late epoch `max(release, first epoch boundary after end(w))`: every
+For an on-time partial (`release` ON_TIME), revision 0 of window w is due at `end(w)`. For a late
+one, a revision is due at the late epoch `max(release, first epoch boundary after end(w))`: every
 distinct epoch of a (window, key) is one revision, numbered from 1, and shows everything up to it.
-Progress moving from P to P' emits the rows whose instant lies in (P, P']; where units have a
-progress of their own, so does every row.
+Progress moving from P to P' emits the rows whose instant lies in (P, P'], by the progress of the
+row's unit.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ from windowing.model.windows.window import ROW_NUM
 
 PARTIALS = "partials"
 LATE = pl.col(RELEASE) != ON_TIME
-# Before all instants, that of records on time too, which is the smallest number there is.
+# Before all instants, including ON_TIME, which is the smallest number.
 _EVER = pl.lit(None, dtype=pl.Int64)
 
 
 @dataclass(frozen=True)
 class Span:
-    """Of a chunk's records, the windows that they count in.
+    """The windows that a chunk's records count in.
 
     Attributes:
-        chosen: which records this is about.
-        first, last: of each record, the windows.
-        release: of each record, the late epoch that it waits for, or ON_TIME.
+        chosen: the records concerned.
+        first, last: the windows of each record.
+        release: the late epoch that each record waits for, or ON_TIME.
     """
 
     chosen: Flags
@@ -71,7 +71,7 @@ class Span:
     release: Ints
 
     def columns(self) -> list[pl.Series]:
-        """The span of each chosen record."""
+        """Return the span of each chosen record."""
         return [
             pl.Series(FIRST_WINDOW, self.first[self.chosen]),
             pl.Series(LAST_WINDOW, self.last[self.chosen]),
@@ -80,12 +80,12 @@ class Span:
 
 
 class SlidingLanePart:
-    """Finds the windows of a chunk's records for one query, and pre-aggregates by slice.
+    """The lane's part: assigns windows to a chunk's records, and pre-aggregates by slice.
 
     Args:
-        query: with a sliding or landmark window, over an attribute or over row numbers.
+        query: a query with a sliding or landmark window, over an attribute or row numbers.
         pipeline: its pipeline.
-        numbering: of the windows; None: that of the window language.
+        numbering: the windows' numbering; None: that of the window language.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class SlidingLanePart:
         outside, spans = self._spans(scan)
         taken = np.logical_or.reduce([span.chosen for span in spans])
         if self._query.window.attribute == ROW_NUM:
-            # A row in a gap between windows had its number: it is used up, and not outside.
+            # A row in a gap between windows counts as applied, not outside: it had a number.
             taken, outside = taken | outside, np.zeros(len(taken), dtype=bool)
         refused = ~outside & ~taken
         dead = dead_letters(self._query, scan.data, refused, scan.partition)
@@ -113,7 +113,7 @@ class SlidingLanePart:
         )
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
-        """Which records are in no window, and the windows of the others: on time, and waiting."""
+        """Return the records in no window, and the windows of the others: on time, and waiting."""
         query = self._query
         first = self._numbering.first(scan.values)
         last = self._numbering.last(scan.values)
@@ -133,9 +133,9 @@ class SlidingLanePart:
         return outside, spans
 
     def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
-        """Which records wait for a late epoch, from which window on, and the epoch's instant."""
+        """Return which records wait for a late epoch, from which window on, and the epoch."""
         query = self._query
-        assert query.retention_us is not None  # noqa: S101 - `update` was checked to have both
+        assert query.retention_us is not None  # noqa: S101 - `update` has both, as checked
         assert query.late.every_us is not None  # noqa: S101
         kept_from = self._numbering.open_from(wids.lowered(progress_us, query.retention_us))
         first_late = np.maximum(first, kept_from)
@@ -143,7 +143,7 @@ class SlidingLanePart:
         return first_late <= last_late, first_late, release
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
-        """The partial states of the records' slices: what agrees in key, windows and release."""
+        """Return the partial states of slices: records with equal key, windows and release."""
         parts = []
         for span in spans:
             records = scan.data.filter(pl.Series(span.chosen))
@@ -165,25 +165,25 @@ class SlidingLanePart:
         for name, table in tables.items():
             for number, part in split(table, self._route, len(parcels)):
                 queries = parcels[number].queries
-                # A shard gets all of the tables or none.
+                # A shard gets all tables or none.
                 addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
                 addition.due_us = min(addition.due_us, int(self._due_us(part).min()))
                 addition.tables[name] = to_bytes(part)
 
     def _due_us(self, table: pl.DataFrame) -> Ints:
-        """The progress at which each row of a table may first ask for something."""
+        """Return the earliest progress at which each row of a table may make a row due."""
         ends = self._numbering.ends(table[FIRST_WINDOW].to_numpy())
         due: Ints = np.maximum(ends, table[RELEASE].to_numpy())
         return due
 
 
 class SlidingShardPart:
-    """Makes the rows of one query out of its partial states.
+    """The shard's part: builds the rows of one query from its partial states.
 
     Args:
-        query: with a sliding window.
+        query: a query with a sliding window.
         pipeline: its pipeline.
-        numbering: of the windows; None: that of the window language.
+        numbering: the windows' numbering; None: that of the window language.
     """
 
     def __init__(
@@ -196,10 +196,10 @@ class SlidingShardPart:
         self._group = [*self._keys, WINDOW_ID]
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """The rows due while progress moves.
+        """Return the rows due while progress moves.
 
         Raises:
-            ResultOverflow: a sum of integers leaves 64 bits.
+            ResultOverflow: a sum of integers overflows 64 bits.
         """
         parts = [self._full(tables, before, after)]
         if self._query.late.policy == "update":
@@ -210,13 +210,13 @@ class SlidingShardPart:
         joined = self._accumulators.concat(parts)
         if self._query.accumulation != "retracting":
             return self._results.of(joined)
-        # Also where nothing is taken back: frames of all shards are put together.
+        # Even without retractions: frames of all shards are concatenated.
         taken_back = pl.col(RETRACTS) if RETRACTS in joined.columns else pl.lit(value=False)
         marked = joined.with_columns(taken_back.fill_null(value=False).alias(RETRACTS))
         return self._results.of(marked, RETRACTS)
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
-        """What open windows hold of records on time, as rows whose revision says nothing."""
+        """Return the on-time content of open windows as rows; `revision` is undefined."""
         on_time = tables[PARTIALS].filter(~LATE)
         ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
         first = pl.max_horizontal(FIRST_WINDOW, per_row(ended + 1))
@@ -227,7 +227,7 @@ class SlidingShardPart:
         return self._results.of(parts.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION)))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
-        """The next progress at which these partials may ask for a row; never later than it."""
+        """Return a lower bound of the next progress at which a row is due."""
         partials = tables[PARTIALS]
         due_us = self._next_end_us(partials.filter(~LATE), after)
         every_us = self._query.late.every_us
@@ -238,7 +238,7 @@ class SlidingShardPart:
         return due_us
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
-        """What some row after this progress can still need, merged where it agrees."""
+        """Return what rows after this progress can still need, merged where equal."""
         partials = tables[PARTIALS]
         first_kept = pl.col(FIRST_WINDOW).clip(per_row(self._gone(partials, after) + 1))
         kept = partials.with_columns(first_kept.alias(FIRST_WINDOW)).filter(
@@ -248,19 +248,19 @@ class SlidingShardPart:
         return {PARTIALS: self._accumulators.merge(kept, named).sort(named)}
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
-        """The last window of each row's unit that no row can be of any more."""
+        """Return the last window of each row's unit that can have no more rows."""
         past_us = wids.lowered(after.of(units), min(past_end(self._query), ENDED))
         return np.minimum(self._numbering.ended_by(past_us), ENDED - 1)
 
     def _ended_between(
         self, units: pl.DataFrame, before: Progress, after: Progress
     ) -> tuple[Ints, Ints]:
-        """First and last window of each row's unit that end while progress moves."""
+        """Return the first and last window of each row's unit that end while progress moves."""
         first = np.minimum(self._numbering.ended_by(before.of(units)), ENDED - 1) + 1
         return first, self._numbering.ended_by(after.of(units))
 
     def _due(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """The partials on time of windows that end while progress moves, clipped to those."""
+        """Return the on-time partials of windows that end while progress moves, clipped."""
         on_time = tables[PARTIALS].filter(~LATE)
         first, last = self._ended_between(on_time, before, after)
         clipped = on_time.with_columns(
@@ -270,18 +270,18 @@ class SlidingShardPart:
         return clipped.filter(pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW))
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Revision 0 of the windows that end while progress moves."""
+        """Return revision 0 of the windows that end while progress moves."""
         due = self._due(tables, before, after)
         if (due[LAST_WINDOW] > due[FIRST_WINDOW]).any():
-            # Slices that enter the same of these windows are merged once, not once per window.
+            # Slices in the same of these windows are merged once, not once per window.
             due = self._accumulators.merge(due, [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION])
         merged = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
         return merged.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Revisions 1, 2, … whose late epoch lies in (before, after]."""
+        """Return revisions 1, 2, … whose late epoch lies in (before, after]."""
         late = self._pairs(tables, before, after)
-        # Null keys are keys like any other; join and rank must take them so.
+        # Null is a key like any other; join and rank must treat it so.
         epochs = late.select(*self._group, INSTANT, BEFORE).unique().sort(INSTANT)
         epochs = epochs.with_columns(
             pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(self._group).alias(REVISION),
@@ -299,7 +299,7 @@ class SlidingShardPart:
         return self._accumulators.merge(shown, [name for name in named if name in shown.columns])
 
     def _sent(self, epochs: pl.DataFrame) -> pl.DataFrame:
-        """The rows that epochs send; each shows what has its instant in (`previous`, `epoch`]."""
+        """Return the rows of epochs, each with the partials of (`previous`, `epoch`]."""
         due = epochs.drop(BEFORE).rename({INSTANT: "epoch"})
         match self._query.accumulation:
             case "discarding":
@@ -316,19 +316,19 @@ class SlidingShardPart:
         return pl.concat([taken_back, again])
 
     def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Late partials and their windows, with the `instant` at which they are shown there."""
+        """Return late partials and their windows, with the `instant` of being shown there."""
         late = stamped(tables[PARTIALS].filter(LATE), before=before, after=after)
         pairs = self._expanded(late.filter(pl.col(RELEASE) <= pl.col(AFTER)))
         pairs = pairs.with_columns(self._boundary(pairs, WINDOW_ID).alias(INSTANT))
         return pairs.filter(pl.col(INSTANT) <= pl.col(AFTER))
 
     def _on_time_at(self, tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
-        """What windows, each of a key, held at revision 0."""
+        """Return the content of windows, per key, at revision 0."""
         on_time = tables[PARTIALS].filter(~LATE).drop(RELEASE)
         return self._content(on_time, windows.sort(self._group), self._keys)
 
     def _boundary(self, late: pl.DataFrame, window_id: str) -> pl.Series:
-        """The late epoch at which each late partial is released to a window."""
+        """Return the late epoch at which each late partial is released to a window."""
         every_us = self._query.late.every_us
         assert every_us is not None  # noqa: S101 - late partials exist under `update` only
         ends = self._numbering.ends(late[window_id].to_numpy())
@@ -336,32 +336,32 @@ class SlidingShardPart:
         return pl.Series(INSTANT, releases)
 
     def _next_end_us(self, on_time: pl.DataFrame, after: Progress) -> int:
-        """The earliest end of a window that is open and holds any of these."""
+        """Return the earliest end of an open window that holds any of these."""
         ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
         open_ = on_time[LAST_WINDOW].to_numpy() > ended
         first = np.maximum(on_time[FIRST_WINDOW].to_numpy(), ended + 1)[open_]
         return int(self._numbering.ends(first).min(initial=ENDED))
 
     def _next_boundary_us(self, waiting: pl.DataFrame) -> int:
-        """An instant no later than any at which these late ones, not shown yet, ask for a row."""
+        """Return a lower bound of the instants at which these late partials make rows due."""
         every_us = self._query.late.every_us
         if every_us is None or not len(waiting):
             return ENDED
-        # Every late instant is an epoch's boundary: the next one is early enough.
+        # Every late instant is an epoch boundary: the next one is early enough.
         next_us = wids.release_us(waiting[AFTER].to_numpy(), every_us)
         return int(np.maximum(next_us, waiting[RELEASE].to_numpy()).min())
 
     def _content(
         self, partials: pl.DataFrame, windows: pl.DataFrame, unit: Sequence[str]
     ) -> pl.DataFrame:
-        """What windows hold of some partials, for each key and lane apart."""
+        """Return the content of windows from some partials, per key and lane."""
         return content(self._accumulators, partials, windows, unit, [*self._keys, PARTITION])
 
     def _expanded(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """One row for each partial and each of its windows.
+        """Return one row per partial and window.
 
         Raises:
-            TooManyWindows: there are more than fit any machine.
+            TooManyWindows: there are more than a machine can hold.
         """
         last, first = (partials[name].cast(pl.Float64) for name in (LAST_WINDOW, FIRST_WINDOW))
         many = int((last - first + 1).sum())

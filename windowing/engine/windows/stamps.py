@@ -1,4 +1,4 @@
-"""The progress of units beside the rows of a frame, one number per row."""
+"""The progress of units as columns of a frame, one number per row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from windowing.engine.wids import Ints
 
 
 def per_row(values: Ints) -> pl.Expr | pl.Series:
-    """Turn numbers, one per row or one for all rows, into a column to compute with."""
+    """Turn numbers, one per row or one for all rows, into an expression."""
     return pl.lit(int(values[0]), dtype=pl.Int64) if len(values) == 1 else pl.Series(values)
 
 

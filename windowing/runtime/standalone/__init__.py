@@ -1,9 +1,8 @@
 """Window operators for any Python program: a windowed aggregator, with sessions, and a join.
 
-They are fed record by record or batch by batch, keep everything in a store of
-`windowing.engine.state`, push back when their consumer refuses, and can be crashed at any point. No
-Spark, no Kafka, no clock. `shell` says what a call does; what rows it gives is the matter of the
-row operators in `windowing.engine.rows.flows`.
+They take records singly or in batches, keep all state in a store of `windowing.engine.state`, apply
+back-pressure when their consumer refuses, and survive a crash at any point. No Spark, no Kafka, no
+clock. `shell` handles calls; the row operators in `windowing.engine.rows.flows` decide the rows.
 """
 
 from windowing.runtime.standalone.aggregator import ANY, WindowedAggregator

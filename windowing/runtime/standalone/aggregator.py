@@ -19,7 +19,7 @@ from windowing.runtime.standalone.shell import StandaloneOperator
 
 
 class AnyKey:
-    """That a query asks for every key; None is a key like any other."""
+    """The marker for all keys in a query, as None is a key like any other."""
 
 
 ANY = AnyKey()
@@ -27,19 +27,19 @@ _SORTED = Slack(0)
 
 
 class WindowedAggregator(StandaloneOperator[WindowRow, WindowOperator | SessionOperator]):
-    """Aggregates per window and key; its full and late rows are a function of the log.
+    """An aggregator per window and key, whose full and late rows are a function of the log.
 
     Args:
-        flow: what is computed, of the records' `value`, per `key` or for all together.
+        flow: the flow, over the records' `value`, per `key` or for all together.
         lanes: all partitions that are read; progress waits for each of them.
         consumer: takes a row, or refuses it by returning False; None: rows wait for `get_result`.
         store: holds the checkpoint; by default a new one in memory.
         disorder: what a data record promises.
-        late_by: late records are shown by these periods of the clock, not by epochs of progress.
-        past_end: a window of rows in log order is sent with the row after it, not with its last.
+        late_by: show late records by these periods of the clock, not by epochs of progress.
+        past_end: send a window over rows in log order with the row after it, not with its last.
 
     Raises:
-        ValueError: the row path does not have what the flow asks for.
+        ValueError: the row path does not support the flow.
 
     Example:
         >>> from windowing import Bound, LaneStart, Record, Sliding, StreamFlow
@@ -81,7 +81,7 @@ class WindowedAggregator(StandaloneOperator[WindowRow, WindowOperator | SessionO
         end: Progress = math.inf,
         key: str | AnyKey | None = ANY,
     ) -> list[WindowView]:
-        """The stored windows that overlap [start, end), by start and key; sessions by key first."""
+        """Return windows that overlap [start, end), by start and key; sessions by key first."""
         emission, pending = self._operator.parts.emission, not self._by_session
         return [
             emission.view(held, pending=pending)
@@ -95,10 +95,10 @@ class WindowedAggregator(StandaloneOperator[WindowRow, WindowOperator | SessionO
         end: Progress = math.inf,
         key: str | AnyKey | None = ANY,
     ) -> list[Record]:
-        """The stored records with a time – over rows an offset – in [start, end), in key order.
+        """Return stored records with a time (over rows, an offset) in [start, end), in key order.
 
         Raises:
-            NoMessageStore: the aggregate keeps none.
+            NoMessageStore: the aggregate stores no records.
         """
         if self._without_messages is not None:
             raise NoMessageStore(self._without_messages)

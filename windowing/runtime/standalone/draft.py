@@ -1,7 +1,7 @@
 """Changes since the last checkpoint, over the store that holds the checkpoint.
 
 A step writes into a draft. `commit` is the checkpoint: it moves all changes into the store, which
-makes them last together or not at all. `discard` is what a crash does.
+persists all of them or none. `discard` is the effect of a crash.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Draft:
         self._changes: dict[str, bytes | None] = {}
 
     def get(self, key: str) -> bytes | None:
-        """The value of a key, or None."""
+        """Return the value of a key, or None."""
         return self._changes[key] if key in self._changes else self._store.get(key)
 
     def put(self, key: str, value: bytes) -> None:
@@ -31,11 +31,11 @@ class Draft:
         self._changes[key] = value
 
     def delete(self, key: str) -> None:
-        """Forget a key; a key that is not there is passed over."""
+        """Delete a key; a missing key is ignored."""
         self._changes[key] = None
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
-        """All keys that begin with `prefix`, in order, and their values, as they are now."""
+        """Yield all keys that begin with `prefix`, in order, with their current values."""
         changed = {k: v for k, v in self._changes.items() if k.startswith(prefix)}
         if not changed:
             return self._store.scan(prefix)
@@ -44,7 +44,7 @@ class Draft:
         return iter(sorted(found.items()))
 
     def commit(self) -> None:
-        """Make the changes last."""
+        """Persist the changes."""
         for key, value in self._changes.items():
             if value is None:
                 self._store.delete(key)
@@ -53,13 +53,13 @@ class Draft:
         self._changes = {}
 
     def discard(self) -> None:
-        """Go back to the checkpoint."""
+        """Revert to the checkpoint."""
         self._changes = {}
 
     def changes(self) -> dict[str, bytes | None]:
-        """A copy of the changes; None: deleted."""
+        """Return a copy of the changes; None: deleted."""
         return dict(self._changes)
 
     def resume(self, changes: Mapping[str, bytes | None]) -> None:
-        """Go back to changes as `changes` gave them."""
+        """Restore changes from `changes`."""
         self._changes = dict(changes)

@@ -1,4 +1,4 @@
-"""Why an operator does not take a call; each has a code that a program can act on."""
+"""Reasons why an operator refuses a call, each with a code for programs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ class CallRefused(WindowingError):
     """A call that changed nothing.
 
     Attributes:
-        code: which rule.
+        code: that of the rule.
     """
 
     code: ClassVar[str] = "refused"
 
 
 class SelectorDisabled(CallRefused):
-    """Records while rows are still to be delivered that the consumer refused."""
+    """Records given while rows that the consumer refused are undelivered."""
 
     code = "selector_disabled"
 
@@ -34,9 +34,9 @@ class DenseOffsetGap(CallRefused, OffsetGap):
     """A record beyond the next offset of its lane.
 
     Attributes:
-        lane: whose offset it is.
-        expected: the offset that comes next.
-        found: the offset that came.
+        lane: the lane of the offset.
+        expected: the next offset.
+        found: the offset of the record.
     """
 
     code = "offset_gap"
@@ -62,7 +62,7 @@ class RecordAfterEnd(CallRefused):
 
 
 class UnknownLane(CallRefused):
-    """A record of a lane that the operator was not told of."""
+    """A record of an undeclared lane."""
 
     code = "unknown_lane"
 
@@ -71,7 +71,7 @@ class UnknownLane(CallRefused):
 
 
 class StoreFull(CallRefused):
-    """A call whose records would not fit the flow's limit."""
+    """A call whose records would exceed the flow's limit."""
 
     code = "store_full"
 
@@ -83,7 +83,7 @@ class StoreFull(CallRefused):
 
 
 class NoMessageStore(CallRefused):
-    """A question for records of an aggregate that keeps none."""
+    """A query for records of an aggregate that stores none."""
 
     code = "no_message_store"
 

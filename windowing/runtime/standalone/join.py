@@ -23,20 +23,20 @@ _PLAIN = KeyOrder()
 
 
 class WindowJoin(StandaloneOperator[Pair, JoinOperator]):
-    """Joins two streams; with `clock: progress` the sequence of pairs is a function of the log.
+    """A join of two streams; without `by_clock`, the sequence of pairs is a function of the log.
 
     Args:
-        flow: what is joined, with `key` on both sides as the one field that may have to be equal.
+        flow: the join, with `key` on both sides as the only field for equality.
         lanes: all partitions that are read, each with its side.
         consumer: takes a pair, or refuses it by returning False; None: pairs wait for `get_result`.
         store: holds the checkpoint; by default a new one in memory.
         disorder: what a data record promises.
-        by_clock: when each side's records are joined, if that goes by the caller's clock and not by
-            progress; the pairs are then no function of the log.
+        by_clock: when each side's records are joined, if by the caller's clock instead of progress;
+            the pairs are then not a function of the log.
         key_order: decides the layout of message keys.
 
     Raises:
-        ValueError: the row path does not have what the flow asks for.
+        ValueError: the row path does not support the flow.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class WindowJoin(StandaloneOperator[Pair, JoinOperator]):
         key: str | AnyKey | None = ANY,
         side: Side | None = None,
     ) -> list[Record]:
-        """The stored records of a side, or both, with a time – or offset – in [start, end)."""
+        """Return the stored records of a side, or both, with a time (or offset) in [start, end)."""
         sides = SIDES if side is None else (side,)
         found = chain.from_iterable(self._operator.messages[one].all() for one in sides)
         return [
@@ -74,5 +74,5 @@ class WindowJoin(StandaloneOperator[Pair, JoinOperator]):
 
     @property
     def message_layout(self) -> keys.Layout:
-        """The layout of the message keys that the planner has chosen."""
+        """The chosen layout of message keys."""
         return self._operator.layout

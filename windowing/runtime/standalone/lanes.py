@@ -1,8 +1,8 @@
-"""The lanes of an operator: which offset comes next, and how far each one has got.
+"""The lanes of an operator: the next offset and the progress of each.
 
-Progress is judged by the record's own lane and only then moved by it, as in
-`windowing.engine.lane`; what
-is here besides is the dense offsets of standalone use: a replay is passed over, a gap is an error.
+A record is judged by its own lane's progress and only then advances it, as in
+`windowing.engine.lane`; in addition, offsets are dense here: a replay is ignored, a gap is an
+error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LaneState(msgspec.Struct, array_like=True):
     """One lane.
 
     Attributes:
-        next: the offset that comes next.
+        next: the next offset.
         progress: the largest bound so far.
     """
 
@@ -35,7 +35,7 @@ class LaneState(msgspec.Struct, array_like=True):
 
 
 STATE = Format("an operator's state", 2, dict[str, LaneState], {1: as_it_is})
-"""How the lanes are stored, and with them all that the operator stores; 1 had no number."""
+"""The stored format of the lanes and of the whole operator; format 1 had no number."""
 
 
 class Lanes:
@@ -55,10 +55,10 @@ class Lanes:
         self.load()
 
     def load(self) -> None:
-        """Take what the store has.
+        """Load from the store.
 
         Raises:
-            CheckpointMismatch: it is of a format that this version does not know.
+            CheckpointMismatch: this version does not know the format.
         """
         data = self._store.get(_NAME)
         if data is None:
@@ -67,16 +67,16 @@ class Lanes:
             self.by_name = STATE.decode(data, self._store)
 
     def save(self) -> None:
-        """Give it to the store."""
+        """Save to the store."""
         self._store.put(_NAME, STATE.encode(self.by_name))
 
     @property
     def progress(self) -> Progress:
-        """How far the stream has got: no further than its slowest lane."""
+        """The progress of the stream: that of its slowest lane."""
         return min(lane.progress for lane in self.by_name.values())
 
     def check(self, records: Iterable[Record | Bound]) -> None:
-        """Whether these records continue their lanes; nothing is changed.
+        """Check that these records continue their lanes, without changing anything.
 
         Raises:
             UnknownLane: a lane that the operator does not read.
@@ -100,11 +100,11 @@ class Lanes:
                 ended.add(record.lane)
 
     def is_replay(self, record: Record | Bound) -> bool:
-        """Whether its lane has passed this record already."""
+        """Return whether its lane has already passed this record."""
         return record.offset < self.by_name[record.lane].next
 
     def move(self, record: Record | Bound) -> None:
-        """Go past a record and believe what it promises."""
+        """Pass a record and apply its promise."""
         lane = self.by_name[record.lane]
         lane.next += 1
         if isinstance(record, Bound):

@@ -1,4 +1,4 @@
-"""What of a flow the row path has, and what a standalone operator cannot be asked."""
+"""Limits of the row path and of standalone operators, checked on a flow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from windowing.model.windows.traits import Ends, Order
 def check_stream(
     flow: StreamFlow, lanes: Sequence[LaneStart], *, late_by: Periods | None, past_end: bool
 ) -> None:
-    """Refuse what the window operator does not have.
+    """Refuse flows that the window operator does not support.
 
     Raises:
         ValueError: with the rule, and what to do.
@@ -60,7 +60,7 @@ def _check_columns(flow: StreamFlow) -> None:
 
 
 def check_join(flow: JoinFlow, lanes: Sequence[LaneStart], *, by_clock: bool) -> None:
-    """Refuse what the join does not have.
+    """Refuse flows that the join does not support.
 
     Raises:
         ValueError: with the rule, and what to do.

@@ -1,9 +1,9 @@
-"""What a program calls around a row operator: calls, replays, back-pressure, checkpoints.
+"""The shell around a row operator: calls, replays, back-pressure, checkpoints.
 
 One call is one micro-batch. Its rows are sent one by one; a consumer that refuses one disables
-input until a later `timeout` has sent the rest. When everything is sent, what no row can need is
-purged and the changes become the checkpoint. Without a consumer rows pile up for `get_result`, and
-`flush` does that.
+input until a later `timeout` has sent the rest. When everything is sent, state that no row can need
+is purged and the changes become the checkpoint. Without a consumer, rows accumulate for
+`get_result`, and `flush` purges and checkpoints.
 
 Source: SAMZA-552, "Operator APIs" and "Checkpoint"; one atomic checkpoint per call is ours.
 """
@@ -29,12 +29,12 @@ Op = TypeVar("Op", bound=FlowOperator[Any])
 
 @dataclass
 class CallReport:
-    """What became of a call's records, beside the rows.
+    """The fate of a call's records, besides the rows.
 
     Attributes:
         dead: dead letters, in the order of the records.
         dropped: how many late records the policy `drop` dropped.
-        replayed: how many records the lanes had passed already.
+        replayed: how many records the lanes had already passed.
     """
 
     dead: list[Refusal] = field(default_factory=list)
@@ -44,12 +44,12 @@ class CallReport:
 
 @dataclass(frozen=True)
 class OperatorSnapshot(Generic[R]):
-    """What an operator has beyond its checkpoint.
+    """An operator's state beyond its checkpoint.
 
     Attributes:
-        changes: since the checkpoint, by name.
+        changes: those since the checkpoint, by name.
         unsent: rows that the consumer has not taken.
-        enabled: whether input is.
+        enabled: whether input is enabled.
     """
 
     changes: dict[str, bytes | None]
@@ -58,16 +58,16 @@ class OperatorSnapshot(Generic[R]):
 
 
 class StandaloneOperator(Generic[R, Op]):
-    """The shell of a row operator; `WindowedAggregator` and `WindowJoin` fill it.
+    """The shell of a row operator, the base of `WindowedAggregator` and `WindowJoin`.
 
     Args:
-        flow: what is computed.
+        flow: the flow to compute.
         lanes: all partitions that are read; progress waits for each of them.
-        disorder: what a data record promises: with a slack, that nothing older than its time less
+        disorder: what a data record promises: with a slack, that nothing older than its time minus
             the slack follows in its lane; with punctuation nothing, as only control records do.
-        make: makes the row operator from a store, what gets its rows, and the stream's progress.
+        make: builds the row operator from a store, a receiver of rows, and the stream's progress.
         consumer: takes a row, or refuses it by returning False; None: standalone.
-        store: holds the checkpoint; an operator over the store of another one continues it.
+        store: holds the checkpoint; an operator over another's store resumes it.
 
     Raises:
         ValueError: a lane is named twice.
@@ -98,17 +98,17 @@ class StandaloneOperator(Generic[R, Op]):
 
     @property
     def progress(self) -> Progress:
-        """How far the stream has got; minus infinity while any lane has promised nothing."""
+        """The stream's progress; minus infinity while any lane has no bound."""
         return self._lanes.progress
 
     @property
     def lanes(self) -> dict[str, tuple[int, Progress]]:
-        """Per lane, the next offset and its progress."""
+        """The next offset and the progress per lane."""
         return {name: (lane.next, lane.progress) for name, lane in self._lanes.by_name.items()}
 
     @property
     def held_back(self) -> int:
-        """How many accepted records no row shows yet, once for every window."""
+        """The number of accepted records not shown yet, counted once per window."""
         return self._operator.held_back()
 
     @property
@@ -117,11 +117,11 @@ class StandaloneOperator(Generic[R, Op]):
         return self._enabled
 
     def add(self, records: Sequence[Record | Bound], wall: int) -> CallReport:
-        """Take the records of one micro-batch, and send what is due.
+        """Process the records of one micro-batch, and send what is due.
 
         Args:
-            records: each lane's in offset order; those that it has passed are no-ops.
-            wall: the caller's clock, for early rows and the like; it decides no final content.
+            records: each lane's in offset order; those already passed are no-ops.
+            wall: the caller's clock, for early rows and the like; it does not affect final content.
 
         Raises:
             SelectorDisabled, DenseOffsetGap, UnknownLane, RecordAfterEnd, StoreFull: nothing of the
@@ -133,7 +133,7 @@ class StandaloneOperator(Generic[R, Op]):
         before = self._draft.changes()
         report = self._apply(records)
         limit = self._flow.entries_max
-        # Control records alone are always taken: they are what makes room.
+        # Calls with only control records are always accepted, as these free state.
         if limit is not None and any(isinstance(record, Record) for record in records):
             entries = self._operator.entries()
             if entries > limit:
@@ -144,21 +144,21 @@ class StandaloneOperator(Generic[R, Op]):
         return report
 
     def timeout(self, wall: int) -> None:
-        """Go on sending what was refused; then evaluate the policies of the wall clock."""
+        """Resend refused rows; then evaluate wall-clock policies."""
         if not self._enabled:
             self._send()
         if self._enabled:
             self._evaluate(wall)
 
     def get_result(self) -> list[R]:
-        """The rows since the last `flush`, or those that the consumer has not taken."""
+        """Return the rows since the last `flush`, or those that the consumer has not taken."""
         return list(self._unsent)
 
     def flush(self) -> None:
-        """Standalone: forget the rows, purge, and make a checkpoint.
+        """Without a consumer: drop the rows, purge, and make a checkpoint.
 
         Raises:
-            SelectorDisabled: there is a consumer that has not taken them.
+            SelectorDisabled: a consumer has not taken them.
         """
         if self._consumer is not None and self._unsent:
             raise SelectorDisabled(len(self._unsent))
@@ -166,16 +166,16 @@ class StandaloneOperator(Generic[R, Op]):
         self._checkpoint()
 
     def crash(self) -> None:
-        """Go back to the last checkpoint, as a restarted operator does; the source sends again."""
+        """Revert to the last checkpoint, like a restarted operator; the source must resend."""
         self._resume({})
         self._unsent, self._enabled = [], True
 
     def snapshot(self) -> OperatorSnapshot[R]:
-        """All that the operator has beyond the checkpoint in its store."""
+        """Return the state beyond the checkpoint in the store."""
         return OperatorSnapshot(self._draft.changes(), tuple(self._unsent), self._enabled)
 
     def restore(self, snapshot: OperatorSnapshot[R]) -> None:
-        """Go on from a snapshot, over the same store."""
+        """Restore a snapshot, over the same store."""
         self._resume(snapshot.changes)
         self._unsent, self._enabled = list(snapshot.unsent), snapshot.enabled
 

@@ -1,4 +1,4 @@
-"""Sinks: where the frames of a batch go, all of them under one token `(run, batch_id)`."""
+"""Sinks: destinations for the frames of a batch, under one token `(run, batch_id)`."""
 
 from windowing.spark.sinks.memory import MemorySink
 from windowing.spark.sinks.postgres import PostgresSink

@@ -1,9 +1,8 @@
-"""What becomes of tables that are there when a changed pipeline is to write to them.
+"""How existing tables adapt to a changed pipeline.
 
-A new aggregate is a new column, a new query a new table; rows that were written before have null
-there, and so have the rows of runs whose pipeline has none of it. What cannot stand in one table
-with what it holds, a column of another type or another key, is a conflict: such rows want a table
-of their own. Schemas in, sentences out: nothing is read or written here.
+A new aggregate is a new column, a new query a new table; earlier rows, and rows of runs whose
+pipeline lacks the column, have null there. A column of another type, or another key, is a conflict:
+such rows need a table of their own. From schemas to sentences: nothing is read or written here.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from windowing.model.run_errors import TableConflict
 KEY = "key"
 
 Schemas = Mapping[str, pa.Schema]
-"""The columns of tables, by the tables' names."""
+"""The columns of tables, by table name."""
 
 
 def conflicts(have: Schemas, want: Schemas) -> list[str]:
-    """Why rows of `want` cannot stand in the tables of `have`, each in a clause; none: they can."""
+    """Return why tables of `have` cannot take rows of `want`, a clause each; empty: they can."""
     return [
         clash
         for name, schema in want.items()
@@ -31,7 +30,7 @@ def conflicts(have: Schemas, want: Schemas) -> list[str]:
 
 
 def check(place: object, have: Schemas, want: Schemas) -> None:
-    """See that tables can take the rows of a pipeline.
+    """Check that tables can take the rows of a pipeline.
 
     Raises:
         TableConflict: they cannot.
@@ -41,7 +40,7 @@ def check(place: object, have: Schemas, want: Schemas) -> None:
 
 
 def refusal(place: object, clashes: Sequence[str]) -> str:
-    """What is said of tables that cannot take rows, in a sentence."""
+    """Return the message about tables that cannot take rows."""
     return (
         f"{place} cannot take the rows of this pipeline: {'; '.join(clashes)}: name another sink, "
         "or leave it to `slackwater submit`, which gives a new run tables of its own"
@@ -49,7 +48,7 @@ def refusal(place: object, clashes: Sequence[str]) -> str:
 
 
 def additions(have: Schemas, want: Schemas) -> list[str]:
-    """What the tables of `have` lack, each in a clause; they must not conflict."""
+    """Return what the tables of `have` lack, a clause each; they must not conflict."""
     news = []
     for name, schema in want.items():
         if name not in have:
@@ -62,10 +61,10 @@ def additions(have: Schemas, want: Schemas) -> list[str]:
 
 
 def conformed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Rows with the columns of a table, null in those that their pipeline has not.
+    """Return rows with the columns of a table, null where their pipeline has none.
 
     Args:
-        rows: of a pipeline that does not conflict with the table.
+        rows: those of a pipeline that does not conflict with the table.
         schema: the table's, which has all columns of the rows.
     """
     columns = [
@@ -78,7 +77,7 @@ def conformed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def spelled(type_: pa.DataType) -> str:
-    """A type in the words of a pipeline file."""
+    """Return a type in the words of a pipeline file."""
     if pa.types.is_struct(type_):
         return "{" + ", ".join(f"{part.name}: {spelled(part.type)}" for part in type_) + "}"
     if pa.types.is_list(type_):
@@ -87,7 +86,7 @@ def spelled(type_: pa.DataType) -> str:
 
 
 def _of_table(name: str, have: pa.Schema, want: pa.Schema) -> Iterator[str]:
-    """The conflicts of one table."""
+    """Return the conflicts of one table."""
     keys = [_key(schema) for schema in (have, want)]
     if keys[0] != keys[1]:
         was, now = ("{" + ", ".join(f"{k}: {t}" for k, t in key.items()) + "}" for key in keys)
@@ -100,13 +99,13 @@ def _of_table(name: str, have: pa.Schema, want: pa.Schema) -> Iterator[str]:
 
 
 def _key(schema: pa.Schema) -> dict[str, str]:
-    """The fields of the key with their types, in the order of their names."""
+    """Return the fields of the key with their types, ordered by name."""
     parts = schema.field(KEY).type if KEY in schema.names else []
     return {part.name: spelled(part.type) for part in sorted(parts, key=lambda part: part.name)}
 
 
 def _columns(schema: pa.Schema) -> Iterator[tuple[str, pa.DataType]]:
-    """The columns that rows may have or not, those of structs one by one."""
+    """Return the optional columns of rows, with structs flattened."""
     for field in schema:
         if pa.types.is_struct(field.type):
             yield from ((f"{field.name}.{part.name}", part.type) for part in field.type)

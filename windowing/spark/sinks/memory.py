@@ -1,4 +1,4 @@
-"""A sink into this process, for runs over a file."""
+"""An in-memory sink, for runs over a file."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from windowing.runtime.output import (
 from windowing.runtime.token import Token, admit
 from windowing.spark.sinks.tokens import Frames, TokenOf, token_of_batch
 
-if TYPE_CHECKING:  # rows are made and judged without Spark, too
+if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
 
 
 class MemorySink:
-    """Collects rows and dead letters; a batch that is written again is passed over.
+    """A collector of rows and dead letters, which ignores a rewritten batch.
 
     Args:
-        pipeline: whose rows they are.
-        token_of: gives the token of a batch that was read; None: what its lanes say they have read.
+        pipeline: the pipeline of the rows.
+        token_of: returns the token of a batch; None: derive it from the lanes' metrics.
     """
 
     def __init__(self, pipeline: Pipeline, token_of: TokenOf | None = None) -> None:
@@ -39,16 +39,16 @@ class MemorySink:
         self.output = Output()
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Take one batch; made for `foreachBatch`."""
+        """Take one batch; for `foreachBatch`."""
         self.take(
             [Emitted(kind, query, bytes(data)) for kind, query, data in batch.collect()], batch_id
         )
 
     def take(self, frames: Frames, batch_id: int) -> None:
-        """Take one batch's frames: of each the kind, the query, and the Arrow stream.
+        """Take one batch's frames, each with its kind, its query and its Arrow stream.
 
         Raises:
-            TokenMismatch: it is not the batch that comes next, nor one that was taken.
+            TokenMismatch: it is neither the next batch nor one already taken.
         """
         token = token_of_batch(self._pipeline, frames, batch_id, self._token_of)
         admit(token, self.tokens, "this process")

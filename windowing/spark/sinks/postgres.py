@@ -1,12 +1,12 @@
 """The PostgreSQL sink: a batch's rows and its token in one transaction, exactly once.
 
-A pipeline has a schema of the sink's name, with a table per query, `dead_letters` and `metrics` as
-the table sink has; structs are spread over columns (key fields, then aggregates) and offsets are
-JSON. `commits` holds the last batch of each run, at whose row a zombie and its successor wait for
-each other, and `tokens` the token of each batch (see `adr/0014`): the same batch again is passed
-over, another one under its number is refused. A view `QUERY_newest` shows the live run's newest
-rows (`postgres_views`). The connection is libpq's, from the environment:
-PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, …
+A pipeline has a schema of the sink's name, with a table per query, `dead_letters` and `metrics`
+like the table sink; structs are flattened into columns (key fields, then aggregates) and offsets
+are JSON. `commits` holds the last batch of each run, whose row serialises a zombie and its
+successor, and `tokens` the token of each batch (see `adr/0014`): the same batch again is ignored,
+another one under its number is refused. A view `QUERY_newest` shows the live run's newest rows
+(`postgres_views`). The connection is libpq's, from the environment: PGHOST, PGPORT, PGUSER,
+PGPASSWORD, PGDATABASE, …
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from windowing.spark.sinks.tokens import (
     tokens_of,
 )
 
-if TYPE_CHECKING:  # rows are made and judged without Spark, too
+if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
 
 ROW_ID = "row_id"
@@ -58,7 +58,7 @@ _COLUMNS: dict[pa.DataType, LiteralString] = {
     pa.bool_(): "boolean",
     pa.string(): "text",
 }
-# Days and the rest apart: PostgreSQL multiplies an interval in floating point.
+# Days and the rest separately: PostgreSQL multiplies intervals in floating point.
 _INSTANT: LiteralString = (
     "timestamptz 'epoch' + make_interval(days => (({0}) / 86400000000)::int)"
     " + (({0}) % 86400000000) * interval '1 microsecond'"
@@ -72,17 +72,17 @@ _RESULT_IDENTITY = ("run", "window_id", "pane", "revision", "op", "key")
 
 @sink("postgres")
 class PostgresSink:
-    """Writes the frames of each batch of one run; makes schema and tables where they are not.
+    """The writer of one run's batches; creates missing schema and tables.
 
     Args:
         pipeline: whose rows they are; its sink names the schema.
-        schema: of the tables.
+        schema: the schema of the tables.
         run: the identity of the checkpoint; another run never collides with this one.
-        token_of: gives the token of a batch that was read; None: what its lanes say they have read.
-        is_live: whether views show this run; asked before each batch.
+        token_of: returns the token of a batch; None: derive it from the lanes' metrics.
+        is_live: whether views show this run; called before each batch.
 
     Raises:
-        TableConflict: tables that are there cannot take such rows; none was touched.
+        TableConflict: existing tables cannot take such rows; none was changed.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class PostgresSink:
         self._is_live = is_live
         self._told_live: bool | None = None
         with _connection() as connection:
-            # Two drivers may begin at once, and "if not exists" is no lock.
+            # Two drivers may start at once, and "if not exists" is not a lock.
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [schema])
             have, want = growth.tables_in(connection, schema), _wanted(pipeline)
             if clashes := growth.conflicts(have, want):
@@ -116,26 +116,26 @@ class PostgresSink:
 
     @classmethod
     def open(cls, place: RunPlace) -> PostgresSink:
-        """Make the sink of a run, and schema and tables where there are none."""
+        """Open the sink of a run, creating missing schema and tables."""
         schema = place.pipeline.output
         return cls(place.pipeline, schema, place.run, place.token_of, place.is_live)
 
     @classmethod
     def kept(cls, pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
-        """What the tables of the pipeline's schema have of a run."""
+        """Return the record of a run in the pipeline's schema."""
         del folder
         return kept(pipeline, pipeline.output, run, since)
 
     @classmethod
     def clashes(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
-        """Why the tables of a schema cannot take the rows of a pipeline."""
+        """Return why the tables of a schema cannot take a pipeline's rows."""
         del folder_of
         with _answering(), _connection() as connection:
             return growth.conflicts(growth.tables_in(connection, name), _wanted(pipeline))
 
     @classmethod
     def additions(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
-        """What the tables of a schema are given for a pipeline."""
+        """Return what a pipeline adds to the tables of a schema."""
         del folder_of
         with _answering(), _connection() as connection:
             have = growth.tables_in(connection, name)
@@ -143,14 +143,14 @@ class PostgresSink:
 
     @classmethod
     def newest(cls, pipeline: Pipeline) -> str:
-        """In views beside the tables."""
+        """Return a sentence about the views beside the tables."""
         views = ", ".join(f'{pipeline.output}."{name}"' for name in view_names(pipeline)) or "none"
         return (
             f"the rows of {pipeline.name} are in PostgreSQL; its views of the newest rows: {views}"
         )
 
     def _show(self, connection: psycopg.Connection) -> None:
-        """Have the views show this run; a run in the shadow may have other keys."""
+        """Make the views show this run; a shadow run may have other keys."""
         names = [*self._names, *view_names(self._pipeline)]
         for statement in newest_views(self._pipeline, self._schema):
             connection.execute(statement)
@@ -158,12 +158,12 @@ class PostgresSink:
             connection.execute(statement)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Write one batch; made for `foreachBatch`.
+        """Write one batch; for `foreachBatch`.
 
         Raises:
             TokenMismatch: the tables and the job's checkpoint do not belong together.
         """
-        # Spark must see the whole batch executed, also when its rows are there already.
+        # Spark must execute the whole batch, even if its rows are already there.
         self.take(batch.collect(), batch_id)
 
     def take(self, frames: Frames, batch_id: int) -> None:
@@ -186,12 +186,12 @@ class PostgresSink:
         self._told_live, self._has_views = live, live
 
     def _take_token(self, connection: psycopg.Connection, token: Token) -> bool:
-        """Whether the batch is still to be written; its row is ours until the transaction ends.
+        """Return whether the batch must be written; its row stays locked until the end.
 
         Raises:
             TokenMismatch: the tables hold another batch, or do not end where this one begins.
         """
-        # The row is locked also where it stays as it is.
+        # The row is locked even if it stays unchanged.
         taken = sql.SQL(
             "insert into {} as c (run, batch_id) values (%s, %s) on conflict (run)"
             " do update set batch_id = excluded.batch_id where c.batch_id < excluded.batch_id"
@@ -240,15 +240,15 @@ class PostgresSink:
 
 
 def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
-    """What the tables have of a run; makes none.
+    """Return the tables' record of a run, without creating any.
 
-    All of a batch is one transaction, so a table that is there has what `commits` says.
+    A batch is one transaction, so `commits` is true of every existing table.
 
     Args:
-        pipeline: whose tables they are.
-        schema: of the tables.
+        pipeline: the pipeline of the tables.
+        schema: the schema of the tables.
         run: the run.
-        since: the first batch whose token is asked for.
+        since: the first batch whose token is needed.
     """
     with _connection() as connection:
         there = {name: _exists(connection, schema, name) for name in schemas(pipeline)}
@@ -286,7 +286,7 @@ def _tokens(
     which: LiteralString,
     values: Sequence[object],
 ) -> dict[int, Token]:
-    """The tokens of a run that meet a condition, in which {0} is the table."""
+    """Return the tokens of a run that meet a condition, in which {0} is the table."""
     table = sql.Identifier(schema, TOKENS)
     columns = sql.SQL(", ").join(map(sql.Identifier, TOKEN_SCHEMA.names))
     select = sql.SQL("select {} from {} where run = %s and {}").format(
@@ -298,10 +298,10 @@ def _tokens(
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Say it in a clause if no data base answers.
+    """Convert connection errors into a clause.
 
     Raises:
-        SinkUnreachable: none does.
+        SinkUnreachable: the database does not answer.
     """
     try:
         yield
@@ -340,8 +340,8 @@ def _typed(columns: Sequence[tuple[str, LiteralString]]) -> sql.Composed:
 
 
 def _flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
-    """The columns of a table, in the order of `_records`."""
-    # Identities may be long, and parts of them null: a digest is what a primary key wants.
+    """Return the columns of a table, in the order of `_records`."""
+    # Identities may be long and contain nulls, so the primary key is a digest.
     columns: list[tuple[str, LiteralString]] = [(ROW_ID, "uuid")]
     for field in schema:
         if pa.types.is_struct(field.type):
@@ -356,12 +356,12 @@ def _flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
 
 
 def _column(type_: pa.DataType) -> LiteralString:
-    """A list is an array: JSON has one kind of number, and no -0.0."""
+    """Return a column; lists become arrays, as JSON has one kind of number and no -0.0."""
     return _COLUMNS[type_.value_type] + "[]" if pa.types.is_list(type_) else _COLUMNS[type_]
 
 
 def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:
-    """The rows as PostgreSQL takes them: the digest of the identity, then the flat columns."""
+    """Return the rows for PostgreSQL: the digest of the identity, then the flat columns."""
     columns = [
         pc.cast(rows[f.name], pa.int64()) if pa.types.is_timestamp(f.type) else rows[f.name]
         for f in rows.schema
@@ -372,7 +372,7 @@ def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:
         flat: list[Any] = [hashlib.sha256(spelled.encode()).hexdigest()[:32]]
         for field, value in zip(rows.schema, row, strict=True):
             if pa.types.is_struct(field.type):
-                # A tombstone has no values at all.
+                # A tombstone has no values.
                 flat += [storable(value and value[part.name]) for part in field.type]
             elif pa.types.is_list(field.type):
                 flat.append(json.dumps({o["lane"]: [o["first"], o["last"]] for o in value}))
@@ -382,9 +382,9 @@ def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:
 
 
 def storable(value: Any) -> Any:
-    """Text without U+0000, which PostgreSQL cannot hold: it becomes `␀0`, and `␀` itself `␀␀`.
+    """Escape U+0000, which PostgreSQL cannot hold, as `␀0`, and `␀` itself as `␀␀`.
 
-    In lists too, which some aggregates give.
+    Also inside lists, which some aggregates return.
     """
     if isinstance(value, list):
         return [storable(element) for element in value]

@@ -1,7 +1,7 @@
-"""How the tables of a PostgreSQL schema grow with a pipeline, and what they cannot take.
+"""How the tables of a PostgreSQL schema adapt to a changed pipeline, and conflicts.
 
-As `growth` has it for Delta tables, in the terms of a data base: structs are spread over columns
-there, so a key is known by its columns only. One that lost a field leaves a column that stays null.
+Like `growth` for Delta tables; here structs are flattened into columns, so a key is known only by
+its columns. A removed key field leaves a column that stays null.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import psycopg
 from psycopg import sql
 
 NEWEST = "_newest"
-"""Behind the name of a sink, the schema of views on the newest version of its tables."""
+"""The suffix of a sink's schema of views on the newest version of its tables."""
 
 _VERSION = re.compile(r"(.+)_v(\d+)")
 _NAME_BYTES = 63
 _SPELLED = {"timestamptz": "timestamp with time zone"}
 
 Columns = Mapping[str, str]
-"""The types of a table's columns, as PostgreSQL calls them, by the columns' names."""
+"""PostgreSQL's types of a table's columns, by column name."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Wanted:
 
     Attributes:
         columns: name and type of each.
-        key: those of them that are fields of the key.
+        key: the columns of the key.
     """
 
     columns: Sequence[tuple[str, LiteralString]]
@@ -39,7 +39,7 @@ class Wanted:
 
 
 def tables_in(connection: psycopg.Connection, schema: str) -> dict[str, dict[str, str]]:
-    """The tables of a schema with their columns; none, where there is no such schema."""
+    """Return the tables of a schema with their columns; empty without the schema."""
     found: dict[str, dict[str, str]] = {}
     for table, column, type_ in connection.execute(
         "select c.relname, a.attname, format_type(a.atttypid, a.atttypmod)"
@@ -53,7 +53,7 @@ def tables_in(connection: psycopg.Connection, schema: str) -> dict[str, dict[str
 
 
 def conflicts(have: Mapping[str, Columns], want: Mapping[str, Wanted]) -> list[str]:
-    """Why rows of `want` cannot stand in the tables of `have`, each in a clause; none: they can."""
+    """Return why tables of `have` cannot take rows of `want`, a clause each; empty: they can."""
     return [
         clash
         for name, wanted in want.items()
@@ -72,7 +72,7 @@ def _of_table(name: str, have: Columns, wanted: Wanted) -> Iterator[str]:
 
 
 def additions(have: Mapping[str, Columns], want: Mapping[str, Wanted]) -> list[str]:
-    """What the tables of `have` lack, each in a clause; they must not conflict."""
+    """Return what the tables of `have` lack, a clause each; they must not conflict."""
     new = [f"new table {name}" for name in want if name not in have]
     return new + [
         f"new column {name}.{column} ({type_})"
@@ -85,7 +85,7 @@ def additions(have: Mapping[str, Columns], want: Mapping[str, Wanted]) -> list[s
 def columns_added(
     schema: str, have: Mapping[str, Columns], want: Mapping[str, Wanted]
 ) -> Iterator[sql.Composed]:
-    """The statements that give the tables of a schema the columns that they lack."""
+    """Return the statements that add missing columns to the tables of a schema."""
     for name, wanted in want.items():
         for column, type_ in wanted.columns:
             if name in have and column not in have[name]:
@@ -97,9 +97,9 @@ def columns_added(
 def views_of_newest(
     connection: psycopg.Connection, schema: str, tables: Sequence[str]
 ) -> Iterator[sql.Composed]:
-    """The statements that let the views of the newest version show this schema, if it is that.
+    """Return the statements that make the newest version's views show this schema, if it is that.
 
-    A sink whose tables have one version only has no such views.
+    A sink with a single version of its tables has no such views.
     """
     version = _VERSION.fullmatch(schema)
     if version is None or len(f"{version[1]}{NEWEST}".encode()) > _NAME_BYTES:
@@ -110,7 +110,7 @@ def views_of_newest(
     views = f"{version[1]}{NEWEST}"
     yield sql.SQL("create schema if not exists {}").format(sql.Identifier(views))
     for table in tables:
-        # What a view shows cannot be replaced by something with other columns.
+        # A view cannot be replaced by one with other columns.
         view = sql.Identifier(views, table)
         yield sql.SQL("drop view if exists {}").format(view)
         yield sql.SQL("create view {} as select * from {}").format(

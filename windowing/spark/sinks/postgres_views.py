@@ -1,7 +1,7 @@
-"""Views of the newest rows in PostgreSQL: of the live run, one row for each window as it stands.
+"""Views of the newest rows in PostgreSQL: one row per current window of the live run.
 
-Which run is live is for the job to know; here it is a time in `commits`, which a job sets for its
-own run alone. The view shows the run that became live last.
+The job decides which run is live: it sets a time in `commits`, for its own run only. The view shows
+the run that became live last.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _SUFFIX = "_newest"
 
 
 def newest_views(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
-    """What makes the views, or brings them to the columns that their tables have now."""
+    """Return the statements that create the views, or adapt them to their tables' columns."""
     for name, query in _queries(pipeline).items():
         yield _view(query, schema, name)
 
 
 def view_names(pipeline: Pipeline) -> list[str]:
-    """The names of the views; to be read as tables are."""
+    """Return the names of the views, which are read like tables."""
     return list(_queries(pipeline))
 
 
 def _queries(pipeline: Pipeline) -> dict[str, Flow]:
     """The queries that have a view, by its name.
 
-    Those without a newest row have none (see `windowing.runtime.newest`), nor have those whose view
-    would have the name of another query's table, or one that is too long.
+    Queries without a newest row have no view (see `windowing.runtime.newest`), nor do those whose
+    view's name would be another query's table, or too long.
     """
     taken = {query.name for query in pipeline.flows}
     named = {query.name + _SUFFIX: query for query in pipeline.flows}
@@ -49,7 +49,7 @@ def _queries(pipeline: Pipeline) -> dict[str, Flow]:
 
 
 def tell_live(connection: psycopg.Connection, schema: str, run: str, *, live: bool) -> None:
-    """Say from when on a run is the live one, or that it is not."""
+    """Record since when a run is live, or that it is not."""
     since = sql.SQL("clock_timestamp()" if live else "null")
     connection.execute(
         sql.SQL("update {} set live_since = {} where run = %s").format(

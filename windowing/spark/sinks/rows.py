@@ -1,6 +1,6 @@
-"""The frames of a batch as Arrow tables: one per query, and two beside them.
+"""The frames of a batch as Arrow tables: one per query, and two more.
 
-What every table sink writes, whatever it writes to.
+All table sinks write these, whatever the destination.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _TYPES = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
 
 
 class BatchRows:
-    """Turns frames into rows of the tables.
+    """The converter of frames into rows of tables.
 
     Args:
-        pipeline: whose rows they are.
-        run: the identity of the checkpoint, which every row carries.
+        pipeline: the pipeline of the rows.
+        run: the identity of the checkpoint, part of every row.
     """
 
     def __init__(self, pipeline: Pipeline, run: str) -> None:
@@ -55,11 +55,11 @@ class BatchRows:
         self._lanes = {number: source.lane(number) for number in range(source.partitions)}
 
     def tables(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
-        """The tables that get rows from a batch, by name.
+        """Return the tables with rows of a batch, by name.
 
         Args:
-            frames: all of the batch, of all shards; rows of Spark with these fields are welcome.
-            batch_id: its number, which every row carries.
+            frames: all frames of the batch; Spark rows with these fields are allowed.
+            batch_id: its number, part of every row.
         """
         tables = {}
         for query in self._pipeline.flows:
@@ -119,7 +119,7 @@ class BatchRows:
     def _lags(self, query: Flow, ends: Sequence[int]) -> list[int | None]:
         """How long after its window's end each row is written; null where an end is no time.
 
-        A diagnostic: nothing depends on it, nothing is compared with it.
+        Only a diagnostic: never compared.
         """
         if query.attribute != self._pipeline.source.event_time.field:
             return [None] * len(ends)
@@ -155,7 +155,7 @@ class BatchRows:
 
 
 def schemas(pipeline: Pipeline) -> dict[str, pa.Schema]:
-    """The tables of a pipeline and their columns."""
+    """Return the tables of a pipeline and their columns."""
     dead = ["run", "source", *DEAD_LETTER_SCHEMA, "batch_id"]
     metrics = ["run", "lane", *(n for n in METRIC_SCHEMA if n != "partition"), "batch_id"]
     return {

@@ -1,8 +1,8 @@
-"""What a sink is, and every sink by its key in pipeline files.
+"""The sink protocol, and the registry of sinks by their keys in pipeline files.
 
-A sink takes all frames of a batch under one token `(run, batch_id)`, and can say afterwards what it
-has of a run: so nothing is lost or written twice, whatever dies. Who judges what it wrote reads it
-with a reader that shares nothing with it (`chaos/readers/`).
+A sink takes all frames of a batch under one token `(run, batch_id)`, and can report what it has of
+a run, so that nothing is lost or written twice after any failure. Verification reads its output
+with independent readers (`chaos/readers/`).
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from windowing.model.registry import PluginError, Registry
 from windowing.runtime.token import Tables
 from windowing.spark.sinks.tokens import Frames, TokenOf
 
-if TYPE_CHECKING:  # rows are made and judged without Spark, too
+if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
 
 FolderOf = Callable[[str], Path]
-"""The folder of tables of a name, for a sink that writes files."""
+"""A function from a name to its folder of tables, for sinks that write files."""
 
 
 class SinkUnreachable(RuntimeError):
-    """What holds the rows does not answer from here; the text is a clause."""
+    """The system that holds the rows is unreachable; the text is a clause."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class RunPlace:
-    """Where the rows of one run go.
+    """The destination of one run's rows.
 
     Attributes:
-        pipeline: whose rows they are; it names the sink, and the place there.
+        pipeline: the pipeline, which names the sink and the place there.
         run: the identity of the checkpoint; another run never collides with this one.
-        folder: of the run's tables, for a sink that writes files.
-        token_of: gives the token of a batch that was read; None: what its lanes say they have read.
-        is_live: whether this is the run that users look at; asked before each batch.
+        folder: the folder of the run's tables, for sinks that write files.
+        token_of: returns the token of a batch; None: derive it from the lanes' metrics.
+        is_live: whether users see this run; called before each batch.
     """
 
     pipeline: Pipeline
@@ -50,49 +50,49 @@ class RunPlace:
 
 
 class Sink(Protocol):
-    """Writes the frames of each batch of one run, exactly once."""
+    """The writer of one run's batches, exactly once."""
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Write one batch; made for `foreachBatch`.
+        """Write one batch; for `foreachBatch`.
 
         Raises:
-            TokenMismatch: the rows there and the job's checkpoint do not belong together.
+            TokenMismatch: the sink's rows and the job's checkpoint do not belong together.
         """
 
     def take(self, frames: Frames, batch_id: int) -> None:
-        """Write one batch's frames; as `write`, without Spark."""
+        """Write one batch's frames; like `write`, without Spark."""
 
     @classmethod
     def open(cls, place: RunPlace) -> Sink:
-        """Make the sink of a run, and what holds its rows where there is nothing yet.
+        """Open the sink of a run, creating missing tables.
 
         Raises:
-            TableConflict: what is there cannot take such rows; nothing was touched.
+            TableConflict: existing tables cannot take such rows; nothing was changed.
         """
 
     @classmethod
     def kept(cls, pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
-        """What there is of a run, and the tokens of its batches from `since` on; makes nothing."""
+        """Return the record of a run, with tokens from `since` on, without creating anything."""
 
     @classmethod
     def clashes(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
-        """Why what is there under a name cannot take the rows of a pipeline, each in a clause.
+        """Return why existing tables cannot take a pipeline's rows, a clause each.
 
         Raises:
-            SinkUnreachable: it cannot be looked at from here.
+            SinkUnreachable: the sink is unreachable.
         """
 
     @classmethod
     def additions(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
-        """What is added under a name for a pipeline; nothing, where nothing is there yet.
+        """Return what a pipeline adds to existing tables; empty if there are none.
 
         Raises:
-            SinkUnreachable: it cannot be looked at from here.
+            SinkUnreachable: the sink is unreachable.
         """
 
     @classmethod
     def newest(cls, pipeline: Pipeline) -> str | None:
-        """Where users find the newest rows, as a sentence; None: in Delta tables in the folder."""
+        """Return a sentence on where the newest rows are; None: Delta tables in the folder."""
 
 
 SINKS: Final = Registry[type[Sink]]("sink", "sinks")
@@ -106,7 +106,7 @@ def sink(key: str) -> Callable[[_Class], _Class]:
     """Register the decorated class as the sink of `sink: {key: NAME}`.
 
     Raises:
-        PluginError: the class is no sink, or another has this key.
+        PluginError: the class is not a sink, or the key is taken.
     """
 
     def register(class_: _Class) -> _Class:
@@ -121,9 +121,9 @@ def sink(key: str) -> Callable[[_Class], _Class]:
 
 
 def sink_of(pipeline: Pipeline) -> type[Sink]:
-    """The sink that a pipeline names.
+    """Return the sink that a pipeline names.
 
     Raises:
-        PluginError: it is a plug-in's, which cannot be imported.
+        PluginError: its plug-in cannot be imported.
     """
     return SINKS[pipeline.destination.kind]

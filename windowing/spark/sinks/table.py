@@ -1,12 +1,11 @@
 """The table sink: Delta tables, one per query and three beside them, written exactly once.
 
-Under the table's folder stand `<query>/`, `dead_letters/`, `metrics/` and `tokens/`. Each commit
-carries the run as application and the batch as version, and a digest of the batch's token: a batch
-that is written again is passed over, table by table, and another batch under the same number is
-refused. A batch's token is written before its rows, and every table takes part in every batch, if
-only with an empty commit: so each of them says how far it has the run. Reading needs no JVM, and
-writing none either: a batch's results are a small fraction of its input, so the driver commits them
-itself (see `adr/0007`, `adr/0014`).
+The table's folder contains `<query>/`, `dead_letters/`, `metrics/` and `tokens/`. Each commit has
+the run as application, the batch as version, and a digest of the batch's token: a rewritten batch
+is ignored, table by table, and another batch under the same number is refused. A batch's token is
+written before its rows, and every table gets a commit per batch, possibly empty, so that each shows
+the run's last batch. Neither reading nor writing needs a JVM: a batch's results are a small
+fraction of its input, so the driver commits them itself (see `adr/0007`, `adr/0014`).
 """
 
 from __future__ import annotations
@@ -36,22 +35,22 @@ from windowing.spark.sinks.tokens import (
     tokens_of,
 )
 
-if TYPE_CHECKING:  # rows are made and judged without Spark, too
+if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
 
 
 @sink("table")
 class TableSink:
-    """Writes the frames of each batch of one run.
+    """The writer of one run's batches.
 
     Args:
-        pipeline: whose rows they are.
+        pipeline: the pipeline of the rows.
         folder: the table's folder.
         run: the identity of the checkpoint; another run never collides with this one.
-        token_of: gives the token of a batch that was read; None: what its lanes say they have read.
+        token_of: returns the token of a batch; None: derive it from the lanes' metrics.
 
     Raises:
-        TableConflict: tables that are there cannot take such rows; none was touched.
+        TableConflict: existing tables cannot take such rows; none was changed.
     """
 
     def __init__(
@@ -67,12 +66,12 @@ class TableSink:
         self._held: dict[int, Token] | None = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Write one batch; made for `foreachBatch`.
+        """Write one batch; for `foreachBatch`.
 
         Raises:
             TokenMismatch: the tables and the job's checkpoint do not belong together.
         """
-        # Spark must see the whole batch executed, also when its tables hold it already.
+        # Spark must execute the whole batch, even if the tables already hold it.
         self.take(batch.collect(), batch_id)
 
     def take(self, frames: Frames, batch_id: int) -> None:
@@ -89,34 +88,34 @@ class TableSink:
 
     @classmethod
     def open(cls, place: RunPlace) -> TableSink:
-        """Make the sink of a run, and tables where there are none."""
+        """Open the sink of a run, creating missing tables."""
         return cls(place.pipeline, place.folder, place.run, place.token_of)
 
     @classmethod
     def kept(cls, pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
-        """What the tables of a folder have of a run."""
+        """Return the record of a run in the tables of a folder."""
         return kept(pipeline, folder, run, since)
 
     @classmethod
     def clashes(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
-        """Why the tables in a folder cannot take the rows of a pipeline."""
+        """Return why the tables in a folder cannot take a pipeline's rows."""
         want = schemas(pipeline)
         return conflicts(schemas_in(folder_of(name), want), want)
 
     @classmethod
     def additions(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
-        """What the tables in a folder are given for a pipeline."""
+        """Return what a pipeline adds to the tables in a folder."""
         want = schemas(pipeline)
         there = schemas_in(folder_of(name), want)
         return additions(there, want) if there else []
 
     @classmethod
     def newest(cls, pipeline: Pipeline) -> None:
-        """Nowhere else than in the tables."""
+        """Return None: the tables themselves have them."""
         del pipeline
 
     def _announce(self, token: Token) -> None:
-        """Keep the token before any row of its batch: what a table may hold is always known."""
+        """Write the token before any row of its batch, so that tables hold only known batches."""
         place = f"{self._folder} of run {self._run}"
         held = self._around(token.batch_id) if self._held is None else self._held
         admit(token, held, place)
@@ -125,16 +124,16 @@ class TableSink:
                 _append(self._tokens, token_rows(self._run, token), self._run, token)
                 held[token.batch_id] = token
             except CommitFailedError:
-                # Another driver was quicker; whether with the same batch is judged now.
+                # Another driver was faster; check whether with the same batch.
                 held = self._around(token.batch_id)
                 admit(token, held, place)
                 if token.batch_id not in held:
                     raise
-        # Batches only rise while a driver lives.
+        # Batch numbers only increase while a driver lives.
         self._held = {batch: kept for batch, kept in held.items() if batch >= token.batch_id - 1}
 
     def _around(self, batch_id: int) -> dict[int, Token]:
-        """The tokens of the run from the batch before one on, or the last where that is older."""
+        """Return the run's tokens from the batch before one on, or the last if that is older."""
         self._tokens.update_incremental()
         last = self._tokens.transaction_version(self._run)
         return {} if last is None else _tokens_in(self._tokens, self._run, min(last, batch_id - 1))
@@ -145,8 +144,8 @@ class TableSink:
         try:
             _append(table, rows, self._run, token)
         except CommitFailedError:
-            # Another driver was quicker; with the same batch, that is as good. Or another run has
-            # given the table a column meanwhile, which was read with the answer.
+            # Another driver was faster, which is fine with the same batch. Or another run has added
+            # a column meanwhile, which was read with the answer.
             if not self._has(name, table, token):
                 _append(table, rows, self._run, token)
 
@@ -158,13 +157,13 @@ class TableSink:
 
 
 def kept(pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
-    """What the tables have of a run; makes none.
+    """Return the tables' record of a run, without creating any.
 
     Args:
-        pipeline: whose tables they are.
+        pipeline: the pipeline of the tables.
         folder: the table's folder.
         run: the run.
-        since: the first batch whose token is asked for.
+        since: the first batch whose token is needed.
     """
     tables = {}
     for name in schemas(pipeline):
@@ -175,13 +174,13 @@ def kept(pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
 
 
 def schemas_in(folder: Path, names: Iterable[str]) -> dict[str, pa.Schema]:
-    """The columns of those tables of a folder that are there, by name; makes none."""
+    """Return the columns of a folder's existing tables, by name, without creating any."""
     tables = {name: _existing(folder / name) for name in names}
     return {name: _schema(table) for name, table in tables.items() if table is not None}
 
 
 def _append(table: DeltaTable, rows: pa.Table | None, run: str, token: Token) -> None:
-    """Commit a batch's rows, or that there are none, with its number and its token."""
+    """Commit a batch's rows, possibly none, with its number and its token."""
     said = {"run": run, "batch": token.batch_id, "lanes": token.lanes, "topics": token.topics}
     properties = CommitProperties(
         app_transactions=[Transaction(run, token.batch_id), Transaction(_plan(run), token.digest)],
@@ -193,7 +192,7 @@ def _append(table: DeltaTable, rows: pa.Table | None, run: str, token: Token) ->
 
 
 def _plan(run: str) -> str:
-    """The application whose version is the digest of a run's last batch; no run has this name."""
+    """Return the application, not a run's name, whose version is a run's last digest."""
     return f"{run}/token"
 
 
@@ -214,13 +213,13 @@ def _existing(path: Path) -> DeltaTable | None:
 
 
 def _open(path: Path, schema: pa.Schema) -> DeltaTable:
-    """Open a table, creating it where it is not there yet; partitioned by run.
+    """Open a table, creating it if missing; partitioned by run.
 
-    One of an older pipeline, or an older sink, gets the columns that it lacks.
+    A table of an older pipeline or sink gets the missing columns.
     """
     table = DeltaTable.create(path, schema, mode="ignore", partition_by=["run"])
     while additions({"": _schema(table)}, {"": schema}):
-        # Another run may be quicker with a column of its own: ours are looked for once more.
+        # Another run may add a column first: check ours again.
         with suppress(CommitFailedError):
             write_deltalake(table, schema.empty_table(), mode="append", schema_mode="merge")
         table.update_incremental()

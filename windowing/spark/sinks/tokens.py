@@ -1,4 +1,4 @@
-"""Tokens as rows: the table that a sink keeps of them, and the token of frames that have none."""
+"""Tokens as rows of a sink's table, and tokens derived from frames."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ TOKEN_SCHEMA = pa.schema(
         ("pipeline", pa.string()),
     ]
 )
-"""One row for each lane of a batch; a lane without offsets ends one before it begins."""
+"""One row per lane of a batch; a lane without offsets ends one before it begins."""
 
 TokenOf = Callable[[int], Token]
-"""Gives the token of the batch that is being written."""
+"""A function to the token of the batch being written."""
 
 
 Frames = Sequence[Emitted]
-"""A batch as the plan emits it, of all shards; rows of Spark with these fields are welcome."""
+"""A batch as the plan emits it, of all shards; Spark rows with these fields are allowed."""
 
 
 def token_rows(run: str, token: Token) -> pa.Table:
-    """The rows of a token."""
+    """Return the rows of a token."""
     common = {"run": run, "batch_id": token.batch_id, "pipeline": token.pipeline}
     rows = [
         {
@@ -49,12 +49,12 @@ def token_rows(run: str, token: Token) -> pa.Table:
         }
         for lane, part in sorted(token.lanes.items())
     ]
-    # A batch in which no lane read anything is one, too.
+    # A batch in which no lane read anything has a token, too.
     return pa.Table.from_pylist(rows or [common], schema=TOKEN_SCHEMA)
 
 
 def tokens_of(rows: Iterable[Mapping[str, Any]]) -> dict[int, Token]:
-    """The tokens of one run by batch, from rows with the columns of `TOKEN_SCHEMA`."""
+    """Return the tokens of one run by batch, from rows with the columns of `TOKEN_SCHEMA`."""
     batches: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:
         batches.setdefault(row["batch_id"], []).append(row)
@@ -74,14 +74,14 @@ def _token(batch_id: int, rows: Sequence[Mapping[str, Any]]) -> Token:
 def token_of_batch(
     pipeline: Pipeline, frames: Frames, batch_id: int, told: TokenOf | None
 ) -> Token:
-    """The token of a batch: as the job tells it, or else as its lanes say what they have read."""
+    """Return the token of a batch: the job's, or else from the lanes' metrics."""
     return token_of_frames(pipeline, frames, batch_id) if told is None else told(batch_id)
 
 
 def token_of_frames(pipeline: Pipeline, frames: Frames, batch_id: int) -> Token:
-    """The token of a batch whose plan nobody knows: the offsets that its lanes say they have read.
+    """Return the token of a batch from the offsets in its lanes' metrics.
 
-    Lanes that read nothing are absent from it.
+    Lanes that read nothing are absent.
     """
     parts = [from_bytes(bytes(data)) for kind, _, data in frames if kind == METRIC]
     lanes: dict[str, Stretch] = {}

@@ -1,7 +1,7 @@
 """Relational operators over policy windows: Aggregate, Join, Sort.
 
-Source: Gedik 2014, section 6. An operator is fed tuples and punctuations by port, and sends both.
-It accepts the window configurations of its model and refuses all others before anything runs.
+Source: Gedik 2014, section 6. An operator takes tuples and punctuations by port, and sends both. It
+accepts the window configurations of its model and refuses all others before anything runs.
 """
 
 from windowing.engine.rows.operators.aggregate import Aggregate, Output

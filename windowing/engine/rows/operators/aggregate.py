@@ -1,4 +1,4 @@
-"""Aggregate: one tuple for each group of a window whenever it reports, then a punctuation.
+"""Aggregate: one tuple per group whenever a window reports, then a punctuation.
 
 Source: Gedik 2014, section 6.1.1; details: `spl.md` 10.1.
 """
@@ -27,7 +27,7 @@ from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import hashable
 from windowing.model.windows.policy import WindowClause
 
-# The library computes each of these by the other's rule.
+# The library swaps the rules of these two.
 _SWAPPED = {"MinCount": "MaxCount", "MaxCount": "MinCount"}
 
 
@@ -36,7 +36,7 @@ class Output:
     """One attribute of the tuples that Aggregate sends.
 
     Attributes:
-        function: its name, as `Average`.
+        function: its name, such as `Average`.
         arguments: attributes of the input.
     """
 
@@ -45,21 +45,21 @@ class Output:
 
 
 class Aggregate(Operator):
-    """Aggregates the tuples of a window.
+    """The operator that aggregates the tuples of a window.
 
     Args:
-        window: when, and over which tuples.
-        outputs: what is sent, by attribute.
-        send: gets what is sent.
-        group_by: attributes whose values make groups inside a window.
-        partial_windows: report also before the window was full for the first time.
-        evicted_partitions: report partitions that are given up (tumbling windows only).
-        profile: whose rules hold.
-        clock: what the operator takes for the time.
-        storage: where tuples are kept.
+        window: when to aggregate, and over which tuples.
+        outputs: the functions, by output attribute.
+        send: receives the output.
+        group_by: attributes that group the tuples of a window.
+        partial_windows: also report before the window was first full.
+        evicted_partitions: report evicted partitions (tumbling windows only).
+        profile: the rules to follow.
+        clock: the operator's clock.
+        storage: of the tuples.
 
     Raises:
-        OperatorError: the operator has no such configuration.
+        OperatorError: the configuration is not in the operator's model.
     """
 
     def __init__(
@@ -104,17 +104,17 @@ class Aggregate(Operator):
             self._window.on(Event.partition_eviction, self._forget_victims)
 
     def insert(self, row: Tuple, port: int = 0) -> bool:
-        """Take a tuple."""
+        """Process a tuple."""
         self._window.insert(row)
         return True
 
     def punctuate(self, marker: Marker, port: int = 0) -> None:
-        """Take a punctuation; final ones flush nothing, and sliding windows know none."""
+        """Process a punctuation; final ones flush nothing, and sliding windows ignore all."""
         if marker is Marker.window and isinstance(self._window, TumblingWindow):
             self._window.take_marker(marker)
 
     def tick(self, now_us: int) -> None:
-        """Do all that is due up to an instant of the clock."""
+        """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
 
     # --- reporting ----------------------------------------------------------------------------
@@ -150,10 +150,10 @@ class Aggregate(Operator):
     # --- state --------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """The window, and which of its partitions were full once."""
+        """Return the window's state, and which of its partitions were ever full."""
         return {"window": self._window.snapshot(), "full": [*self._full]}
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self._window.restore(snapshot["window"], timers=timers)
         self._full = {hashable(key) for key in snapshot["full"]}

@@ -1,4 +1,4 @@
-"""The window that a clause describes."""
+"""Building a window from its clause."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from windowing.model.windows.policy import Profile, WindowClause
 def open_tumbling(
     clause: WindowClause, profile: Profile, clock: Clock | None, storage: Storage | None = None
 ) -> TumblingWindow:
-    """Make the window of a tumbling clause."""
+    """Build the window of a tumbling clause."""
     return TumblingWindow(
         clause.eviction,
         partition_by=clause.partition_by or None,
@@ -23,8 +23,8 @@ def open_tumbling(
 def open_sliding(
     clause: WindowClause, profile: Profile, clock: Clock | None, storage: Storage | None = None
 ) -> SlidingWindow:
-    """Make the window of a sliding clause."""
-    assert clause.trigger is not None  # noqa: S101 - the operators' models see to it
+    """Build the window of a sliding clause."""
+    assert clause.trigger is not None  # noqa: S101 - ensured by the operators' models
     return SlidingWindow(
         clause.eviction,
         clause.trigger,

@@ -1,4 +1,4 @@
-"""The functions of Aggregate: of the tuples of a group, in the order in which they came.
+"""The functions of Aggregate, over the tuples of a group in order of arrival.
 
 Source: Gedik 2014, section 6.1.1; names and rules of the functions: `spl.md` 10.1.
 """
@@ -18,7 +18,7 @@ Arguments = Sequence[str]
 
 @dataclass(frozen=True)
 class Group:
-    """What a function may look at.
+    """The input of a function.
 
     Attributes:
         rows: the tuples of the group; at least one.
@@ -43,7 +43,7 @@ def _average(group: Group, name: str) -> int | float:
 
 
 def _deviation(group: Group, name: str, less: int) -> float:
-    """A standard deviation, over n − less; of one tuple it is zero."""
+    """Return the standard deviation, over n − less; zero for one tuple."""
     values = [Fraction(value) for value in _column(group, name)]
     if len(values) <= less:
         return 0.0
@@ -62,7 +62,7 @@ def _sum(group: Group, name: str) -> Any:
 
 
 def _extreme(pick: Callable[[Any], Any]) -> Callable[[Group, Arguments], Any]:
-    """The smallest or largest value; of lists, element by element."""
+    """Return the smallest or largest value; of lists, element by element."""
 
     def of(group: Group, names: Arguments) -> Any:
         values = _column(group, names[0])
@@ -74,7 +74,7 @@ def _extreme(pick: Callable[[Any], Any]) -> Callable[[Group, Arguments], Any]:
 
 
 def _arg(pick: Callable[..., Any]) -> Callable[[Group, Arguments], Any]:
-    """The second attribute of the first tuple whose first is the smallest or largest."""
+    """Return the second attribute of the first tuple whose first one is extreme."""
 
     def of(group: Group, names: Arguments) -> Any:
         return pick(group.rows, key=lambda row: row[names[0]])[names[1]]
@@ -99,7 +99,7 @@ def _count_extreme(pick: Callable[[Any], Any]) -> Callable[[Group, Arguments], A
 
 
 def _percentile(group: Group, names: Arguments) -> Any:
-    """The value below or at which so many percent of the tuples lie (nearest rank)."""
+    """Return the percentile by nearest rank."""
     values = sorted(_column(group, names[0]))
     rank = math.ceil(Fraction(names[1]) * len(values) / 100)
     return values[max(rank, 1) - 1]
@@ -142,14 +142,14 @@ FUNCTIONS: dict[str, tuple[int, Function]] = {
     "PopulationStdDev": (1, lambda group, names: _deviation(group, names[0], 0)),
     "Percentile": (2, _percentile),
 }
-"""Each with the number of its arguments: attributes, and of Percentile the percentage."""
+"""Functions by name, with their numbers of arguments; Percentile's includes the percentage."""
 
 
 def function_of(name: str, arguments: Arguments) -> Function:
-    """The function of a name.
+    """Return a function by name.
 
     Raises:
-        OperatorError: there is none, or it takes another number of arguments.
+        OperatorError: it is unknown, or takes another number of arguments.
     """
     if name not in FUNCTIONS:
         msg = f"{name} is no function of Aggregate: there are {', '.join(FUNCTIONS)}"

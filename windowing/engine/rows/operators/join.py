@@ -1,4 +1,4 @@
-"""Join: the tuples of two windows that match, and those that never found a partner.
+"""Join: matching tuples of two windows, and those that never matched.
 
 Source: Gedik 2014, section 6.1.2; order of probing and evicting: `spl.md` 10.2 and D10, D11.
 """
@@ -29,7 +29,7 @@ _SIDES = ("left", "right")
 
 
 class JoinKind(StrEnum):
-    """Of which sides unmatched tuples are sent, too."""
+    """The sides whose unmatched tuples are sent, too."""
 
     inner = "inner"
     left_outer = "leftOuter"
@@ -38,7 +38,7 @@ class JoinKind(StrEnum):
 
     @property
     def outer_sides(self) -> tuple[bool, bool]:
-        """Whether the left side is an outer one, and the right."""
+        """Whether the left side is outer, and the right."""
         return (
             self in (JoinKind.left_outer, JoinKind.outer),
             self in (JoinKind.right_outer, JoinKind.outer),
@@ -50,7 +50,7 @@ class _Stored:
 
     Attributes:
         row: the tuple.
-        matched: it found a partner.
+        matched: whether it found a partner.
     """
 
     __slots__ = ("matched", "row")
@@ -63,7 +63,7 @@ class _Stored:
 
 
 class _Side:
-    """One input of a join: its window, and an index of what is stored by partition and key."""
+    """One input of a join: its window, and an index of its tuples by partition and key."""
 
     def __init__(
         self,
@@ -81,20 +81,20 @@ class _Side:
         self.window.on(Event.partition_eviction, self._drop)
 
     def equal_key(self, row: Tuple) -> Key:
-        """What a partner must be equal to."""
+        """Return the values that a partner must equal."""
         return tuple(row[name] for name in self.equal)
 
     def partition_key(self, row: Tuple) -> Key:
-        """The partition that the tuple belongs to."""
+        """Return the tuple's partition."""
         return tuple(row[name] for name in self.partition_by) if self.partition_by else None
 
     def candidates(self, equal: Key, partitions: Sequence[Key] | None) -> Iterator[_Stored]:
-        """Stored tuples with these values, oldest first within a partition; None: of all."""
+        """Return stored tuples with these values, oldest first within a partition; None: any."""
         for partition in list(self._index) if partitions is None else partitions:
             yield from list(self._index.get(partition, {}).get(equal, {}).values())
 
     def remove(self, event: WindowEvent) -> None:
-        """Take an evicted tuple out of the index."""
+        """Remove an evicted tuple from the index."""
         by_equal = self._index[event.key]
         found = by_equal[self.equal_key(event.row)]
         del found[id(event.row)]
@@ -102,7 +102,7 @@ class _Side:
             del by_equal[self.equal_key(event.row)]
 
     def reindex(self) -> None:
-        """Build the index anew from the window."""
+        """Rebuild the index from the window."""
         self._index.clear()
         for key, rows in self.window:
             for row in rows:
@@ -118,27 +118,27 @@ class _Side:
 
 
 class Join(Operator):
-    """Joins two streams over sliding windows.
+    """The operator that joins two streams over sliding windows.
 
-    A match is sent on port 0; after all matches of a tuple comes one punctuation. Of an outer side
-    a tuple that leaves its window unmatched is paired with a default tuple on port 0 or, with extra
-    ports, sent alone there: left or right on port 1; of a full outer join left on 1, right on 2.
+    Matches are sent on port 0, with one punctuation after all matches of a tuple. An outer side's
+    tuple that leaves its window unmatched is paired with a default tuple on port 0 or, with extra
+    ports, sent alone: left or right on port 1; in a full outer join, left on 1, right on 2.
 
     Args:
         left, right: the windows of the two ports.
-        combine: makes the tuple that is sent out of a left and a right one.
-        send: gets what is sent.
-        kind: which sides are outer ones.
-        equal: attributes of the left and of the right side that must be equal, pair by pair.
-        where: a further condition on a left and a right tuple; None: there is none.
-        extra_ports: send unmatched tuples on ports of their own.
-        defaults: by `left` and `right`, what stands in for a missing partner; by default null.
-        profile: whose rules hold.
-        clock: what the operator takes for the time.
-        storage: where tuples are kept.
+        combine: builds the output tuple from a left and a right one.
+        send: receives the output.
+        kind: which sides are outer.
+        equal: pairs of a left and a right attribute that must be equal.
+        where: a further condition on a left and a right tuple, or None.
+        extra_ports: send unmatched tuples on separate ports.
+        defaults: by `left` and `right`, the values of a missing partner; by default null.
+        profile: the rules to follow.
+        clock: the operator's clock.
+        storage: of the tuples.
 
     Raises:
-        OperatorError: the operator has no such configuration.
+        OperatorError: the configuration is not in the operator's model.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Join(Operator):
                 side.window.on(Event.trigger, self._on_trigger(port))
 
     def insert(self, row: Tuple, port: int = 0) -> bool:
-        """Take a tuple of the left (0) or the right (1) side."""
+        """Process a tuple of the left (0) or the right (1) side."""
         side, arriving = self._sides[port], _Stored(row)
         self._arriving, self._sent = arriving, False
         if self._profile is Profile.paper:
@@ -197,10 +197,10 @@ class Join(Operator):
         return True
 
     def punctuate(self, marker: Marker, port: int = 0) -> None:
-        """Punctuations of the input mean nothing here."""
+        """Ignore punctuations of the input."""
 
     def tick(self, now_us: int) -> None:
-        """Let tuples leave that have outlived their time; they go out without a punctuation."""
+        """Evict expired tuples; their output has no punctuation."""
         advance_together([side.window for side in self._sides], now_us)
 
     # --- probing ------------------------------------------------------------------------------
@@ -245,13 +245,13 @@ class Join(Operator):
     # --- state --------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """Both windows; of each tuple also whether it has found a partner."""
+        """Return the state of both windows, with each tuple's `matched`."""
         return {
             name: _plain(s.window.snapshot()) for name, s in zip(_SIDES, self._sides, strict=True)
         }
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         for name, side in zip(_SIDES, self._sides, strict=True):
             side.window.restore(_stored(snapshot[name]), timers=timers)
             side.reindex()
@@ -266,10 +266,10 @@ def check_join(
     extra_ports: int = 0,
     defaults: Mapping[str, Tuple] | None = None,
 ) -> None:
-    """Check what concerns both sides of a join.
+    """Check the rules that concern both sides of a join.
 
     Raises:
-        OperatorError: it has none such.
+        OperatorError: it is not in the model.
     """
     if len(equal[0]) != len(equal[1]):
         msg = f"equal names {len(equal[0])} attributes left and {len(equal[1])} right: pair them"
@@ -279,7 +279,7 @@ def check_join(
         msg = f"a join of kind {kind} has {outer} extra ports or none, not {extra_ports}"
         raise OperatorError("JOIN_OUTPUTS", msg)
     for side in defaults or {}:
-        # A tuple that stands in for a missing left one is needed by an outer right side.
+        # An outer right side needs a default for a missing left tuple.
         if side not in _SIDES or not kind.outer_sides[1 - _SIDES.index(side)] or extra_ports:
             msg = f"a default for {side!r} is never used by a join of kind {kind}: leave it out"
             raise OperatorError("JOIN_DEFAULTS", msg)
@@ -290,7 +290,7 @@ def check_join(
 
 
 def _extra_ports(kind: JoinKind, extra_ports: int) -> tuple[int | None, int | None]:
-    """The port of unmatched tuples of each side; None: they go out paired with a default."""
+    """Return the port of each side's unmatched tuples; None: they are paired with a default."""
     if not extra_ports:
         return None, None
     return (1, 2) if kind is JoinKind.outer else (1, 1)

@@ -1,4 +1,4 @@
-"""The models of the operators: which configurations each accepts, checked before anything runs.
+"""The models of the operators: the configurations that each accepts.
 
 Source: Gedik 2014, section 6.1 (its counts 52, 90 and 44 are explained in `spl.md` 10.4).
 """
@@ -32,7 +32,7 @@ def check_aggregate(
     """Check a configuration of Aggregate.
 
     Raises:
-        OperatorError: it has none such.
+        OperatorError: it is not in the model.
     """
     _check_policies(window)
     if window.kind == "tumbling" and partial_windows:
@@ -52,7 +52,7 @@ def check_sort(
     """Check a configuration of Sort.
 
     Raises:
-        OperatorError: it has none such.
+        OperatorError: it is not in the model.
     """
     _check_policies(window)
     if window.kind == "sliding":
@@ -75,7 +75,7 @@ def check_join_window(window: WindowClause, side: str) -> None:
     """Check the window of one port of Join.
 
     Raises:
-        OperatorError: it has none such.
+        OperatorError: it is not in the model.
     """
     _check_policies(window)
     if window.kind != "sliding":
@@ -97,10 +97,10 @@ def _check_policies(window: WindowClause) -> None:
 
 
 def aggregate_windows(*, kept: bool = False) -> Iterator[WindowClause]:
-    """Every window of Aggregate: 4 tumbling and 3 × 3 sliding, each with every partitioning.
+    """Yield every window of Aggregate: 4 tumbling and 3 × 3 sliding, with every partitioning.
 
     Args:
-        kept: count partitions that are never given up as a kind of their own (the paper does not).
+        kept: count partitions without eviction as a separate kind (the paper does not).
     """
     for eviction in _ANY:
         yield from _partitioned(WindowClause("tumbling", eviction), kept=kept)
@@ -110,7 +110,7 @@ def aggregate_windows(*, kept: bool = False) -> Iterator[WindowClause]:
 
 
 def sort_windows(profile: Profile, *, kept: bool = False) -> Iterator[WindowClause]:
-    """Every window of Sort: 4 tumbling, and the sliding ones with the trigger count(1)."""
+    """Yield every window of Sort: 4 tumbling, and the sliding ones with the trigger count(1)."""
     for eviction in _ANY:
         yield from _partitioned(WindowClause("tumbling", eviction), kept=kept)
     sliding: Sequence[Policy] = _SLIDING if profile is Profile.paper else _SLIDING[:1]
@@ -119,7 +119,7 @@ def sort_windows(profile: Profile, *, kept: bool = False) -> Iterator[WindowClau
 
 
 def join_windows(*, kept: bool = False) -> Iterator[tuple[WindowClause, WindowClause]]:
-    """Every pair of windows of Join: 3 × 3 evictions, neither side partitioned or both."""
+    """Yield every pair of windows of Join: 3 × 3 evictions, both sides partitioned or neither."""
     for left in _SLIDING:
         for right in _SLIDING:
             lefts = list(_partitioned(WindowClause("sliding", left, Count(1)), kept=kept))

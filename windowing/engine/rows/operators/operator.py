@@ -1,4 +1,4 @@
-"""What SPL's operators have in common: row operators with ports out, over windows by policies."""
+"""The base of SPL's operators: row operators with output ports, over policy windows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tuple = Mapping[str, Any]
 
 
 class OperatorError(PolicyError):
-    """A configuration that the operator's model does not have.
+    """A configuration outside the operator's model.
 
     Attributes:
         reason: the rule that it breaks, as a code.
@@ -27,12 +27,12 @@ class OperatorError(PolicyError):
 
 @dataclass(frozen=True)
 class Punctuation:
-    """A window punctuation that an operator sends: the tuples before it belong together."""
+    """A window punctuation in the output: it ends a group of tuples."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What an operator sends.
+    """An output of an operator.
 
     Attributes:
         port: the output port.
@@ -44,10 +44,10 @@ class Sent:
 
 
 class Operator(ABC):
-    """A `RowOperator` over windows by policies.
+    """A `RowOperator` over policy windows.
 
     Args:
-        send: gets all that the operator sends, in order.
+        send: receives the output, in order.
     """
 
     def __init__(self, send: Callable[[Sent], None]) -> None:
@@ -55,26 +55,26 @@ class Operator(ABC):
 
     @abstractmethod
     def insert(self, row: Tuple, port: int = 0) -> bool:
-        """Take a tuple on an input port; no tuple is refused."""
+        """Process a tuple on an input port; none is refused."""
 
     @abstractmethod
     def punctuate(self, marker: Marker, port: int = 0) -> None:
-        """Take a punctuation on an input port."""
+        """Process a punctuation on an input port."""
 
     @abstractmethod
     def tick(self, now_us: int) -> None:
-        """Do all that is due up to an instant of the clock."""
+        """Do everything due up to an instant of the clock."""
 
-    def purge(self) -> None:  # noqa: B027 - an operator may override it, and need not
-        """Forget nothing: what leaves a window is up to its policies."""
+    def purge(self) -> None:  # noqa: B027 - overriding is optional
+        """Do nothing: policies decide what leaves a window."""
 
     @abstractmethod
     def snapshot(self) -> dict[str, Any]:
-        """All that the operator remembers, as plain values and the tuples themselves."""
+        """Return the operator's state, as plain values and the tuples themselves."""
 
     @abstractmethod
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
-        """Go back to a snapshot; see `PolicyWindow.restore`."""
+        """Restore a snapshot; see `PolicyWindow.restore`."""
 
     def _emit(self, row: Tuple, port: int = 0) -> None:
         self._send(Sent(port, row))

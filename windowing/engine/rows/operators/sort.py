@@ -1,4 +1,4 @@
-"""Sort: the tuples of a tumbling window in order, or a stream put in order as far as a window sees.
+"""Sort: the tuples of a tumbling window, or a stream, reordered within a sliding window.
 
 Source: Gedik 2014, section 6.1.3; details: `spl.md` 10.3.
 """
@@ -30,7 +30,7 @@ from windowing.model.windows.policy import WindowClause
 
 
 class Order(StrEnum):
-    """Which values come first."""
+    """The direction of sorting."""
 
     ascending = "ascending"
     descending = "descending"
@@ -38,7 +38,7 @@ class Order(StrEnum):
 
 @total_ordering
 class _Descending:
-    """A value that compares the other way round."""
+    """A value with reversed comparison."""
 
     __slots__ = ("value",)
 
@@ -56,22 +56,22 @@ class _Descending:
 
 
 class Sort(Operator):
-    """Sorts the tuples of a window.
+    """The operator that sorts the tuples of a window.
 
-    Over a tumbling window a whole window is sent at once (batch). Over a sliding one whose trigger
-    is count(1), each tuple that leaves the window sends the smallest that is stored (progressive).
+    A tumbling window is sent as a whole (batch). With a sliding window, whose trigger is count(1),
+    each tuple that leaves the window sends the smallest stored one (progressive).
 
     Args:
-        window: how much is sorted at once.
+        window: the tuples to sort together.
         sort_by: attributes, the most significant first.
-        send: gets what is sent.
-        order: one for all attributes, or one for each.
-        profile: whose rules hold.
-        clock: what the operator takes for the time.
-        storage: where tuples are kept.
+        send: receives the output.
+        order: one direction for all attributes, or one each.
+        profile: the rules to follow.
+        clock: the operator's clock.
+        storage: of the tuples.
 
     Raises:
-        OperatorError: the operator has no such configuration.
+        OperatorError: the configuration is not in the operator's model.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class Sort(Operator):
             self._window.on(Event.partition_eviction, self._drop_victims)
 
     def insert(self, row: Tuple, port: int = 0) -> bool:
-        """Take a tuple."""
+        """Process a tuple."""
         self._window.insert(row)
         return True
 
     def punctuate(self, marker: Marker, port: int = 0) -> None:
-        """Take a punctuation: a window marker ends a batch, a final one empties the buffers."""
+        """Process a punctuation: a window marker ends a batch, a final one empties the buffers."""
         if isinstance(self._window, TumblingWindow):
             if marker is Marker.window:
                 self._window.take_marker(marker)
@@ -118,7 +118,7 @@ class Sort(Operator):
             self._buffers.clear()
 
     def tick(self, now_us: int) -> None:
-        """Do all that is due up to an instant of the clock."""
+        """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
 
     def _rank(self, row: Tuple) -> tuple[Any, ...]:
@@ -145,11 +145,11 @@ class Sort(Operator):
             self._buffers.pop(key, None)
 
     def snapshot(self) -> dict[str, Any]:
-        """The window and the buffers."""
+        """Return the state of the window and the buffers."""
         buffers = [[key, list(rows)] for key, rows in self._buffers.items()]
         return {"window": self._window.snapshot(), "buffers": buffers}
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self._window.restore(snapshot["window"], timers=timers)
         self._buffers = {hashable(key): list(rows) for key, rows in snapshot["buffers"]}

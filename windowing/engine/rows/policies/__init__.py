@@ -1,4 +1,4 @@
-"""Windows made of policies: what leaves a window, what makes it report, which partitions go.
+"""Policy windows: eviction, trigger and partition eviction.
 
 Source: Gedik, *Generic windowing support for extensible stream processing systems* (SPE 2014). An
 operator registers handlers for window events and depends on no policy; policies depend on no

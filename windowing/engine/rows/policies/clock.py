@@ -9,31 +9,31 @@ from windowing.engine.rows.policies.events import Key
 
 
 class Clock(Protocol):
-    """What a window takes for the time."""
+    """A window's clock."""
 
     @property
     def now_us(self) -> int:
         """The time, in microseconds."""
 
     def wait_until(self, instant_us: int) -> None:
-        """Come to an instant at which something is due; one that has passed changes nothing."""
+        """Advance to an instant at which something is due; a past one is ignored."""
 
 
 class ManualClock:
-    """A clock that stands still until it is moved: whoever owns a window says how late it is.
+    """A clock that moves only when its owner advances it.
 
-    In production that is the machine's clock, told by `advance` before each tuple and now and then;
-    in a replay, the time of the records; in a test, any.
+    In production `advance` passes the machine's clock before each tuple and periodically; a replay
+    passes the time of the records; a test, any.
 
     Attributes:
-        now_us: the time; a handler that takes time moves it on.
+        now_us: the time; a handler that takes time advances it.
     """
 
     def __init__(self, now_us: int = 0) -> None:
         self.now_us = now_us
 
     def wait_until(self, instant_us: int) -> None:
-        """Move on to an instant."""
+        """Advance to an instant."""
         self.now_us = max(self.now_us, instant_us)
 
 
@@ -42,7 +42,7 @@ class Deadlines:
 
     def __init__(self) -> None:
         self.due_us: dict[Key, int] = {}
-        # Entries that `due_us` no longer says are passed over when they come up.
+        # Entries that differ from `due_us` are stale, and skipped.
         self._heap: list[tuple[int, int, Key]] = []
         self._entries = 0
 
@@ -54,11 +54,11 @@ class Deadlines:
             heapq.heappush(self._heap, (due_us, self._entries, key))
 
     def drop(self, key: Key) -> None:
-        """Forget the deadline of a key, if it has one."""
+        """Delete the deadline of a key, if it has one."""
         self.due_us.pop(key, None)
 
     def earliest(self) -> tuple[int, Key] | None:
-        """The first deadline, and whose it is; None: there is none."""
+        """Return the first deadline and its key, or None."""
         while self._heap:
             due_us, _, key = self._heap[0]
             if self.due_us.get(key) == due_us:
@@ -67,6 +67,6 @@ class Deadlines:
         return None
 
     def clear(self) -> None:
-        """Forget all."""
+        """Delete all deadlines."""
         self.due_us.clear()
         self._heap.clear()

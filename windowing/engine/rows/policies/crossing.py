@@ -1,4 +1,4 @@
-"""When a difference crosses a threshold."""
+"""Threshold crossing of delta policies."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from windowing.model.windows.policy import Delta
 
 
 def crosses(policy: Delta, new: Row, old: Row) -> bool:
-    """Whether a tuple lies more than the threshold beyond another, by the policy's attribute."""
+    """Return whether a tuple's attribute exceeds another's by more than the threshold."""
     value, reference = new[policy.attribute], old[policy.attribute]
     return bool(value > reference and value - reference > policy.threshold)

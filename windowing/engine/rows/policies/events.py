@@ -1,4 +1,4 @@
-"""What happens to a window, and who is told."""
+"""Window events and their handlers."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class WindowEvent:
     """One window event.
 
     Attributes:
-        kind: what happens.
+        kind: the kind of event.
         key: the partition; None for a window that is not partitioned.
-        row: the tuple, of inserts and evictions.
-        victims: of a partition eviction, the partitions in the order in which they were chosen.
-        pane: of an interval window.
+        row: the tuple, for inserts and evictions.
+        victims: for a partition eviction, the partitions in the order of their choice.
+        pane: the pane of an interval window.
     """
 
     kind: Event
@@ -58,13 +58,13 @@ Handler = Callable[[WindowEvent], None]
 
 
 class Handlers:
-    """One handler for each kind of event; a slot that is not set costs a look-up."""
+    """One handler per kind of event; an empty slot costs one look-up."""
 
     def __init__(self) -> None:
         self._slots: dict[Event, Handler] = {}
 
     def register(self, kind: Event | str, handler: Handler | None) -> Handler | None:
-        """Set the handler of a kind, or clear it; gives the one that was there.
+        """Set the handler of a kind, or clear it; return the previous one.
 
         Raises:
             PolicyError: there is no such kind of event.

@@ -1,7 +1,7 @@
 """Event-time interval windows: panes of a fixed length, closed by watermarks.
 
 Source: the published library's extension (`spl.md` section 7); the paper has none. The same in both
-profiles. Times are whole numbers of any unit: those of the attribute.
+profiles. Times are integers in the unit of the attribute.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Pane:
 
     Attributes:
         start, end: its bounds.
-        complete: a watermark has passed the end.
+        complete: whether a watermark has passed the end.
         timing: of the next report: early, onComplete or late.
         index: the number of reports so far.
         rows: its tuples, by partition.
@@ -43,15 +43,15 @@ class IntervalWindow:
 
     Args:
         attribute: the field that holds a tuple's time, a whole number.
-        duration: the length of a pane, more than zero.
-        period: the distance of two panes' starts; by default the duration. With a larger one there
-            are gaps between panes.
-        offset: panes start at whole periods from here.
-        discard_age: how far behind the watermark a pane is kept, and a tuple taken.
-        partition_by: as of other windows.
+        duration: the length of a pane, positive.
+        period: the distance between panes' starts; by default the duration. A larger one leaves
+            gaps.
+        offset: panes start whole periods from here.
+        discard_age: how far behind the watermark panes are kept and tuples accepted.
+        partition_by: as for other windows.
 
     Raises:
-        PolicyError: a length that no window can have.
+        PolicyError: a length is invalid.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class IntervalWindow:
         self._watermark = 0
 
     def on(self, kind: Event | str, handler: Handler | None) -> Handler | None:
-        """Register the handler of a kind of event; gives the one that it replaces."""
+        """Register the handler of a kind of event; return the previous one."""
         return self._handlers.register(kind, handler)
 
     def rows(self, pane: Pane, key: Key = None) -> list[Row] | None:
-        """The tuples of a partition of a pane, oldest first; None: it has none."""
+        """Return the tuples of a partition of a pane, oldest first, or None."""
         found = pane.rows.get(key)
         return None if found is None else list(found)
 
@@ -97,7 +97,7 @@ class IntervalWindow:
         return [self._panes[start] for start in sorted(self._panes)]
 
     def insert(self, row: Row) -> None:
-        """Put a tuple into every pane that its time lies in, the latest first."""
+        """Insert a tuple into all panes that contain its time, latest first."""
         at, key = row[self._attribute], self._key_of(row)
         if at < max(self._watermark - self._discard_age, 0) or at < self._offset:
             return
@@ -115,7 +115,7 @@ class IntervalWindow:
         self._tell(Event.after_insert, key, row, pane=pane)
 
     def advance_watermark(self, watermark: int) -> None:
-        """Take a watermark: no tuple below it is to come, but for late ones."""
+        """Process a watermark: later tuples below it are late."""
         if watermark <= self._watermark:
             return
         self._watermark = watermark
@@ -145,10 +145,10 @@ class IntervalWindow:
         pane.index += 1
 
     def punctuate(self, marker: Marker) -> None:
-        """Punctuations mean nothing here."""
+        """Ignore punctuations."""
 
     def snapshot(self) -> dict[str, Any]:
-        """All that the window remembers, as plain values and the tuples themselves."""
+        """Return the window's state, as plain values and the tuples themselves."""
         panes = [
             [p.start, p.complete, p.timing, p.index, [*p.rows.items()], [*p.updated]]
             for p in self.panes
@@ -156,7 +156,7 @@ class IntervalWindow:
         return {"watermark": self._watermark, "panes": panes}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self._watermark = snapshot["watermark"]
         self._panes = {
             start: Pane(

@@ -1,4 +1,4 @@
-"""The partitions of a window: their tuples, and who was updated when."""
+"""The partitions of a window: their tuples and the times of their last updates."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Protocol
 from windowing.engine.rows.policies.events import Key, Row
 
 Entry = tuple[Row, int]
-"""A tuple, and the instant at which it came, in microseconds of the window's clock."""
+"""A tuple and its arrival, in microseconds of the window's clock."""
 
 
 class Sequence(Protocol):
-    """What holds the tuples of a partition, oldest first."""
+    """A container of a partition's tuples, oldest first."""
 
     def append(self, entry: Entry, /) -> None:
         """Add the newest."""
 
     def popleft(self) -> Entry:
-        """Remove the oldest, and give it."""
+        """Remove and return the oldest."""
 
     def clear(self) -> None:
         """Remove all."""
@@ -33,11 +33,11 @@ class Sequence(Protocol):
 
 @dataclass(frozen=True)
 class Storage:
-    """Where tuples and partitions are kept (Gedik 2014, section 4.1.1); policies see no difference.
+    """The containers of tuples and partitions (Gedik 2014, section 4.1.1), transparent to policies.
 
     Attributes:
-        sequence: makes an empty sequence of tuples.
-        mapping: makes an empty mapping from keys to partitions.
+        sequence: creates an empty sequence of tuples.
+        mapping: creates an empty mapping from keys to partitions.
     """
 
     sequence: Callable[[], Sequence] = deque
@@ -49,11 +49,10 @@ class Subwindow:
     """One partition.
 
     Attributes:
-        entries: its tuples; empty where a summarizer holds them.
-        created_us: when it was made.
-        inserts: how many tuples it has got since.
-        summary: what summarizes the tuples of a tumbling window, if one is registered and there
-            was a tuple.
+        entries: its tuples; empty if a summarizer holds them.
+        created_us: when it was created.
+        inserts: how many tuples it has received since.
+        summary: the summarizer of a tumbling window's tuples, if registered and there was a tuple.
         summarized: how many tuples the summary holds.
         reference: the first tuple of a tumbling window by delta whose tuples are not stored.
     """
@@ -74,9 +73,9 @@ class Partitions:
     """All partitions of a window.
 
     Attributes:
-        storage: what they are kept in.
-        updated_us: of each that has got a tuple, when it got the last one; least recent first.
-        total: how many tuples there are.
+        storage: the containers.
+        updated_us: the last arrival per partition with any; least recent first.
+        total: the number of tuples.
     """
 
     storage: Storage
@@ -97,15 +96,15 @@ class Partitions:
         return subwindow
 
     def get(self, key: Key) -> Subwindow | None:
-        """The partition of a key; None: there is none."""
+        """Return the partition of a key, or None."""
         return self._subwindows.get(key)
 
     def __iter__(self) -> Iterator[Key]:
-        """The keys of all partitions that there are now, whatever becomes of them meanwhile."""
+        """Iterate over a copy of the keys, so that partitions may change meanwhile."""
         return iter(list(self._subwindows))
 
     def open(self, key: Key, now_us: int) -> Subwindow:
-        """The partition of a key, which is made if there is none."""
+        """Return the partition of a key, creating it if necessary."""
         subwindow: Subwindow | None = self._subwindows.get(key)
         if subwindow is None:
             subwindow = Subwindow(self.storage.sequence(), now_us)
@@ -113,27 +112,27 @@ class Partitions:
         return subwindow
 
     def touch(self, key: Key, now_us: int) -> None:
-        """Say that a partition has got a tuple: it is the most recently updated now."""
+        """Mark a partition as the most recently updated."""
         self.updated_us.pop(key, None)
         self.updated_us[key] = now_us
         self._subwindows[key].inserts += 1
         self.total += 1
 
     def empty(self, key: Key) -> None:
-        """Drop the tuples of a partition; it stays."""
+        """Drop the tuples of a partition, but keep it."""
         subwindow = self._subwindows[key]
         self.total -= len(subwindow)
         subwindow.entries.clear()
         subwindow.summary, subwindow.summarized = None, 0
 
     def remove(self, key: Key) -> None:
-        """Forget a partition and its tuples."""
+        """Delete a partition and its tuples."""
         self.total -= len(self._subwindows[key])
         del self._subwindows[key]
         self.updated_us.pop(key, None)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Delete all partitions."""
         self._subwindows = self.storage.mapping()
         self.updated_us.clear()
         self.total = 0

@@ -1,6 +1,6 @@
-"""Which partitions are given up.
+"""The choice of partitions to evict.
 
-Source: Gedik 2014, section 3.5; which of several rules where the paper names none is the library's.
+Source: Gedik 2014, section 3.5; where the paper names no rule, the library's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SECOND_US = 1_000_000
 
 
 def needed(policy: PartitionEviction, parts: Partitions, now_us: int, profile: Profile) -> bool:
-    """Whether the policy is broken, so that some partition has to go."""
+    """Return whether the policy is violated, so that a partition must be evicted."""
     if isinstance(policy, PartitionCount):
         return len(parts) > policy.size
     if not isinstance(policy, PartitionAge):
@@ -29,7 +29,7 @@ def needed(policy: PartitionEviction, parts: Partitions, now_us: int, profile: P
         return False
     if profile is Profile.paper:
         return now_us - oldest_us > policy.age_us
-    # The library counts whole seconds, and cuts the age down to them.
+    # The library truncates the age to whole seconds.
     return _seconds(oldest_us) + _seconds(policy.age_us) < _seconds(now_us)
 
 
@@ -40,14 +40,14 @@ def choose(
     now_us: int,
     profile: Profile,
 ) -> list[Key]:
-    """Choose partitions to give up, in the order in which they go.
+    """Choose the partitions to evict, in order.
 
     Args:
-        policy: which is broken.
-        selection: who goes first; not `user`.
+        policy: the violated policy.
+        selection: which go first; not `user`.
         parts: the candidates.
         now_us: the time.
-        profile: whose rules hold.
+        profile: the rules to follow.
     """
     if isinstance(policy, PartitionAge):
         return [key for key, at in parts.updated_us.items() if _old(policy, at, now_us, profile)]

@@ -1,4 +1,4 @@
-"""Sliding windows: tuples leave one by one, and the window reports when its trigger says so.
+"""Sliding windows: tuples leave one by one, and the window reports by its trigger.
 
 Source: Gedik 2014, sections 3.3 and 4.1, Table II; order of events: `spl.md` 4.4 to 4.6.
 """
@@ -33,12 +33,12 @@ _LIBRARY_ORDER = _ORDER | {(Delta, Delta): "TFEI"}
 
 @dataclass
 class _Marks:
-    """What is remembered of a partition beside its tuples; it outlives them.
+    """The state of a partition besides its tuples; it outlives them.
 
     Attributes:
         received: tuples since the last report.
         reference: the attribute that the delta trigger compares with.
-        full: the window was full once.
+        full: whether the window was ever full.
     """
 
     received: int = 0
@@ -47,15 +47,15 @@ class _Marks:
 
 
 class SlidingWindow(PolicyWindow):
-    """A window over which tuples move along.
+    """A policy window that evicts tuple by tuple.
 
     Args:
         eviction: when a tuple leaves: count, delta or time.
         trigger: when the window reports: count, delta or time.
-        more: as for every policy window.
+        more: as for all policy windows.
 
     Raises:
-        PolicyError: a configuration that no window can have.
+        PolicyError: the configuration is invalid.
     """
 
     def __init__(self, eviction: Policy, trigger: Policy, **more: Any) -> None:
@@ -68,9 +68,9 @@ class SlidingWindow(PolicyWindow):
         library = self._profile is Profile.osstreams
         order = (_LIBRARY_ORDER if library else _ORDER)[type(eviction), type(trigger)]
         if eviction == Count(0):
-            order = "T"  # nothing is ever stored
+            order = "T"  # stores nothing
         elif isinstance(eviction, Time) and not library:
-            order = order.replace("F", "")  # full is what has evicted by the clock (3.1.2)
+            order = order.replace("F", "")  # an eviction by the clock makes it full (3.1.2)
         steps = {"E": self._evict, "I": self._take, "F": self._fill, "T": self._report}
         self._steps = [steps[letter] for letter in order]
         self._inserted_at = order.find("I")
@@ -81,7 +81,7 @@ class SlidingWindow(PolicyWindow):
             self._tick_us = self._clock.now_us + trigger.period_us
 
     def insert(self, row: Row) -> None:
-        """Take a tuple: evict, insert and report in the order of the policies."""
+        """Process a tuple: evict, insert and report in the order of the policies."""
         key, part = self._admit(row)
         for number, step in enumerate(self._steps):
             step(key, part, row)
@@ -99,7 +99,7 @@ class SlidingWindow(PolicyWindow):
             self._await_eviction(key, part)
 
     def _evict(self, key: Key, part: Subwindow, row: Row) -> None:
-        """What a tuple drives out; by the clock it drives out nothing."""
+        """Evict the tuples that a new one displaces; none under a time policy."""
         eviction = self._eviction
         if isinstance(eviction, Count):
             if len(part.entries) == eviction.size:
@@ -123,7 +123,7 @@ class SlidingWindow(PolicyWindow):
         self._tell(Event.after_evict, key, row)
 
     def _fill(self, key: Key, part: Subwindow, row: Row) -> None:
-        """Tell, once, that the window is full; who was given up by its own tuple never was."""
+        """Signal once that the window is full, unless its own tuple evicted the partition."""
         marks = self._marks_of(key)
         if marks.full or (self._inserted_at >= 0 and key not in self._partitions):
             return
@@ -139,7 +139,7 @@ class SlidingWindow(PolicyWindow):
             self._tell(Event.initial_full, key)
 
     def _report(self, key: Key, part: Subwindow, row: Row) -> None:
-        """Report if the trigger says so; by the clock it says nothing here."""
+        """Report if the trigger is due; time triggers are handled elsewhere."""
         trigger, marks = self._trigger, self._marks_of(key)
         if isinstance(trigger, Count):
             marks.received += 1
@@ -167,7 +167,7 @@ class SlidingWindow(PolicyWindow):
     # --- by the clock -------------------------------------------------------------------------
 
     def next_due(self) -> Due | None:
-        """What is due next; None: nothing ever."""
+        """Return what is due next; None: nothing."""
         earliest, now_us = self._deadlines.earliest(), self._clock.now_us
         tick_us = self._tick_us
         if earliest is not None and (
@@ -178,15 +178,15 @@ class SlidingWindow(PolicyWindow):
         return None if tick_us is None else (tick_us, True, self._tick)
 
     def _await_eviction(self, key: Key, part: Subwindow) -> None:
-        """Set the instant at which the oldest tuple of a partition has outlived its period."""
+        """Set the instant at which the oldest tuple of a partition expires."""
         if isinstance(self._eviction, Time) and len(part.entries):
             self._deadlines.put(key, part.entries[0][1] + self._eviction.period_us)
 
     def _outlive(self, key: Key, due_us: int) -> None:
-        """Evict what has outlived its period at an instant just after this one."""
+        """Evict the tuples that expire just after an instant."""
         self._deadlines.drop(key)
         part, eviction = self._partitions[key], self._eviction
-        assert isinstance(eviction, Time)  # noqa: S101 - no other policy sets deadlines
+        assert isinstance(eviction, Time)  # noqa: S101 - only Time sets deadlines
         if self._profile is Profile.paper and not self._marks_of(key).full:
             self._marks_of(key).full = True
             self._tell(Event.initial_full, key)
@@ -195,13 +195,13 @@ class SlidingWindow(PolicyWindow):
         if len(part.entries):
             self._await_eviction(key, part)
         elif self._profile is Profile.osstreams:
-            # Counter, reference and mark survive; the paper keeps the empty partition, too.
+            # Counter, reference and mark survive; the paper also keeps the empty partition.
             self._partitions.remove(key)
 
     def _tick(self) -> None:
-        """The time trigger: one sweep over all partitions."""
-        assert isinstance(self._trigger, Time)  # noqa: S101 - no other trigger ticks
-        assert self._tick_us is not None  # noqa: S101 - it has just come
+        """Fire the time trigger: one sweep over all partitions."""
+        assert isinstance(self._trigger, Time)  # noqa: S101 - only Time ticks
+        assert self._tick_us is not None  # noqa: S101 - it is due now
         period_us, began_us = self._trigger.period_us, self._clock.now_us
         self._check_age()
         keys = list(self._partitions)
@@ -219,12 +219,12 @@ class SlidingWindow(PolicyWindow):
     # --- state --------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """All that the window remembers."""
+        """Return the window's state."""
         marks = [[key, m.received, m.reference, m.full] for key, m in self._marks.items()]
         return {"partitions": self._partitions_state(), "marks": marks, "tick": self._tick_us}
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self.reset()
         self._restore_partitions(snapshot["partitions"])
         if timers:
@@ -235,7 +235,7 @@ class SlidingWindow(PolicyWindow):
             self._await_eviction(key, self._partitions[key])
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete all state."""
         self._partitions.clear()
         self._marks.clear()
         self._deadlines.clear()

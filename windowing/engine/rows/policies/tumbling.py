@@ -17,37 +17,37 @@ from windowing.model.windows.policy import Count, Delta, Marker, Policy, Profile
 
 
 class Summarizer(Protocol):
-    """What stands for the tuples of an open window, where they need not be stored (4.1.6)."""
+    """A summary of an open window's tuples, which need not be stored then (4.1.6)."""
 
     def open(self) -> None:
-        """The window opens, before its first tuple."""
+        """Handle the opening of the window, before its first tuple."""
 
     def insert(self, row: Row) -> None:
-        """Take a tuple."""
+        """Process a tuple."""
 
     def close(self) -> None:
-        """The window flushes."""
+        """Handle the flush of the window."""
 
     def destroy(self) -> None:
-        """Nobody asks for it any more; without `close` before, its partition was given up."""
+        """Handle the end of its use; without a prior `close`, its partition was evicted."""
 
     def state(self) -> Any:
-        """All that it holds, as plain values."""
+        """Return its state, as plain values."""
 
     def restore(self, state: Any) -> None:
-        """Hold what a state says."""
+        """Restore a state."""
 
 
 class TumblingWindow(PolicyWindow):
-    """A window that fills, is flushed, and starts anew.
+    """A window that fills, is flushed, and starts again.
 
     Args:
         eviction: when it is flushed.
-        summarizer: makes what takes the tuples of an open window in their place.
-        more: as for every policy window.
+        summarizer: creates the summary that replaces an open window's tuples.
+        more: as for all policy windows.
 
     Raises:
-        PolicyError: a configuration that no window can have.
+        PolicyError: the configuration is invalid.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class TumblingWindow(PolicyWindow):
         self._per_key = self.partitioned and self._profile is Profile.paper
         # Flushes by the clock: one for the window (key None), or in the paper one per partition.
         self._clocks = Deadlines()
-        # Summarizers from before a restore. The library never gives them up, and a partition that
-        # comes back later opens a new one and goes on with the old one.
+        # Summarizers from before a restore. The library never drops them: a partition that returns
+        # later opens a new one and continues with the old one.
         self._left: dict[Key, Summarizer] = {}
         if isinstance(eviction, Time) and not self._per_key:
             self._clocks.put(None, self._clock.now_us + eviction.period_us)
 
     def insert(self, row: Row) -> None:
-        """Take a tuple; a count of zero ignores it."""
+        """Process a tuple; a count of zero ignores it."""
         if isinstance(self._eviction, Count) and not self._eviction.size:
             return
         key, part = self._admit(row)
@@ -81,12 +81,12 @@ class TumblingWindow(PolicyWindow):
             self._partitions.remove(key)
 
     def take_marker(self, marker: Marker) -> None:
-        """Take a punctuation that concerns the window only where punctuations are its policy."""
+        """Process a punctuation, which only matters if punctuations are the policy."""
         if isinstance(self._eviction, Punct):
             self.punctuate(marker)
 
     def punctuate(self, marker: Marker) -> None:
-        """Flush all partitions at a window or final marker, where punctuations are the policy."""
+        """Flush all partitions at a window or final marker, if punctuations are the policy."""
         if not isinstance(self._eviction, Punct):
             super().punctuate(marker)
         if marker is Marker.drain:
@@ -98,7 +98,7 @@ class TumblingWindow(PolicyWindow):
         self._flush_all()
 
     def summary(self, key: Key = None) -> Summarizer | None:
-        """What summarizes a partition now; None: nothing does."""
+        """Return the current summary of a partition, or None."""
         part = self._partitions.get(key)
         return None if part is None else part.summary
 
@@ -111,7 +111,7 @@ class TumblingWindow(PolicyWindow):
         return crosses(eviction, row, first)
 
     def _take(self, key: Key, part: Subwindow, row: Row) -> bool:
-        """Insert a tuple; false: its partition was given up by that."""
+        """Insert a tuple; false: this evicted its partition."""
         self._tell(Event.before_insert, key, row)
         if self._summarizer is None:
             part.entries.append((row, self._clock.now_us))
@@ -133,7 +133,7 @@ class TumblingWindow(PolicyWindow):
         return summary
 
     def _flush(self, key: Key) -> None:
-        """Send what a partition holds on its way; the partition stays."""
+        """Flush the tuples of a partition; the partition stays."""
         part = self._partitions[key]
         summary, early = part.summary, self._profile is Profile.osstreams
         if summary is not None and early:
@@ -162,7 +162,7 @@ class TumblingWindow(PolicyWindow):
     # --- by the clock -------------------------------------------------------------------------
 
     def next_due(self) -> Due | None:
-        """What is due next; None: nothing ever."""
+        """Return what is due next; None: nothing."""
         earliest = self._clocks.earliest()
         if earliest is None or not isinstance(self._eviction, Time):
             return None
@@ -171,7 +171,7 @@ class TumblingWindow(PolicyWindow):
         return due_us, True, lambda: tick(key, period_us)
 
     def _tick_all(self, key: Key, period_us: int) -> None:
-        """One clock for the whole window; an empty one is flushed, too."""
+        """Flush all partitions by the window's clock, even an empty window."""
         self._clocks.put(key, self._clock.now_us + period_us)
         self._check_age()
         if not len(self._partitions):
@@ -185,7 +185,7 @@ class TumblingWindow(PolicyWindow):
         self._flush_all()
 
     def _tick_own(self, key: Key, period_us: int) -> None:
-        """The clock of a partition (3.3.3): it ends with a period in which nothing came."""
+        """Flush a partition by its own clock (3.3.3), which stops after an empty period."""
         self._clocks.drop(key)
         self._check_age()
         if key in self._partitions:
@@ -196,13 +196,13 @@ class TumblingWindow(PolicyWindow):
     # --- state --------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """All that the window remembers; a summarizer gives its own state."""
+        """Return the window's state, including that of summarizers."""
         clocks = [[key, due_us] for key, due_us in self._clocks.due_us.items()]
         left = [[key, summary.state()] for key, summary in self._left.items()]
         return {"partitions": self._partitions_state(), "clocks": clocks, "left": left}
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
-        """Go back to a snapshot; the summarizers of partitions that there are take their states."""
+        """Restore a snapshot; summarizers of existing partitions restore their states."""
         library = self._profile is Profile.osstreams
         if library and len(snapshot["partitions"]) != len(self._partitions):
             self._drop_summaries()
@@ -223,7 +223,7 @@ class TumblingWindow(PolicyWindow):
                 self._clocks.put(hashable(key), due_us)
 
     def reset(self) -> None:
-        """Forget everything; summaries are destroyed."""
+        """Delete all state, and destroy summaries."""
         self._drop_summaries()
         self._partitions.clear()
         if self._per_key:

@@ -1,7 +1,7 @@
-"""What all partitioned policy windows share: access, partition eviction, timers, state.
+"""The base of policy windows: access, partition eviction, timers, state.
 
-Source: Gedik 2014, sections 3.5 and 4.1. A window is a plain state machine: it starts no thread.
-Whoever owns it says by `advance` how far the time is; what was due by then happens in order.
+Source: Gedik 2014, sections 3.5 and 4.1. A window is a plain state machine without threads. Its
+owner passes the time by `advance`; everything due by then happens in order.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from windowing.model.windows.policy import (
 )
 
 Select = Callable[[Sequence[tuple[Key, int]]], Sequence[Key]]
-"""A user's selection: candidates with their last update, least recent first, to victims."""
+"""A user's selection: from candidates with their last update, least recent first, to victims."""
 
 DEFAULT_KEY = "__default__"
-"""The partition that the library makes up for a tick over a partitioned window without any."""
+"""The partition that the library invents for a tick of a partitioned window without partitions."""
 
 Due = tuple[int, bool, Callable[[], None]]
-"""When something is due, whether it happens at that instant (or just after it), and what to do."""
+"""A due instant, whether the action is at it (or just after it), and the action."""
 
 PartitionBy = str | Sequence[str] | Callable[[Row], Key] | None
 
 
 class PolicyWindow(ABC):
-    """A window whose tuples come and go by policies.
+    """A window with policies for eviction and trigger.
 
     Args:
-        partition_by: the field or fields whose values name a tuple's partition, or a function of
-            the tuple; None: one partition, named None.
-        partition_eviction: which partitions are given up; needs `partition_by`.
-        profile: whose rules hold where sources differ.
-        clock: what the window takes for the time; by default what `advance` has said last.
-        storage: where tuples are kept.
+        partition_by: the fields that name a tuple's partition, or a function of the tuple; None:
+            one partition, named None.
+        partition_eviction: which partitions are evicted; needs `partition_by`.
+        profile: the rules to follow where sources differ.
+        clock: the window's clock; by default, the last instant of `advance`.
+        storage: of the tuples.
     """
 
     def __init__(
@@ -72,31 +72,30 @@ class PolicyWindow(ABC):
     # --- what an operator calls ---------------------------------------------------------------
 
     def on(self, kind: Event | str, handler: Handler | None) -> Handler | None:
-        """Register the handler of a kind of event; gives the one that it replaces."""
+        """Register the handler of a kind of event; return the previous one."""
         return self._handlers.register(kind, handler)
 
     def on_selection(self, select: Select | None) -> None:
-        """Register what chooses the partitions to give up, for `Selection.user`."""
+        """Register the function that chooses partitions to evict, for `Selection.user`."""
         self._select = select
 
     @abstractmethod
     def insert(self, row: Row) -> None:
-        """Take a tuple."""
+        """Process a tuple."""
 
     def punctuate(self, marker: Marker) -> None:
-        """Take a punctuation.
+        """Process a punctuation.
 
         Raises:
-            PolicyError: no policy of this window understands it.
+            PolicyError: no policy of this window uses it.
         """
         msg = f"a {marker} punctuation means nothing here: only tumbling windows by punct take one"
         raise PolicyError(msg)
 
     def advance(self, to_us: int) -> None:
-        """Do all that is due up to an instant, in the order in which it is due.
+        """Do everything due up to an instant, in order.
 
-        A handler may let time pass: what is due then is done if it begins before the instant is
-        over.
+        A handler may take time: actions that become due are done if they begin by the instant.
         """
         advance_together([self], to_us)
 
@@ -104,16 +103,16 @@ class PolicyWindow(ABC):
 
     @property
     def keys(self) -> list[Key]:
-        """The keys of the partitions that there are."""
+        """Return the keys of the existing partitions."""
         return list(self._partitions)
 
     def rows(self, key: Key = None) -> list[Row] | None:
-        """The tuples of a partition, oldest first; None: there is no such partition."""
+        """Return the tuples of a partition, oldest first; None: there is no such partition."""
         subwindow = self._partitions.get(key)
         return None if subwindow is None else [row for row, _ in subwindow.entries]
 
     def size(self, key: Key = None) -> int:
-        """How many tuples a partition has, summarized ones included."""
+        """Return how many tuples a partition has, including summarized ones."""
         subwindow = self._partitions.get(key)
         return 0 if subwindow is None else len(subwindow)
 
@@ -122,28 +121,28 @@ class PolicyWindow(ABC):
             yield key, self.rows(key) or []
 
     def __len__(self) -> int:
-        """How many tuples there are in all partitions."""
+        """Return how many tuples all partitions have."""
         return self._partitions.total
 
     # --- state (section 8 of the reference) ---------------------------------------------------
 
     @abstractmethod
     def snapshot(self) -> dict[str, Any]:
-        """All that the window remembers, as plain values and the tuples themselves."""
+        """Return the window's state, as plain values and the tuples themselves."""
 
     @abstractmethod
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
-        """Go back to a snapshot.
+        """Restore a snapshot.
 
         Args:
             snapshot: of a window of the same configuration.
-            timers: take the phase of its timers, too, as a window does that goes on in another
-                process; otherwise the phase stays (`spl.md` 8).
+            timers: also restore the phase of its timers, to resume in another process; otherwise
+                the phase stays (`spl.md` 8).
         """
 
     @abstractmethod
     def reset(self) -> None:
-        """Forget everything, without window events."""
+        """Delete all state, without window events."""
 
     def _partitions_state(self) -> list[Any]:
         updated = self._partitions.updated_us
@@ -167,8 +166,8 @@ class PolicyWindow(ABC):
                 self._partitions.updated_us[hashable(key)] = updated_us
 
     def _restore_more(self, key: Key, part: Subwindow, more: list[Any]) -> None:
-        """Restore what a kind of window keeps of a partition beside its tuples: here nothing."""
-        assert not more, key  # noqa: S101 - of `_subwindow_state`, which writes nothing more
+        """Restore a subclass's state of a partition besides its tuples; here none."""
+        assert not more, key  # noqa: S101 - `_subwindow_state` here has no more
 
     # --- what kinds of windows have in common -------------------------------------------------
 
@@ -178,30 +177,30 @@ class PolicyWindow(ABC):
         return self._clock
 
     def next_due(self) -> Due | None:
-        """What is due next; None: nothing ever."""
+        """Return what is due next; None: nothing."""
         return None
 
     def _admit(self, row: Row) -> tuple[Key, Subwindow]:
-        """The prologue of every insert: partitions too old go, the tuple's own is opened."""
+        """Prepare an insert: evict partitions that are too old, open the tuple's own."""
         key = self._key_of(row)
         if isinstance(self._partition_eviction, PartitionAge):
             self._evict_partitions()
         return key, self._partitions.open(key, self._clock.now_us)
 
     def _count_in(self, key: Key) -> bool:
-        """The end of every insert; false: the tuple's own partition was given up by it."""
+        """Finish an insert; false: it evicted the tuple's own partition."""
         self._partitions.touch(key, self._clock.now_us)
         if not isinstance(self._partition_eviction, PartitionAge):
             self._evict_partitions()
         return key in self._partitions
 
     def _check_age(self) -> None:
-        """Before a tick or a punctuation: partitions too old go."""
+        """Evict partitions that are too old, before a tick or a punctuation."""
         if isinstance(self._partition_eviction, PartitionAge):
             self._evict_partitions()
 
     def _evict_partitions(self) -> None:
-        """Give partitions up until the policy is satisfied: at most two passes, the second LRU."""
+        """Evict partitions until the policy is satisfied: at most two passes, the second LRU."""
         policy = self._partition_eviction
         if policy is None:
             return
@@ -227,12 +226,12 @@ class PolicyWindow(ABC):
         return choose(policy, selection, self._partitions, now_us, self._profile)
 
     def _give_up(self, key: Key) -> None:
-        """Forget a partition with all that is kept of it."""
+        """Delete a partition and all its state."""
         self._partitions.remove(key)
 
 
 def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
-    """Do all that is due in windows of one clock up to an instant, in the order in which it is due.
+    """Do everything due in windows of one clock up to an instant, in order.
 
     At one instant timers come before evictions, which happen just after it.
     """
@@ -253,7 +252,7 @@ def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
 
 
 def key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
-    """What gives the key of a tuple's partition."""
+    """Return the function from a tuple to its partition's key."""
     if partition_by is None:
         return lambda _: None
     if callable(partition_by):
@@ -266,5 +265,5 @@ def key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
 
 
 def hashable(key: Any) -> Key:
-    """A key as it was, where an encoding has made lists of its tuples."""
+    """Return a key with lists, from an encoding, turned back into tuples."""
     return tuple(hashable(part) for part in key) if isinstance(key, list) else key
