@@ -15,7 +15,7 @@ ENDED = frozenset({"FINISHED", "FAILED", "STOPPED", "SUPERSEDED"})
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is.
+    """The progress of a job.
 
     Attributes:
         done: its committed offsets have passed the target.

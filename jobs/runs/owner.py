@@ -52,8 +52,8 @@ class Owner:
     Args:
         folder: the run's.
         beat_s: how often to show that it is alive, in seconds.
-        silent_s: how long to wait for a beat from another machine's driver, or for one on this machine
-            to end, in seconds.
+        silent_s: how long to wait for a beat from another machine's driver, or for the end of one
+            on this machine, in seconds.
     """
 
     def __init__(self, folder: Path, beat_s: float = BEAT_S, silent_s: float = SILENT_S) -> None:

@@ -56,7 +56,7 @@ class Cost:
         late: share of records that at least one window would miss.
         wrong: share of rows that would miss a record at first.
         missing: mean share of its records that a row would miss at first.
-        latency_us: mean time from a window's end to the record that closes it; None: none is closed.
+        latency_us: mean time from a window's end to the record that closes it; None: none closed.
         closed: share of the windows that close within the log.
     """
 

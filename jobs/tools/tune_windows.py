@@ -37,8 +37,8 @@ def grid_of(query: Query) -> Grid:
     """Return the windows that decide lateness: the query's own, or ones that end at each record."""
     window = query.window
     if window.traits.ends is Ends.ROWS or window.traits.merging:
-        # Rows are numbered when progress passes them, so a row that comes later is late; a record is
-        # late for its session if progress had passed it.
+        # Rows are numbered when progress passes them, so a row that comes after that is late; a
+        # record is late for its session if progress had passed it.
         return Grid(range_=1, slide=1, origin=0)
     return wids.grid(window)
 
