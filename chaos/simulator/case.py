@@ -145,7 +145,7 @@ def record(event: Event) -> SimulatedRecord:
 
 
 class CaseError(ValueError):
-    """A file that holds no case."""
+    """A file that is not a case."""
 
     exit_code = 2
 
@@ -160,7 +160,7 @@ def read_case(path: Path) -> Case:
     """Read what `write_case` wrote.
 
     Raises:
-        CaseError: the file is missing, not JSON, or not a case; says where.
+        CaseError: the file is missing, not JSON, or not a case; gives the position.
     """
     try:
         return msgspec.convert(json.loads(bounded_text(path)), Case)

@@ -161,7 +161,7 @@ def replay(file: Path, parts: EngineParts) -> SimulationReport:
         parts: the engine that the case names.
 
     Raises:
-        CaseError: the file holds no case.
+        CaseError: the file is not a case.
     """
     case = read_case(file)
     result = run_case(case, parts)

@@ -243,6 +243,6 @@ def _lanes(reader: Any, bootstrap: str, topic: str) -> list[Any]:
 
 
 def _partitions(client: Any, bootstrap: str, name: str) -> int:
-    """Return the number of partitions; 0 if there is no such topic."""
+    """Return the number of partitions; 0 if the topic does not exist."""
     with refusals(bootstrap, "describe", name):
         return len(described(client, [name]).get(name, {}).get("partitions", ()))

@@ -55,7 +55,7 @@ class Identity:
         self._topic_ids = TopicIds(bootstrap, pipeline.source)
 
     def compare(self) -> tuple[Token, ...]:
-        """Compare checkpoint, tables and topics; return the batches that must be run again.
+        """Compare checkpoint, tables and topics; return the batches that must be rerun.
 
         Raises:
             TokenMismatch: they do not belong together; names the mismatch and the remedies.

@@ -20,7 +20,7 @@ _INSTANT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
 class ResultsError(RuntimeError):
-    """Rows cannot be read, or not written as asked."""
+    """Rows that cannot be read, or not written as requested."""
 
     exit_code = 2
 
@@ -32,7 +32,7 @@ def of_run(folder: Path, run: str, query: Query, *, history: bool = False) -> pl
         folder: of the pipeline's tables.
         run: which run.
         query: which query.
-        history: every revision, not only the newest.
+        history: whether to return every revision, not only the newest.
 
     Raises:
         ResultsError: there is no such table.
