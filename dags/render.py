@@ -40,7 +40,7 @@ SUBMITTED_RUN, SUBMITTED_FILE = (
 them."""
 
 MAX_DEPLOYMENTS = 16
-"""Concurrent DAG runs of a continuous pipeline: one watches its job, others come and go."""
+"""Concurrent DAG runs of a continuous pipeline: one watches its job, the others end soon."""
 
 ALL_BUT_BACKFILL = tuple(kind for kind in DagRunType if kind is not DagRunType.BACKFILL_JOB)
 """An increment is what is new on the topic, so past intervals have none: `dags/adr/0002`."""

@@ -15,7 +15,7 @@ import msgspec
 from chaos.readers.bounded_lines import bounded_text
 
 Event = dict[str, Any]
-"""One record, in the shape of a line of EVENTS.jsonl."""
+"""One record, in the format of a line of EVENTS.jsonl."""
 
 FailureKind = Literal[
     "driver dies before the offsets are logged",
@@ -34,7 +34,7 @@ FailureKind = Literal[
 
 
 Rival = Literal["plans first", "same batch"]
-"""What a second driver on the same checkpoint does: it logs the offsets of the next batch before
+"""Actions of a second driver on the same checkpoint: it logs the offsets of the next batch before
 the first driver does, or runs the same batch."""
 
 

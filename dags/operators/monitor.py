@@ -20,12 +20,12 @@ from dags.operators.stop_job import stop_if_marked_failed
 from dags.operators.submit_stream import Submission
 
 POLL_VARIABLE = "SLACKWATER_MONITOR_SECONDS"
-"""Seconds between two questions, instead of POLL_S."""
+"""Seconds between two polls, instead of POLL_S."""
 
 POLL_S = 20.0
 
 PATIENCE_S = 600
-"""How long the question may go unanswered before the job counts as dead."""
+"""How long polls may go unanswered before the job counts as dead."""
 
 _DEFERRED = "deferred"
 

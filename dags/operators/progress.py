@@ -10,7 +10,7 @@ from dags.operators.command import CommandError, Output
 from dags.operators.targets import Ends
 
 ENDED = frozenset({"FINISHED", "FAILED", "STOPPED", "SUPERSEDED"})
-"""States in which nothing more happens unless somebody submits or starts the run."""
+"""States in which nothing more happens until a user submits or starts the run."""
 
 
 @dataclass(frozen=True)

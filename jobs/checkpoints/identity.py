@@ -20,7 +20,7 @@ from windowing.runtime.token import Tables, Token
 from windowing.spark.sinks import sink_of
 
 TOPICS_FILE = "topics.json"
-"""In the run's folder: the ids of the topics that it was started with."""
+"""File in the run's folder with the ids of the topics that it was started with."""
 
 
 RunOne = Callable[[Callable[[DataFrame, int], None]], None]

@@ -16,12 +16,12 @@ from windowing.model.names import RUN_MAX, check_name
 
 FAILURE_FILE = "failure.json"
 SECRETS_FOLDER = "kafka"
-"""In a run's folder: how its job logs in to a Kafka cluster; private."""
+"""File in a run's folder with its job's login to a Kafka cluster; private."""
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 NOTE_FILE = "run.json"
-"""In a run's folder: how it was submitted."""
+"""File in a run's folder that records its submission."""
 
 
 class RunError(RuntimeError):

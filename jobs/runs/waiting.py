@@ -13,7 +13,7 @@ from jobs.runs.folder import Run, read_run, runs_folder
 from jobs.runs.names import job_name, pipeline_and_run
 
 FileOf = Callable[[tuple[str, str]], Path]
-"""Returns the file by which commands find a run, from the names of pipeline and run."""
+"""Returns the file by which commands find a run, given the names of pipeline and run."""
 
 _DRIVER_MIB = 1024  # from the cluster's settings
 
