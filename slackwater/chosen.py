@@ -24,7 +24,7 @@ def chosen(endpoints: Endpoints, file: Path, run: str | None) -> tuple[Run, Pipe
     """Find the run, and the pipeline that it runs: its own copy of the file.
 
     Args:
-        endpoints: of the stack.
+        endpoints: addresses of the stack.
         file: the pipeline file, for its name.
         run: the given name of a run.
 

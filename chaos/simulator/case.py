@@ -43,7 +43,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
     Attributes:
         kind: what fails, and where.
-        at: which lane, shard, state, table or worker, modulo their number.
+        at: index of the lane, shard, state, table or worker, modulo their number.
     """
 
     kind: FailureKind

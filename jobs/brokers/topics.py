@@ -114,7 +114,7 @@ def lane_ends(bootstrap: str, source: Source, *, declared_only: bool = False) ->
 
     Args:
         bootstrap: `host:port` of a broker.
-        source: of a pipeline.
+        source: a pipeline's source.
         declared_only: ignore partitions that the pipeline does not declare.
 
     Raises:

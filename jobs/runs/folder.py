@@ -83,7 +83,7 @@ class Run:
         given: the file that it was submitted with, as given; None: the note does not say.
         submitted_at: when it was last submitted, in UTC.
         options: what it was submitted with besides the file.
-        fingerprint: of the pipeline that it was started with; None: the note does not say.
+        fingerprint: that of the pipeline at the start; None: the note does not say.
     """
 
     pipeline: str

@@ -22,7 +22,7 @@ def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
     """Say what a run waits for, and which job has it; None: nothing, or unknown.
 
     Args:
-        endpoints: of the stack.
+        endpoints: addresses of the stack.
         run: the run.
         driver: the state of its driver at the master.
     """

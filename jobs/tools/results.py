@@ -29,9 +29,9 @@ def of_run(folder: Path, run: str, query: Query, *, history: bool = False) -> pl
     """Read the rows of one run, flat, as in `windowing.runtime.newest`.
 
     Args:
-        folder: of the pipeline's tables.
-        run: which run.
-        query: which query.
+        folder: folder of the pipeline's tables.
+        run: the run's name.
+        query: the query's name.
         history: whether to return every revision, not only the newest.
 
     Raises:
