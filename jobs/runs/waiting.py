@@ -64,7 +64,7 @@ def said(name: str, what: str, room: Room, drivers: Mapping[str, str], file_of: 
     Args:
         name: the job's name.
         what: `driver` or `executors`.
-        room: the cluster's free and used resources.
+        room: the cluster's jobs and free resources.
         drivers: the names of jobs by the ids of their drivers.
         file_of: returns the file by which commands find a run.
     """
