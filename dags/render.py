@@ -40,7 +40,7 @@ SUBMITTED_RUN, SUBMITTED_FILE = (
 them."""
 
 MAX_DEPLOYMENTS = 16
-"""Concurrent DAG runs of a continuous pipeline: one watches its job, others come and go."""
+"""Concurrent DAG runs of a continuous pipeline: one watches its job, the others end soon."""
 
 ALL_BUT_BACKFILL = tuple(kind for kind in DagRunType if kind is not DagRunType.BACKFILL_JOB)
 """An increment is what is new on the topic, so past intervals have none: `dags/adr/0002`."""
@@ -148,7 +148,7 @@ def _params(deployment: Deployment) -> dict[str, Param]:
 
 
 def _params_of_run() -> dict[str, Param]:
-    """What is done, with which run."""
+    """Return the parameters for action and run."""
     return {
         "action": Param(
             DEPLOY,
@@ -188,7 +188,7 @@ def _params_of_run() -> dict[str, Param]:
 
 
 def _params_of_pace() -> dict[str, Param]:
-    """How long is waited, how often is checked, how much is read at once."""
+    """Return the parameters for time limits, check intervals and batch size."""
     return {
         "wait_minutes": Param(
             360,
@@ -248,7 +248,7 @@ _BACKFILL = (
 
 
 def _quoted(text: str) -> str:
-    """Put a file's text into a fence that nothing in it can close."""
+    """Quote a file's text in a Markdown fence that the text cannot close."""
     cut = text[:MAX_TEXT]
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", cut)), default=0))
     more = "" if cut == text else f"\n\n… and {len(text) - MAX_TEXT:,} characters more"

@@ -58,7 +58,7 @@ def own_session(name: str, *, jars: str = "") -> Iterator[SparkSession]:
     """Provide a local session, with its output kept off the terminal, and stop it afterwards.
 
     Args:
-        name: of the application.
+        name: name of the application.
         jars: comma-separated, needed besides Spark.
     """
     with _quiet():

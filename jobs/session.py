@@ -56,6 +56,6 @@ def session(
 
 
 def _of_workers() -> dict[str, str]:
-    """Return settings that give workers the modules and plug-ins of this process."""
+    """Return executor settings with this process's module path and plug-ins."""
     names = ("PYTHONPATH", PLUGINS_VARIABLE)
     return {f"spark.executorEnv.{name}": os.environ[name] for name in names if os.environ.get(name)}

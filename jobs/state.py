@@ -57,7 +57,7 @@ def read_state(
 def highest(spark: SparkSession, checkpoint: Path, pipeline: Pipeline) -> dict[str, int]:
     """Return, by attribute, the largest progress of any lane or shard after the newest batch.
 
-    Args: as of `read_state`.
+    Args: as for `read_state`.
 
     Raises:
         CheckpointMismatch: the checkpoint is another pipeline's.

@@ -1,4 +1,4 @@
-"""The command line: it parses arguments, calls the other parts, and says what they did."""
+"""The command line: parse arguments, call the other packages, report results."""
 
 from slackwater import rooms
 

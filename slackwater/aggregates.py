@@ -64,13 +64,13 @@ def check_aggregate(
 def _search(
     reference: str, kinds: list[Kind], attempts: int
 ) -> tuple[Sequence[Kind], CounterExample | None]:
-    """The types of the fields, and what was found."""
+    """Return the types of the fields, and the result of the search."""
     from hypothesis import configuration
 
     from chaos.order_freedom import counter_example, kinds_of
 
     with tempfile.TemporaryDirectory() as folder:
-        # Otherwise it would write notes into the working directory.
+        # Otherwise it would write files into the working directory.
         configuration.set_hypothesis_home_dir(folder)
         taken = kinds or kinds_of(reference)
         return taken, counter_example(reference, taken, attempts=attempts)

@@ -1,6 +1,6 @@
-"""Machine-readable output of commands: one JSON object, which the DAGs read too.
+"""Machine-readable output of commands: one JSON object, which the DAGs also read.
 
-`tests/dags/stand_in.py` answers in the same words; `tests/slackwater/test_answers.py` compares.
+`tests/dags/stand_in.py` prints the same format; `tests/slackwater/test_answers.py` compares.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 def submission(run: Run, ui: str | None) -> dict[str, Any]:
-    """Describe what `submit` and `start` have done.
+    """Describe the result of `submit` or `start`.
 
     Args:
-        run: as submitted.
+        run: the submitted run.
         ui: the page of its job at the master, or of the master; None: there is none.
     """
     return {**run.told(), "ui": ui}
 
 
 def progress(found: Progress, pipeline: Pipeline, ui: str | None) -> dict[str, Any]:
-    """Describe how far a run is.
+    """Describe the progress of a run.
 
     Args:
-        found: as it is.
-        pipeline: names the lanes.
+        found: the progress.
+        pipeline: the pipeline, for the names of lanes.
         ui: as in `submission`.
     """
     return {
@@ -49,8 +49,8 @@ def quality(report: QualityReport, run: str) -> dict[str, Any]:
     """Describe the result of a run's checks.
 
     Args:
-        report: of the checks.
-        run: its name.
+        report: the report of the checks.
+        run: the run's name.
     """
     return {
         "run": run,

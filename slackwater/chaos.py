@@ -92,7 +92,7 @@ def contents(
 def _simulate(
     runs: int, seed: int, pipeline: Path | None, jobs: int | None, guilty: str | None
 ) -> SimulationReport:
-    # Frames this small gain nothing from threads; polars asks once, when it is loaded.
+    # Small frames gain nothing from threads; polars reads this once, when it is imported.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.simulator.simulate import simulate as run
     from windowing.model import load_pipeline
@@ -115,14 +115,14 @@ def _simulate(
 
 
 def _kept() -> Path:
-    """The folder for failures: in the project's state, or in the working directory."""
+    """Return the folder for failures: in the project's state, or in the working directory."""
     from infra.layout import STATE_DIR_VARIABLE
 
     return Path(os.environ.get(STATE_DIR_VARIABLE) or ".slackwater") / "simulated"
 
 
 def _search(runs: int, seed: int, jobs: int | None) -> NoReturn:
-    """Search for every planted defect, and say which check has found it."""
+    """Search for every planted bug, and report which checks found it."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.planted_bugs.search import search_all
 

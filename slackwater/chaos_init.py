@@ -62,12 +62,12 @@ def _check(text: str, plan: Path, *, whole: bool) -> None:
 
     Args:
         text: the plan.
-        plan: where it will stand.
-        whole: look at its records, too, which are in a file.
+        plan: its future file.
+        whole: whether to check its records too, which are in a file.
     """
     from chaos.run.fitting import fitting_faults, make_order
 
-    # In its folder, since it names other files relative to that.
+    # In its folder, because its paths are relative to that folder.
     with tempfile.NamedTemporaryFile("w", dir=plan.parent, suffix=".tmp", encoding="utf-8") as file:
         file.write(text)
         file.flush()

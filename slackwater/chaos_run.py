@@ -134,7 +134,7 @@ def _read(
 
 
 def _foretell(orders: Sequence[PreparedPlan], cuts: Sequence[tuple[Path, Path]]) -> None:
-    """Say what the plans would do; they are known to fit their pipelines."""
+    """Print what the plans would do; they have been checked against their pipelines."""
     from chaos.run.forecast import forecast
 
     for order in orders:
@@ -145,7 +145,7 @@ def _foretell(orders: Sequence[PreparedPlan], cuts: Sequence[tuple[Path, Path]])
 
 
 def _broker() -> str:
-    """The broker whose topic a plan copies: the running stack's, or that of the Kafka settings."""
+    """Return the broker whose topic a plan copies: the running stack's, or the Kafka settings'."""
     from slackwater.files import broker
 
     return broker(None)

@@ -1,4 +1,4 @@
-"""The run that a command works on, and its own copy of the file; reports how the file differs."""
+"""Choice of the run that a command works on, with a warning if the user's file differs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def chosen(endpoints: Endpoints, file: Path, run: str | None) -> tuple[Run, Pipe
     """Find the run, and the pipeline that it runs: its own copy of the file.
 
     Args:
-        endpoints: of the stack.
+        endpoints: addresses of the stack.
         file: the pipeline file, for its name.
-        run: as it was given.
+        run: the given name of a run.
 
     Raises:
         RunError: there is no such run.
@@ -42,12 +42,12 @@ def stack_for(file: Path, *parts: str) -> Endpoints:
     """Return the addresses of the running stack; check first that the file names a pipeline.
 
     Args:
-        file: a pipeline file, which may have been broken since a run was submitted with it.
-        parts: of the stack, which must be running.
+        file: a pipeline file, which may have become invalid since a run was submitted with it.
+        parts: parts of the stack that must be running.
 
     Raises:
         PipelineError: the file names no pipeline.
-        NotReady: a part does not run.
+        NotReady: a part is not running.
     """
     from infra import stack
     from jobs.runs.choice import check_name_in

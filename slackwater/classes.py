@@ -1,4 +1,4 @@
-"""A pipeline's own classes, tried before a command uses them: importing one may do anything."""
+"""Trial import of a pipeline's user classes before a command uses them; it may do anything."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def check_classes(spec: Pipeline, file: Path) -> None:
     """Import every class that the pipeline names, in a separate process.
 
     Args:
-        spec: as it was read.
+        spec: the pipeline.
         file: its file, for messages.
 
     Raises:
         PipelineError: with every class that cannot be used.
-        BadParameter: importing them does not end, or ends the process.
+        BadParameter: the import hangs, or ends the process.
     """
     from windowing.model.file.user_code import check_user_code
 

@@ -150,7 +150,7 @@ def progress(
         return
     of, spec = chosen(endpoints, pipeline, run)
     if target is None:
-        # The reason why a job gave up, even an undeclared partition, is reported below.
+        # The reason for a job's failure, even an undeclared partition, is reported below.
         gave_up = runs.failure(of) is not None
         target = lane_ends(endpoints.kafka_bootstrap, spec.source, declared_only=gave_up)
     found = runs.progress(endpoints, of, target, spec.source)
@@ -165,7 +165,7 @@ def progress(
 
 
 def _offsets(text: str) -> dict[int, int]:
-    """Offsets by lane, as JSON.
+    """Parse offsets by lane from JSON.
 
     Raises:
         BadParameter: it is something else.

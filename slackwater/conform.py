@@ -1,4 +1,4 @@
-"""The command `conform`: judge recorded cases of the sources' semantics."""
+"""The command `conform`: judge recorded cases of the semantics of published systems."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 
 
 class Judged(StrEnum):
-    """What computes the output of a case."""
+    """The engine that computes the output of a case."""
 
     engine = "engine"
     spark = "spark"
@@ -94,7 +94,7 @@ def conform(
 
 
 def _run(case: Any, driver: Driver[Any]) -> tuple[Verdict, ...] | None:
-    """Report how a case goes with one driver; None: it cannot ask what the case asks."""
+    """Report the verdict of one driver on a case; None: it cannot express the case."""
     from conformance.drivers.driver import NotExpressible
 
     found = driver.run(case)
@@ -146,7 +146,7 @@ def _wid(file: Path, by: Judged, interleavings: int) -> Work:
 
 
 def _samza(file: Path, by: Judged, interleavings: int) -> Work:
-    """By our operators, and by the engine or the definition, where one can ask the same."""
+    """Judge by our operators, and by engine or definition where they can express the case."""
     from conformance.drivers.samza_definition import Definition
     from conformance.drivers.samza_local import Local, OnSpark
     from conformance.drivers.samza_standalone import Standalone

@@ -20,15 +20,12 @@ err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 # Control characters, those that change text direction, and bytes that are not text.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-_LINE_MAX, _END = 1000, 300  # of a line of an error, and of its end that is kept
-_JOINERS = "\u200c\u200d"  # used by scripts and emoji: they are text, although invisible
+_LINE_MAX, _END = 1000, 300  # maximum length of a line of an error, and of the part kept at its end
+_JOINERS = "\u200c\u200d"  # used by scripts and emoji: invisible, but text
 
 
 def plain(text: str) -> str:
-    """Escape everything that a terminal would interpret instead of show.
-
-    Lines stay lines: an error may have several.
-    """
+    """Escape everything that a terminal would interpret, except line ends and tabs."""
     return text if text.isprintable() else "".join(map(_shown, text))
 
 

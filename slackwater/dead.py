@@ -1,4 +1,4 @@
-"""`slackwater dead`: what was refused, by reason, with examples and what to do."""
+"""`slackwater dead`: rejected records by reason, with examples and remedies."""
 
 from __future__ import annotations
 

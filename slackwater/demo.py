@@ -1,6 +1,6 @@
-"""The whole platform on real data, broken while it runs, with its result proved.
+"""Demonstration of the platform on real data, with faults during the run and a verified result.
 
-This module only calls the steps in order, times them, and sums up.
+This module only calls the steps in order, times them, and prints a summary.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from windowing.model import Pipeline, load_pipeline
 ROOT = Path(__file__).resolve().parent.parent
 PIPELINE = ROOT / "pipelines" / "flight_delays.yml"
 
-# How long a step may take before the demo gives up.
+# Time limits of steps.
 _RUN_S, _COMMIT_S = 1800.0, 600.0
 
 
@@ -44,8 +44,8 @@ class Demo:
     """One demonstration.
 
     Attributes:
-        max_offsets: at most this many offsets per batch, so that the job lives long enough.
-        console: where to report.
+        max_offsets: maximum offsets per batch, small enough that the job lasts for the faults.
+        console: the console for reports.
     """
 
     max_offsets: int
@@ -222,7 +222,7 @@ class _DagWatch:
             if self._told.get(task) != state and state in ("success", "failed", "deferred"):
                 self._console.print(f"  {time.monotonic() - self._began:6.1f} s  {task}: {state}")
             self._told[task] = state
-        # The DAG run itself says nothing: it runs as long as the job.
+        # The DAG run's own state is no help: it runs as long as the job.
         if failed := [task for task, its in tasks.items() if its == "failed"]:
             log = self._airflow.log(self._dag, self._run_id, failed[0])
             text = f"the DAG run failed in {', '.join(failed)}:\n{log[-2000:]}"

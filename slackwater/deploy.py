@@ -99,7 +99,7 @@ def _prepared(
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
-    check_classes(spec, pipeline)  # before a running job is stopped for this one
+    check_classes(spec, pipeline)  # before stopping a running job for this one
     run, origin = named
     wish = Wish(pipeline, spec.name, run, origin, beside=beside, replace=replace)
     return prepare(endpoints, spec, wish)

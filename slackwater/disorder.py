@@ -38,7 +38,7 @@ _LATE = "0.1%"
 
 
 class ClockName(StrEnum):
-    """How to measure latency."""
+    """The clock by which latency is measured."""
 
     event = "event"
     append = "append"
@@ -105,7 +105,7 @@ def heartbeat(
 
 
 def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> Delays | None:
-    """Return the delays that the options give.
+    """Return the delays given by the options.
 
     Raises:
         typer.Exit: they contradict each other.
@@ -340,7 +340,7 @@ class _Log:
     """A log that can be read twice: a file, or a topic up to its end at the first reading.
 
     Args:
-        spec: whose log.
+        spec: the pipeline.
         path: the file; None: the pipeline's topic.
         bootstrap: the broker; None: the local stack's.
     """

@@ -1,12 +1,12 @@
-"""How a command ends on a signal: within two seconds, leaving nothing running.
+"""End a command on a signal: within two seconds, leaving nothing running.
 
 The command runs in a child of this process. SIGINT, SIGTERM and SIGHUP all reach it as SIGTERM,
 which raises `Interrupted`, so that it cleans up as after an error; its children
 get SIGTERM at the same time. (SIGINT itself is of no use there: polars takes it over in a way that
 leaves a waiting interpreter asleep.) This process only waits, so blocking code in the child cannot
 stop its countdown; it kills whatever is left after the grace period. Daemons of the stack live in
-sessions of their own and are not touched: a command that starts them says what to do with them,
-by `when_interrupted`.
+sessions of their own and are not affected: a command that starts them registers their clean-up with
+`when_interrupted`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from slackwater.console import FAILED, complain
 GRACE_S: Final = 1.0
 """From the signal to SIGKILL, in seconds."""
 
-_LAST_S: Final = 0.3  # for killed processes to be gone
-_INTERRUPTED: Final = 128 + signal.SIGTERM  # an exit code, as shells have it
+_LAST_S: Final = 0.3  # for killed processes to disappear
+_INTERRUPTED: Final = 128 + signal.SIGTERM  # an exit code by the shells' convention
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER of prctl(2)
 _at_once: list[Callable[[], None]] = []
 _told = Event()
-_last_will: list[int] = []  # where a child writes what its parent must do for it
+_last_will: list[int] = []  # pipe to the parent, for actions that it must take for the child
 
 
 class Interrupted(BaseException):
@@ -54,7 +54,7 @@ def when_interrupted(act: Callable[[], None]) -> Iterator[None]:
     """Register an action for the moment a signal comes, before any clean-up.
 
     Args:
-        act: must be quick, and must cope with half-finished work.
+        act: a fast action that copes with half-finished work.
     """
     _at_once.append(act)
     try:
@@ -76,7 +76,7 @@ def supervised(command: Callable[[], int]) -> NoReturn:
     """Run a command in a child process, and exit as it does.
 
     Args:
-        command: returns an exit code; lets `Interrupted` pass.
+        command: returns an exit code; does not catch `Interrupted`.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -107,7 +107,7 @@ def supervised(command: Callable[[], int]) -> NoReturn:
         came_to_end[0] = 1
         sys.exit(code)
     except Interrupted:
-        # Clean-up is done; waiting for threads or workers would be in vain.
+        # Clean-up is done; do not wait for threads or workers.
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
         os._exit(_INTERRUPTED)
@@ -139,7 +139,7 @@ def _silence() -> None:
 
 
 def _await(child: int, heard: set[signal.Signals], came_to_end: mmap.mmap) -> int:
-    """Wait for the child, forward signals to it, and kill it if it does not obey in time."""
+    """Wait for the child, forward signals to it, and kill it if it does not end in time."""
     told, killed_at_s = 0, float("inf")
     while True:
         left_s = max(0.0, killed_at_s - time.monotonic())
@@ -160,7 +160,7 @@ def _await(child: int, heard: set[signal.Signals], came_to_end: mmap.mmap) -> in
 
 
 def _said_of_sudden_end(code: int) -> int:
-    """Say that the child ended in the middle of its work; return the exit code for that."""
+    """Report that the child ended in the middle of its work; return the exit code."""
     if code > 128:
         why = ": was there memory left?" if code - 128 == signal.SIGKILL else ""
         complain(f"ended by {signal.Signals(code - 128).name}{why}")

@@ -145,7 +145,7 @@ def verify(
 
 
 def _output(of: Judged, table: Path | None, file: Path | None, *, postgres: bool) -> Output:
-    """What was written, from where the command line says; else where the run's sink has it."""
+    """Read the output from the place given on the command line, or else from the run's sink."""
     from chaos.readers.catalogue import read_output
     from chaos.readers.output import read_files, read_tables
     from chaos.readers.postgres import read_postgres
@@ -227,7 +227,7 @@ def validate(pipeline: PipelineFile) -> None:
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
     if spec.quality:
-        # Takes a second: Great Expectations checks names and arguments.
+        # This takes a second: Great Expectations checks names and arguments.
         try:
             from chaos.quality import validate as validate_quality
         except ModuleNotFoundError as error:

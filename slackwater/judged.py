@@ -1,4 +1,4 @@
-"""Which output `verify` judges, by which file, and where the verdict is kept."""
+"""The output that `verify` judges, the file to judge by, and the place for the verdict."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Judged:
     """The run or table whose output is judged.
 
     Attributes:
-        pipeline: by which it is judged.
-        name: the run's, as it was given or found; None: the only one of the tables.
-        run: the run, where this machine has its folder.
+        pipeline: the pipeline to judge by.
+        name: the run's name, given or found; None: the only run in the tables.
+        run: the run, if this machine has its folder.
     """
 
     pipeline: Pipeline
@@ -35,7 +35,7 @@ class Judged:
 
     @property
     def first(self) -> Mapping[int, int] | None:
-        """By lane, where in the log the run was told to begin; None: at the beginning."""
+        """Start offsets of the run by lane; None: at the beginning."""
         return None if self.run is None else self.run.options.first
 
     def keep(self, verdict: Verdict) -> None:
@@ -50,18 +50,18 @@ class Judged:
 def judged(
     file: Path, table: Path | None, run: str | None, *, is_needed: bool, is_file: bool
 ) -> Judged:
-    """Find out whose output to judge.
+    """Determine the output to judge.
 
     Args:
         file: the pipeline file.
-        table: the folder of tables, as it was given; None: none was.
-        run: the run's name, as it was given.
-        is_needed: nothing else says which output is meant.
-        is_file: the output is a file of `run`, which has no runs.
+        table: the given folder of tables; None: none was given.
+        run: the given name of a run.
+        is_needed: whether a run is needed to determine the output.
+        is_file: whether the output is a file of `slackwater run`, which has no runs.
 
     Raises:
         RunError: a run is needed, and there is none.
-        PipelineError: the file breaks a rule, and there is no run to go by.
+        PipelineError: the file breaks a rule, and there is no run with its own copy.
     """
     from infra import stack
     from jobs.runs.choice import meant
@@ -82,7 +82,7 @@ def judged(
 
 
 def _of_folder(file: Path, table: Path | None, run: str | None) -> Run | None:
-    """Find the run that has written tables; None: no run known here."""
+    """Find the run that wrote the tables; None: no run known here."""
     from infra import stack
     from jobs.runs.choice import name_in
     from jobs.runs.folder import every_run

@@ -22,14 +22,14 @@ def limited(seconds: float, what: str, call: Callable[..., Found], *arguments: A
     """Call one of our functions that calls user code.
 
     Args:
-        seconds: how long it may take, the start of its process included.
-        what: the sentence's subject where it does not end.
+        seconds: time limit, including the start of the process.
+        what: the subject of the error's sentence.
         call: a function that a new process can import.
-        arguments: of the function, such as can be sent to it.
+        arguments: the function's arguments; they must be picklable.
 
     Raises:
         LimitReached: it took longer, or the process died.
-        Exception: whatever the function raised.
+        Exception: any exception of the function.
     """
     context = get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)

@@ -1,4 +1,4 @@
-"""Commands over the machine: what it lacks, and how to install what the stack needs."""
+"""Commands over the machine: check its requirements, and install those of the stack."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _open_closed_streams() -> None:
 def run() -> int:
     """Run the command line; return the exit code. An error is a sentence, not a stack trace."""
     for stream in (sys.stdout, sys.stderr):
-        # A character that the terminal's encoding lacks is shown by its number.
+        # A character that the terminal's encoding lacks is shown as its code point.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = app(standalone_mode=False)

@@ -1,4 +1,4 @@
-"""The stack that a run has started for itself: an interrupted run kills it.
+"""The stack that a run has started for itself, which an interrupted run kills.
 
 There is no time to stop it properly, and its data is not needed.
 """

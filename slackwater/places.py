@@ -1,6 +1,6 @@
-"""Where a command may write: in a folder that exists, and never over what it reads.
+"""Checks of output files: their folder must exist, and they must not overwrite an input.
 
-Files are the same if they are one file on the disk, whatever names and links lead there.
+Two paths are the same if they lead to one file on the disk, by any names and links.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path |
     """Check that outputs can be written, without overwriting anything that is read.
 
     Args:
-        outputs: files to be written, by what they are called in messages; None: not asked for.
-        inputs: files that are read.
+        outputs: files to write, by their names in messages; None: not requested.
+        inputs: files to read.
 
     Raises:
-        BadParameter: a file would be written over one that is read, or over another output; or
-            stands in no folder.
+        BadParameter: a file would overwrite an input or another output, or its folder is missing.
     """
     taken = {name: path for name, path in inputs.items() if path is not None}
     for name, path in outputs.items():
@@ -38,11 +37,11 @@ def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path |
 
 
 def check_picture(name: str, picture: Path | None, inputs: Mapping[str, Path | None]) -> None:
-    """Check a picture too, whose suffix must name a format that we write.
+    """Check a picture too, whose suffix must name a supported format.
 
     Raises:
-        BadParameter: as of `check_places`.
-        PictureError: it has another ending.
+        BadParameter: as for `check_places`.
+        PictureError: it has another suffix.
     """
     check_places({name: picture}, inputs)
     if picture is not None:

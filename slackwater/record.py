@@ -96,7 +96,7 @@ def _offsets(option: str, text: str | None, source: Source, address: str) -> _La
     """Parse what the user wrote into offsets by lane number.
 
     Raises:
-        BadParameter: neither offsets of lanes that there are, nor a time.
+        BadParameter: neither offsets of existing lanes nor a time.
     """
     from jobs.brokers.topics import offsets_at
     from windowing.model.lengths import instant_us

@@ -89,7 +89,7 @@ def _trials(
     endpoints = stack_for(pipeline, "kafka", "spark")
     production = meant_or_none(endpoints, pipeline, run)
     if production is not None:
-        # Run its own copy again, even if the file has changed since.
+        # Rerun its own copy, even if the file has changed since.
         warn(endpoints, production, pipeline)
         pipeline = production.file
     topic = load_single(pipeline).source.topic
@@ -207,7 +207,7 @@ def show_contrast(windows: Contrast) -> None:
 
 
 def _of_that_name(new_file: Path) -> Path:
-    """Find the file of the pipeline that a changed one would replace, where pipelines are kept."""
+    """Find, in the pipelines folder, the file that a changed pipeline would replace."""
     from infra.layout import pipeline_folders
     from windowing.model import PipelineError, load_pipeline
 
@@ -226,7 +226,7 @@ def _of_that_name(new_file: Path) -> Path:
 def _offsets(
     text: str | None, bootstrap: str | None = None, topic: str = ""
 ) -> dict[int, int] | None:
-    """Parse offsets per partition from JSON, or from an append time, for which it asks a broker."""
+    """Parse offsets per partition from JSON, or look up those of an append time at a broker."""
     from jobs.brokers.topics import offsets_at
     from windowing.model.lengths import instant_us
 

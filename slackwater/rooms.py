@@ -1,4 +1,4 @@
-"""Where the rooms of the platform are: next to this folder, or, when installed, inside it.
+"""Location of the platform's packages: next to this folder, or, when installed, inside it.
 
 At the top of site-packages, names such as `jobs` would collide with others (infra/adr/0016).
 """
@@ -10,19 +10,19 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "_platform"
-"""The folder of the rooms in an installed package; a checkout has none."""
+"""The folder of the platform's packages when installed; a checkout has none."""
 
 ROOMS = ("chaos", "conformance", "dags", "infra", "jobs")
 
 
 def open_rooms() -> None:
-    """Make the rooms importable, after everything that is importable already."""
+    """Make the platform's packages importable, with the lowest priority."""
     if FOLDER.is_dir() and str(FOLDER) not in sys.path:
         sys.path.append(str(FOLDER))
 
 
 def taken() -> str | None:
-    """Say in a sentence what hides one of our rooms; None: nothing."""
+    """Describe in a sentence what hides one of our packages; None: nothing."""
     for room in ROOMS if FOLDER.is_dir() else ():
         found = PathFinder.find_spec(room)
         places = [] if found is None else [found.origin, *(found.submodule_search_locations or ())]

@@ -107,7 +107,7 @@ def stop(
 
 
 def _what_is_up() -> Endpoints:
-    """The parts of the stack that are running: listing runs needs none of them."""
+    """Return the running parts of the stack; listing runs needs none of them."""
     from infra import stack
     from infra.errors import InfraError
 
@@ -159,7 +159,7 @@ def _row(one: Overview) -> list[str | Text]:
 
 
 def _ago(at: datetime) -> str:
-    """Say how long ago that was, for people."""
+    """Format the age of a time for people."""
     seconds = max(0.0, (datetime.now(UTC) - at).total_seconds())
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= length:
@@ -177,7 +177,7 @@ def _passed(verdict: Verdict | None) -> Text:
 
 
 def _sentences(one: Overview) -> list[str]:
-    """List what the table has no room for."""
+    """List the details that do not fit into the table."""
     said = [one.life.why] if one.life.why else []
     for name, verdict in (("verify", one.last_verify), ("quality", one.last_quality)):
         if verdict is not None and not verdict.passed:

@@ -1,4 +1,4 @@
-"""Pipelines with one source, for commands that watch, change or repeat one topic."""
+"""Pipelines with one source, for commands that watch, change or replay one topic."""
 
 from __future__ import annotations
 

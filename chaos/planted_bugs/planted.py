@@ -109,7 +109,7 @@ class PlantedShard(Shard):
 
 
 class PlantedJob(SimulatedJob):
-    """A job with a defect in how its workers read values, before a lane sees them."""
+    """A job with a defect in how its workers decode values."""
 
     def __init__(self, defect: Defect, *args: Any) -> None:
         self._defect = defect

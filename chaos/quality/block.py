@@ -40,10 +40,10 @@ CONSERVED: Final = "expect_records_to_be_conserved"
 FEW_DEAD: Final = "expect_dead_records_to_be_few"
 FEW_LATE: Final = "expect_late_records_to_be_few"
 OF_COUNTS: Final = (CONSERVED, FEW_DEAD, FEW_LATE)
-"""Those that judge what became of the records, and no rows."""
+"""Expectations that judge the accounting of records, not rows."""
 
 SHARE_MAX: Final = 0.1
-"""Of bad and of late records, where the file does not say: generous, and far from what is well."""
+"""Default maximum share of bad, and of late, records; generous, far above a healthy share."""
 
 Revisions = Literal["final", "all"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # importing it takes seconds
     from great_expectations.expectations.expectation import Expectation
 
 EXPECTATIONS: Final = Registry["type[Expectation]"]("expectation", "expectations")
-"""Expectations by the names that they have in `quality` blocks."""
+"""Expectations by their names in `quality` blocks."""
 
 _Class = TypeVar("_Class", bound="type[Expectation]")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chaos.quality.batches import RunOutput
 
 Frames = Callable[[Pipeline, Path, str], "RunOutput"]
-"""Gives what a run wrote, of its pipeline, the folder of its tables, and its name."""
+"""Returns a run's output, given its pipeline, the folder of its tables, and its name."""
 
 _FRAMES: Final[dict[str, Frames]] = {}
 _Function = TypeVar("_Function", bound=Frames)

@@ -22,7 +22,7 @@ _MARKS: Final = {
     "fa-times": Markup('<span class="failed" title="not met">✗</span>'),
     "fa-exclamation-triangle": Markup('<span class="unknown" title="not evaluated">!</span>'),
 }
-"""Their icons are letters of a font that they load; ours are letters."""
+"""Characters for Great Expectations' icons, which are glyphs of a font that its pages load."""
 
 _BY_RENDERER: Final = {
     "SiteIndexPageRenderer": "Data Docs",

@@ -12,13 +12,13 @@ from chaos.quality.report import QualityReport
 from windowing.whole_files import whole_file
 
 FILE: Final = Path("quality") / "history.jsonl"
-"""In the run's folder."""
+"""Path of the file in the run's folder."""
 
 LINES_MAX: Final = 1_000
-"""Older results than so many are left out: a check every ten minutes fills it in a week."""
+"""Number of results to keep: a week of checks every ten minutes."""
 
 _SLACK: Final = 100
-"""So many lines more there may be, before the oldest go."""
+"""Number of further lines before the oldest are deleted."""
 
 
 def keep(report: QualityReport, run_folder: Path, at: datetime | None = None) -> Path:

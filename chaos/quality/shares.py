@@ -30,7 +30,7 @@ class RecordShares(FrameMetric):
 
 @expectation(FEW_DEAD)
 class ExpectDeadRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
-    """Expect at most a share of the records read to be bad values.
+    """Expect at most a given share of the records read to be bad.
 
     The batch has the columns `query`, `read`, `bad`, `late`, one row per query. Dead letters
     count as bad unless their reason is lateness. Runs on pandas batches.
@@ -57,7 +57,7 @@ class ExpectDeadRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
 
 @expectation(FEW_LATE)
 class ExpectLateRecordsToBeFew(BatchExpectation):  # type: ignore[misc]
-    """Expect at most a share of the records read to be too late to count.
+    """Expect at most a given share of the records read to be too late to count.
 
     The batch is that of `ExpectDeadRecordsToBeFew`. Records count as late if no result holds them:
     dropped, or dead letters for lateness, but not if they revised a window. Runs on pandas batches.

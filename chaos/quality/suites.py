@@ -30,7 +30,7 @@ from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.pipeline import Pipeline
 
 POSITION: Final = "quality_entry"
-"""In an expectation's `meta`: which entry of the block it is, from 0."""
+"""Key in an expectation's `meta`: its position in the block, from 0."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import msgspec
 from chaos.readers.bounded_lines import bounded_text
 
 Event = dict[str, Any]
-"""One record, in the shape of a line of EVENTS.jsonl."""
+"""One record, in the format of a line of EVENTS.jsonl."""
 
 FailureKind = Literal[
     "driver dies before the offsets are logged",
@@ -34,7 +34,7 @@ FailureKind = Literal[
 
 
 Rival = Literal["plans first", "same batch"]
-"""What a second driver on the same checkpoint does: it logs the offsets of the next batch before
+"""Actions of a second driver on the same checkpoint: it logs the offsets of the next batch before
 the first driver does, or runs the same batch."""
 
 
@@ -43,7 +43,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
     Attributes:
         kind: what fails, and where.
-        at: which lane, shard, state, table or worker, modulo their number.
+        at: index of the lane, shard, state, table or worker, modulo their number.
     """
 
     kind: FailureKind
@@ -145,7 +145,7 @@ def record(event: Event) -> SimulatedRecord:
 
 
 class CaseError(ValueError):
-    """A file that holds no case."""
+    """A file that is not a case."""
 
     exit_code = 2
 
@@ -160,7 +160,7 @@ def read_case(path: Path) -> Case:
     """Read what `write_case` wrote.
 
     Raises:
-        CaseError: the file is missing, not JSON, or not a case; says where.
+        CaseError: the file is missing, not JSON, or not a case; gives the position.
     """
     try:
         return msgspec.convert(json.loads(bounded_text(path)), Case)

@@ -24,7 +24,7 @@ KEEP = Path(".slackwater") / "simulated"
 
 _CHUNK = 10
 SHRUNK = 5
-"""Number of failures to shrink, which takes seconds each; the first ones tell most."""
+"""Number of failures to shrink, which takes seconds each; the first ones say most."""
 _SHOWN_MAX = 5
 
 Told = Callable[[int], None]
@@ -161,7 +161,7 @@ def replay(file: Path, parts: EngineParts) -> SimulationReport:
         parts: the engine that the case names.
 
     Raises:
-        CaseError: the file holds no case.
+        CaseError: the file is not a case.
     """
     case = read_case(file)
     result = run_case(case, parts)

@@ -81,7 +81,7 @@ class Conservation:
     Attributes:
         query: its name.
         read: number of data records that the independent reader saw.
-        found: the run's own counts. Files hold none: then the definition's counts, with the
+        found: the run's own counts; for files, which have none, the definition's counts, with the
             number of dead letters in the output.
         expected: the definition's counts.
     """

@@ -52,7 +52,7 @@ class WindowCase(_Line):
 
     Attributes:
         window: `tumbling`, `sliding` or `timeInterval`.
-        interval: of an interval window, its lengths.
+        interval: lengths of an interval window.
         input: operations, in the order in which they are applied.
         expected: events, each with the `step` of its operation.
         final: the tuples of each partition at the end; None: not recorded.

@@ -26,7 +26,7 @@ def judge_window(case: WindowCase, drive: DriveWindow, judged_by: str) -> list[V
 
     Args:
         case: the scenario.
-        drive: runs it under a profile; gives the events, and the tuples that are stored at the end.
+        drive: runs it under a profile; returns the events, and the tuples stored at the end.
         judged_by: name of the driver in reports.
     """
     verdicts = []

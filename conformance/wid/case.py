@@ -55,7 +55,7 @@ class Case(BaseModel):
         window: in the window language.
         group_by: a field, or None.
         aggregates: functions, in the order of the output.
-        value_type: of the field `value`.
+        value_type: type of the field `value`.
         lanes: all lanes, as `source/partition`.
         disorder: the generator, by `kind`.
         late: `mode`, `policy`, and `epoch` with update.

@@ -1,4 +1,4 @@
-"""What a DAG run does: deploy the pipeline, stop its job, or hand over to another run."""
+"""Action of a DAG run: deploy the pipeline, stop its job, or hand over to another run."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class CheckAgain(CommandTask):
         try:
             self.called("quality", file, "--run", run, "--json")
         except CommandError as error:
-            if error.output.result() is None:  # no result, for example because the broker is away
+            if error.output.result() is None:  # no result, for example during a broker outage
                 self.log.warning("not checked this time: %s", error)
                 return
             DataDocsLink().show(self, context, data_docs_page(self.dag_id))

@@ -144,7 +144,7 @@ class Command:
             raise CommandError(str(error), USAGE_ERROR) from None
         stdout: list[str] = []
         stderr: list[str] = []
-        # Two pipes: if read in turn, the other one could fill up and block the command.
+        # Read both pipes at once; otherwise the other one could fill up and block the command.
         reader = threading.Thread(target=self._read, args=(process.stderr, stderr))
         reader.start()
         self._read(process.stdout, stdout)

@@ -11,7 +11,7 @@ from typing import Any
 from dags.operators.command import CommandError, Output
 
 GAVE_UP = "failed"
-"""State of a run whose job died of an error that a restart would meet again."""
+"""State of a run whose job died of an error that would recur after a restart."""
 
 _STOPPED = "stopped"
 _WANTED = frozenset({_STOPPED, "superseded", "finished"})

@@ -20,11 +20,11 @@ class _ShownLink(BaseOperatorLink):
     """A link whose address the task learns while it runs."""
 
     def get_link(self, operator: BaseOperator, *, ti_key: Any) -> str:
-        """The address that `show` was given in this process; empty if there was none."""
+        """Return the address passed to `show` in this process; empty if there was none."""
         return getattr(operator, "shown_links", {}).get(self.xcom_key, "")
 
     def show(self, operator: BaseOperator, context: Context, url: str | None) -> None:
-        """Create the address known; without one the link stays grey."""
+        """Set the link's address; without one the link stays grey."""
         if not url:
             return
         shown = vars(operator).setdefault("shown_links", {})
@@ -33,18 +33,18 @@ class _ShownLink(BaseOperatorLink):
 
 
 class SparkDriverLink(_ShownLink):
-    """To the page of the job's Spark driver."""
+    """A link to the page of the job's Spark driver."""
 
     name = "Spark driver"
 
 
 class DataDocsLink(_ShownLink):
-    """To the Data Docs of the quality checks."""
+    """A link to the Data Docs of the quality checks."""
 
     name = "Data Docs"
 
 
 def data_docs_page(pipeline: str) -> str:
-    """The first page of a pipeline's Data Docs, on the site of Airflow itself."""
+    """Return the first page of a pipeline's Data Docs, on Airflow's own site."""
     site = (conf.get("api", "base_url", fallback=None) or "").rstrip("/")
     return f"{site}{DATA_DOCS_PREFIX}/{quote(pipeline)}/"

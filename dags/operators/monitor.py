@@ -1,4 +1,4 @@
-"""Stands for a job that runs on: deferred as long as it lives, red when it is dead."""
+"""A task that represents a continuous job: deferred while it lives, failed once it is dead."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from dags.operators.stop_job import stop_if_marked_failed
 from dags.operators.submit_stream import Submission
 
 POLL_VARIABLE = "SLACKWATER_MONITOR_SECONDS"
-"""Seconds between two questions, instead of POLL_S."""
+"""Seconds between two polls, instead of POLL_S."""
 
 POLL_S = 20.0
 
 PATIENCE_S = 600
-"""How long the question may go unanswered before the job counts as dead."""
+"""How long polls may go unanswered before the job counts as dead."""
 
 _DEFERRED = "deferred"
 
 
 class MonitorTrigger(BaseTrigger):
-    """Asks how a run is until its job has ended.
+    """Polls a run's state until its job has ended.
 
-    Its one event ends the task without a worker, so that it does so in a paused DAG, too: failed,
-    which is tried again while retries are left, where the job is dead; skipped where somebody has
-    stopped it or put another run in its place. The log says which, and why.
+    Its only event ends the task without a worker, so this works in a paused DAG too. If the job is
+    dead, the task fails, and is retried while retries are left; if the job was stopped or
+    superseded, it is skipped. The log says which, and why.
 
     Args:
-        file: the run's own copy of the pipeline file: the user's may be edited, or taken away.
+        file: the run's own copy of the pipeline file: the user's may be edited or removed.
         run: the job's run.
-        poll_s: seconds between two questions.
+        poll_s: seconds between two polls.
     """
 
     def __init__(self, *, file: str, run: str, poll_s: float) -> None:
@@ -52,20 +52,20 @@ class MonitorTrigger(BaseTrigger):
         self._answered_s = time.time()
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """What Airflow stores to make it again in the triggerer."""
+        """Return what Airflow stores to recreate it in the triggerer."""
         return (
             f"{type(self).__module__}.{type(self).__qualname__}",
             {"file": self.file, "run": self.run_name, "poll_s": self.poll_s},
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield the one event."""
+        """Yield the only event."""
         while (event := await self._look()) is None:
             await asyncio.sleep(self.poll_s)
         yield event
 
     async def _look(self) -> TriggerEvent | None:
-        """Ask once; return the event if the job has ended."""
+        """Poll once; return the event if the job has ended."""
         try:
             jobs = jobs_of(await run_quietly(jobs_arguments(self.file)))
         except CommandError as error:
@@ -80,7 +80,7 @@ class MonitorTrigger(BaseTrigger):
             self.log.info("%s", job)
         if job.on_purpose:
             return TaskSkippedEvent()
-        # A driver on its way from one worker to another may look dead for a moment.
+        # A driver that moves to another worker may briefly look dead.
         if job.dead and before is not None and before.dead:
             self.log.error("%s", job)
             return TaskFailedEvent()

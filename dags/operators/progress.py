@@ -10,12 +10,12 @@ from dags.operators.command import CommandError, Output
 from dags.operators.targets import Ends
 
 ENDED = frozenset({"FINISHED", "FAILED", "STOPPED", "SUPERSEDED"})
-"""States in which nothing more happens unless somebody submits or starts the run."""
+"""States in which nothing more happens until a user submits or starts the run."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is.
+    """The progress of a job.
 
     Attributes:
         done: its committed offsets have passed the target.

@@ -17,7 +17,7 @@ from dags.operators.run_command import CommandTask
 
 _FAILED = "failed"
 _TRIES, _PAUSE_S = 3, 5.0
-"""Nobody asks again once the task is marked."""
+"""Tries of `slackwater stop`, and the pause between them: a marked task is not retried."""
 
 
 def stop_arguments(file: str, run: str) -> list[str]:

@@ -33,7 +33,7 @@ from infra.kafka_spelling import for_python
 from jobs.brokers.login import log_in
 
 BOOTSTRAP_S = 10.0
-"""How long to look for a broker, in seconds: a killed one is back within six."""
+"""How long to wait for a broker, in seconds: a killed one is back within six."""
 
 _CONNECT_S = 5.0
 

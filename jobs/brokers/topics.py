@@ -114,7 +114,7 @@ def lane_ends(bootstrap: str, source: Source, *, declared_only: bool = False) ->
 
     Args:
         bootstrap: `host:port` of a broker.
-        source: of a pipeline.
+        source: a pipeline's source.
         declared_only: ignore partitions that the pipeline does not declare.
 
     Raises:
@@ -243,6 +243,6 @@ def _lanes(reader: Any, bootstrap: str, topic: str) -> list[Any]:
 
 
 def _partitions(client: Any, bootstrap: str, name: str) -> int:
-    """Return the number of partitions; 0 if there is no such topic."""
+    """Return the number of partitions; 0 if the topic does not exist."""
     with refusals(bootstrap, "describe", name):
         return len(described(client, [name]).get(name, {}).get("partitions", ()))

@@ -206,7 +206,7 @@ def _not_again(
     fingerprint: str,
     is_ours: Callable[[str], bool] | None,
 ) -> Iterator[str]:
-    """Say why batches cannot be run again as the tables have them."""
+    """Say why batches cannot be rerun as the tables have them."""
     for token in again:
         known = token.pipeline in ("", fingerprint)
         if not known and (is_ours is None or not is_ours(token.pipeline)):

@@ -20,7 +20,7 @@ from windowing.runtime.token import Tables, Token
 from windowing.spark.sinks import sink_of
 
 TOPICS_FILE = "topics.json"
-"""In the run's folder: the ids of the topics that it was started with."""
+"""File in the run's folder with the ids of the topics that it was started with."""
 
 
 RunOne = Callable[[Callable[[DataFrame, int], None]], None]
@@ -55,7 +55,7 @@ class Identity:
         self._topic_ids = TopicIds(bootstrap, pipeline.source)
 
     def compare(self) -> tuple[Token, ...]:
-        """Compare checkpoint, tables and topics; return the batches that must be run again.
+        """Compare checkpoint, tables and topics; return the batches that must be rerun.
 
         Raises:
             TokenMismatch: they do not belong together; names the mismatch and the remedies.

@@ -28,7 +28,7 @@ from windowing.model.run_errors import SecondDriver, UndeclaredPartition
 from windowing.model.source import Source
 
 REFUSED_BATCH = "refused_batch"
-"""In a run's failure: the number of the planned batch that holds undeclared partitions."""
+"""Key in a run's failure: the number of the planned batch that holds undeclared partitions."""
 
 
 class PartitionsError(RuntimeError):

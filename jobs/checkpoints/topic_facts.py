@@ -17,8 +17,8 @@ from jobs.checkpoints.agreement import Topic
 from windowing.model.source import Source
 
 _PATIENCE_S = 120.0
-"""How long a batch waits for the broker to say which topic it has read: far longer than a killed
-broker needs to come back."""
+"""How long a batch waits for the broker to identify its topic: far longer than a killed
+broker takes to restart."""
 
 
 def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:

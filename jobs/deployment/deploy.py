@@ -57,7 +57,7 @@ def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
     """Decide what to do, without changing anything.
 
     Args:
-        endpoints: of the running stack.
+        endpoints: addresses of the running stack.
         pipeline: the user's pipeline.
         wish: the request.
 
@@ -90,7 +90,7 @@ def carry_out(
     """Carry out a deployment; stop no jobs that it did not name.
 
     Args:
-        endpoints: of the running stack.
+        endpoints: addresses of the running stack.
         deployment: from `prepare`.
         max_offsets: maximum offsets per batch; None: the run's limit if it has one.
         available_now: whether to end after reading the existing records.
@@ -152,8 +152,8 @@ def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[in
     """Find where in its log a new run starts, per lane.
 
     Args:
-        endpoints: of the stack.
-        pipeline: of the run.
+        endpoints: addresses of the stack.
+        pipeline: the run's pipeline.
         origin: another run, to start at its position; a time, to start with records appended then
             or later; or offsets by lane, as JSON.
 

@@ -18,7 +18,7 @@ from jobs.runs.folder import write_whole
 from jobs.runs.life import Deaths
 
 ATTEMPTS_FILE = "attempts.json"
-"""In a run's folder."""
+"""Name of the file in a run's folder."""
 
 
 class TooManyDeaths(RuntimeError):

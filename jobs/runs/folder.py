@@ -16,12 +16,12 @@ from windowing.model.names import RUN_MAX, check_name
 
 FAILURE_FILE = "failure.json"
 SECRETS_FOLDER = "kafka"
-"""In a run's folder: how its job logs in to a Kafka cluster; private."""
+"""File in a run's folder with its job's login to a Kafka cluster; private."""
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 NOTE_FILE = "run.json"
-"""In a run's folder: how it was submitted."""
+"""File in a run's folder that records its submission."""
 
 
 class RunError(RuntimeError):
@@ -83,7 +83,7 @@ class Run:
         given: the file that it was submitted with, as given; None: the note does not say.
         submitted_at: when it was last submitted, in UTC.
         options: what it was submitted with besides the file.
-        fingerprint: of the pipeline that it was started with; None: the note does not say.
+        fingerprint: that of the pipeline at the start; None: the note does not say.
     """
 
     pipeline: str

@@ -35,7 +35,7 @@ class State(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more happens unless somebody submits or starts the run."""
+        """Whether nothing more happens until a user submits or starts the run."""
         return self in _ENDED
 
 

@@ -154,7 +154,7 @@ def progress(
     """Return the progress of a run towards the offsets `until` (per lane, exclusive).
 
     Args:
-        endpoints: of the stack.
+        endpoints: addresses of the stack.
         run: the run.
         until: the target, by lane number.
         source: numbers the lanes; None: one topic, whose partitions they are.

@@ -18,10 +18,10 @@ from jobs.runs.folder import NOTE_FILE, Run, every_run, read_run, runs_folder, w
 from jobs.runs.life import Order
 
 LIVE_FILE = "live.json"
-"""In the folder of a pipeline's runs."""
+"""Name of the file in the folder of a pipeline's runs."""
 
 ORDER_FILE = "order.json"
-"""In a run's folder, from the order to stop until it is submitted again."""
+"""Name of the file in a run's folder, from the order to stop until it is submitted again."""
 
 _LOCK_FILE = ".lock"
 

@@ -88,7 +88,7 @@ def overview(endpoints: Endpoints, pipeline: str, file: Path | None = None) -> I
     """List all runs of a pipeline, the last submitted one first.
 
     Args:
-        endpoints: of the stack; without a broker or a master, their facts are missing.
+        endpoints: addresses of the stack; without a broker or a master, their facts are missing.
         pipeline: its name.
         file: the current pipeline file; None: the one that each run was submitted with.
 

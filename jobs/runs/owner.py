@@ -77,7 +77,7 @@ class Owner:
             )
             raise SecondDriver(msg)
         self._write(self._claim)
-        # If two claim at the same moment, the later one has the file, and the other sees it here.
+        # If two claim at the same moment, the later one has the file; the other notices it here.
         time.sleep(min(0.2, self._beat_s))
         self.check()
         threading.Thread(target=self._beat, daemon=True, name="owner").start()

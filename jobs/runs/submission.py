@@ -66,7 +66,7 @@ def submit(
     pipeline's other jobs are stopped first, and superseded by this one.
 
     Args:
-        endpoints: of the running stack.
+        endpoints: addresses of the running stack.
         pipeline: what to run.
         file: the pipeline file, for its name.
         run: the run's name.
@@ -108,7 +108,7 @@ def take_file(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> None:
     """Replace a run's own copy of the file by one with the same meaning.
 
     Args:
-        endpoints: of the stack.
+        endpoints: addresses of the stack.
         run: may be running.
         pipeline: has the run's fingerprint, and its rows where the run's are.
     """
@@ -122,7 +122,7 @@ def take_over(endpoints: Endpoints, run: Run, before: Run) -> list[str]:
     After an interruption, call it again: completed steps are kept.
 
     Args:
-        endpoints: of the stack.
+        endpoints: addresses of the stack.
         run: the run that takes over.
         before: the run that it replaces.
 
@@ -165,7 +165,7 @@ def stop(
     """Stop running drivers of a pipeline; return their runs.
 
     Args:
-        endpoints: of the running stack.
+        endpoints: addresses of the running stack.
         pipeline: the pipeline.
         keep: a run to keep running.
         only: the run to stop; None: all of them.

@@ -13,7 +13,7 @@ from jobs.runs.folder import Run, read_run, runs_folder
 from jobs.runs.names import job_name, pipeline_and_run
 
 FileOf = Callable[[tuple[str, str]], Path]
-"""Returns the file by which commands find a run, from the names of pipeline and run."""
+"""Returns the file by which commands find a run, given the names of pipeline and run."""
 
 _DRIVER_MIB = 1024  # from the cluster's settings
 
@@ -22,7 +22,7 @@ def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
     """Say what a run waits for, and which job has it; None: nothing, or unknown.
 
     Args:
-        endpoints: of the stack.
+        endpoints: addresses of the stack.
         run: the run.
         driver: the state of its driver at the master.
     """
@@ -64,7 +64,7 @@ def said(name: str, what: str, room: Room, drivers: Mapping[str, str], file_of: 
     Args:
         name: the job's name.
         what: `driver` or `executors`.
-        room: the cluster's free and used resources.
+        room: the cluster's jobs and free resources.
         drivers: the names of jobs by the ids of their drivers.
         file_of: returns the file by which commands find a run.
     """

@@ -85,7 +85,7 @@ class Reason:
         reason: the reason.
         letters: number of letters; a record rejected by two queries has two.
         records: number of distinct records.
-        share: of all records read; None: unknown.
+        share: share of all records read; None: unknown.
         do: what to do about it.
         examples: some of them, spread over the refused fields.
     """
@@ -155,8 +155,8 @@ def letters_of(pipeline: Pipeline, folder: Path, run: str) -> Letters | None:
 
     Args:
         pipeline: the run's.
-        folder: of the run's tables, for a sink that writes files.
-        run: which run.
+        folder: folder of the run's tables, for a sink that writes files.
+        run: the run's name.
 
     Raises:
         DeadLettersError: they are not there, or cannot be read.

@@ -113,7 +113,7 @@ def beats(
 
     Args:
         pipeline: reads the topic.
-        delays: of every lane.
+        delays: delays of every lane.
         seen: what was read from the topic before `now_us`.
         now_us: the clock.
         silent_us: how long a partition must have been silent.
@@ -263,7 +263,7 @@ def emit(
     Args:
         pipeline: reads the topic.
         bootstrap: `host:port` of a broker.
-        delays: of every lane.
+        delays: delays of every lane.
         silent_us: how long a partition must have been silent.
         every_s: seconds between two checks; None: check once.
         stop: set it to end the loop.

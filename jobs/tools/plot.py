@@ -53,7 +53,7 @@ def plot(
 
     Args:
         table_dir: folder of the output tables; the query `hourly` has its own folder in it.
-        run: which run of the pipeline.
+        run: the run's name.
         png: the file to write.
         start: first instant of the week, UTC; default: the week, from a Monday, with the most
             revised windows.

@@ -167,7 +167,7 @@ def punctuated(
 
     Args:
         log: the recorded log.
-        stops: of `punctuations`.
+        stops: result of `punctuations`.
         source: the topic's name.
         end: partitions that get an end after their last record.
     """

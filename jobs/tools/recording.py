@@ -43,7 +43,7 @@ class Recording:
             from 0, bad values and control records counted), `offset`, `ts_us`, `append_us`, and a
             column for every field, named as in a chunk.
         ended: per partition that has an end, its number in the log.
-        length: how many records of any kind the log has.
+        length: number of records of any kind in the log.
     """
 
     lanes: dict[int, pl.DataFrame]
@@ -126,9 +126,9 @@ def write_events(
     """Write a log as EVENTS.jsonl; return the number of lines. The file appears complete or not.
 
     Args:
-        path: where to.
+        path: the file.
         log: what to write.
-        told: called from time to time with the number of lines.
+        told: called periodically with the number of lines.
 
     Raises:
         WriteError: it cannot be written.

@@ -20,7 +20,7 @@ _INSTANT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
 class ResultsError(RuntimeError):
-    """Rows cannot be read, or not written as asked."""
+    """Rows that cannot be read, or not written as requested."""
 
     exit_code = 2
 
@@ -29,10 +29,10 @@ def of_run(folder: Path, run: str, query: Flow, *, history: bool = False) -> pl.
     """Read the rows of one run, flat, as in `windowing.runtime.newest`.
 
     Args:
-        folder: of the pipeline's tables.
-        run: which run.
-        query: which query.
-        history: every revision, not only the newest.
+        folder: folder of the pipeline's tables.
+        run: the run's name.
+        query: the query's name.
+        history: whether to return every revision, not only the newest.
 
     Raises:
         ResultsError: there is no such table.

@@ -19,7 +19,7 @@ class Sent:
     Attributes:
         topic: its name.
         records: number of the file's records for it.
-        appended: how many of them were appended now; the others were there already.
+        appended: number of them appended now; the others existed already.
     """
 
     topic: str
@@ -42,7 +42,7 @@ def send_events(
         pipeline: reads the topics.
         bootstrap: `host:port` of a broker.
         entries: the log, checked: of the pipeline's lanes, in order.
-        told: called from time to time with the number of records sent to a topic.
+        told: called periodically with the number of records sent to a topic.
 
     Raises:
         BrokerError: no broker answers, or it refuses.

@@ -77,7 +77,7 @@ class Tuning:
         records: number of valid records in some window.
         lags_us: for each record, how far it is behind the newest before it in its lane; sorted.
         target: the requested share of late records.
-        costs: of several settings, time first, then rows, each rising, then punctuation.
+        costs: costs of several settings, time first, then rows, each rising, then punctuation.
         slack_us, slack_rows: the smallest that keep the late share within the target, the first
             rounded up to two digits.
         knee_us, knee_rows: the knee of the curve up to there, beyond which more slack gains little

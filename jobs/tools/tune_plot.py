@@ -21,7 +21,7 @@ def draw(tuning: Tuning, name: str, png: Path) -> None:
 
     Args:
         tuning: the result.
-        name: of the pipeline.
+        name: name of the pipeline.
         png: the file.
 
     Raises:

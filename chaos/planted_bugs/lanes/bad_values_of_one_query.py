@@ -1,7 +1,7 @@
 """Unreadable values that are counted for the first query only.
 
 Defect: `read` and `dead` of the others lack them.
-How one gets it: a counter incremented with the dead letter, of which there is one for all queries.
+How one gets it: a counter incremented per dead letter; all queries share one dead letter.
 Expected: the counts of the other queries differ.
 """
 

@@ -13,7 +13,7 @@ from chaos.simulator.platform.parts import EngineParts
 
 
 class ForgetfulJob(SimulatedJob):
-    """Takes up to two more records of each lane into a batch that is run again."""
+    """Takes up to two more records of each lane into a rerun batch."""
 
     def attempt(  # noqa: D102
         self, batch: int, attempt: int, step: PlannedBatch, failure: Failure | None

@@ -1,7 +1,7 @@
 """Bounds for one key that apply to the whole lane.
 
 Defect: `{"bound": b, "on": …}` advances all keys.
-How one gets it: a reader of control records that ignores what it does not know.
+How one gets it: a reader of control records that ignores unknown fields.
 Expected: a lane's progress is higher than promised.
 Where later bounds of the batch hide this, the rows differ.
 """

@@ -20,7 +20,7 @@ from windowing.engine.state import StateStore
 
 
 class SparingShard(PlantedShard):
-    """Omits a column that is all null."""
+    """Omits `retracts` where no row retracts."""
 
     def _emit(
         self,

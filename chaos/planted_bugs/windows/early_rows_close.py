@@ -1,6 +1,6 @@
 """Early rows that advance progress and so close their windows.
 
-Defect: progress is set to the end of the early row's window.
+Defect: progress jumps to the newest record once an early row was emitted.
 How one gets it: one timer service for early and for on-time firings.
 Expected: windows close early.
 """

@@ -29,7 +29,7 @@ class _Log:
         pipeline: the pipeline.
         time: the axis of the event time.
         numbers: the axes of plain numbers.
-        largest: of fields that are summed, the largest int.
+        largest: by summed field, the largest int.
         units: fields that name the unit of rows counted in order of arrival.
         bad_values: whether invalid values occur.
     """

@@ -17,7 +17,7 @@ UNIT = "p"
 """A field that has one value in each lane, so that its rows arrive in one."""
 
 DRAWS: Final = Registry[Callable[[random.Random], dict[str, Any]]]("window_draw", "window_draws")
-"""Of users' windows by kind, what draws the clauses of one."""
+"""Functions that draw the clauses of a user's window, by kind."""
 
 _Draw = TypeVar("_Draw", bound=Callable[[random.Random], dict[str, Any]])
 

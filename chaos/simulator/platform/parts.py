@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 OWN = "slackwater"
-"""The name of the engine as it is."""
+"""The name of the engine without a bug."""
 
 
 def lanes(plan: Plan) -> Callable[[int], Lane]:
