@@ -25,6 +25,8 @@ from tests.chaos.workload.test_own_workload import SHOP
 from windowing.model import Pipeline, parse_pipeline
 from windowing.semantics import evaluate
 
+pytestmark = pytest.mark.kafka
+
 VALUES = [f'{{"at":{n},"shop":"süd","amount":1}}'.encode() for n in range(10)]
 SEEN = b'{"now":5,"seen":{"orders/1":4}}'
 
