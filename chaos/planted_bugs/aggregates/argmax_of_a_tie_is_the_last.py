@@ -27,7 +27,7 @@ def reversed_as_a_whole(aggregate: Aggregate, order: str) -> Bag | None:
 BUG = planted_bug(
     planted(
         "argmax_of_a_tie_is_the_last",
-        names={"windowing.engine.aggregates.plan:bag_of": reversed_as_a_whole},
+        names={"windowing.engine.aggregates.schema:bag_of": reversed_as_a_whole},
     ),
     "deterministic",
     shows_in=some_query(computing(("argmax",))),

@@ -29,7 +29,7 @@ def by_lane(aggregate: Aggregate, order: str) -> Bag | None:
 
 BUG = planted_bug(
     planted(
-        "first_by_event_time_of_lane", names={"windowing.engine.aggregates.plan:bag_of": by_lane}
+        "first_by_event_time_of_lane", names={"windowing.engine.aggregates.schema:bag_of": by_lane}
     ),
     "deterministic",
     shows_in=some_query(computing(("first",)), several_lanes),

@@ -26,7 +26,7 @@ def first_of_ties(aggregate: Aggregate, order: str) -> Bag | None:
 BUG = planted_bug(
     planted(
         "last_of_a_tie_is_the_first",
-        names={"windowing.engine.aggregates.plan:bag_of": first_of_ties},
+        names={"windowing.engine.aggregates.schema:bag_of": first_of_ties},
     ),
     "deterministic",
     shows_in=some_query(computing(("last",))),

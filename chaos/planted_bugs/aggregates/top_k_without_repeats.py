@@ -24,7 +24,7 @@ def as_a_set(aggregate: Aggregate, order: str) -> Bag | None:
 
 
 BUG = planted_bug(
-    planted("top_k_without_repeats", names={"windowing.engine.aggregates.plan:bag_of": as_a_set}),
+    planted("top_k_without_repeats", names={"windowing.engine.aggregates.schema:bag_of": as_a_set}),
     "deterministic",
     shows_in=some_query(computing(("top_k",))),
 )

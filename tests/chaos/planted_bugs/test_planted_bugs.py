@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -51,6 +53,14 @@ def a_sample() -> list[str]:
 def test_a_planted_bug_is_found_by_an_expected_check(name: str) -> None:
     verdict = search.search(name, 7)
     assert verdict.ok, verdict.line
+
+
+def test_what_bugs_replace_is_there() -> None:
+    """A name that has moved would make a bug crash instead of giving wrong rows."""
+    texts = (path.read_text(encoding="utf-8") for path in HOUSE.rglob("*.py"))
+    places = {place for text in texts for place in re.findall(r'"(windowing[\w.]*):(\w+)"', text)}
+    assert places
+    assert not [place for place in places if not hasattr(import_module(place[0]), place[1])]
 
 
 def test_a_bug_that_another_check_finds_counts_as_missed(monkeypatch: pytest.MonkeyPatch) -> None:
