@@ -97,7 +97,7 @@ def test_another_source_of_a_generator_is_another_pipeline(
     tidepool: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = parse_pipeline(TEXT).fingerprint
-    monkeypatch.setattr("windowing.model.progress.plugin.sources", lambda *_: {"tidepool": "new"})
+    monkeypatch.setattr("windowing.model.user.user_source.sources", lambda *_: {"tidepool": "new"})
     assert parse_pipeline(TEXT).fingerprint != before
 
 

@@ -5,7 +5,6 @@ Building a run or a fingerprint imports the package, which parses the settings.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +13,7 @@ from typing import Any
 from windowing.model.facts import Facts
 from windowing.model.progress.disorder import GENERATORS, Disorder
 from windowing.model.registry import PluginError, declared_module
-from windowing.model.user.user_source import sources
-
-_DIGITS = 16
+from windowing.model.user.user_source import digest
 
 
 @dataclass(frozen=True)
@@ -79,11 +76,10 @@ class PluginGenerator(Disorder):
         groups = ("generators", "lane_generators")
         modules = [name for group in groups if (name := declared_module(group, self.name))]
         try:
-            found = json.dumps(sources(*modules), sort_keys=True)
+            return digest(*modules)
         except OSError as error:
             msg = f"the generator {self.name}: {error}: write it in a file"
             raise PluginError(msg) from None
-        return hashlib.sha256(found.encode()).hexdigest()[:_DIGITS]
 
     def explained(self, attribute: str, *, timed: bool) -> str:
         """Return a sentence that names the plug-in."""

@@ -7,10 +7,27 @@ much as the class does. Other packages, like Python itself, are assumed not to c
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
+
+_DIGITS = 16
+
+
+def digest(*modules: str) -> str:
+    """Return a digest of the sources of modules and of their imports.
+
+    Args:
+        modules: as for `sources`.
+
+    Raises:
+        OSError: one of `modules` has no source.
+    """
+    found = json.dumps(sources(*modules), sort_keys=True)
+    return hashlib.sha256(found.encode()).hexdigest()[:_DIGITS]
 
 
 def sources(*modules: str) -> dict[str, str]:

@@ -9,8 +9,6 @@ Source: `windowing/adr/0019-a-window-of-ones-own.md`.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -18,7 +16,7 @@ from typing import Any, ClassVar, Final
 from windowing.model.errors import WindowError, shown
 from windowing.model.facts import Facts
 from windowing.model.registry import PluginError, declared_module, declared_names
-from windowing.model.user.user_source import sources
+from windowing.model.user.user_source import digest
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.registry import WINDOWS, check_kind
 from windowing.model.windows.traits import Ends, Order, Traits
@@ -27,7 +25,6 @@ from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
 Clause = bool | int | float | str
 
 _BESIDE: Final = frozenset({"wattr", "pattr"})
-_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -106,11 +103,10 @@ class OwnWindow:
         groups = ("windows", "window_parts")
         modules = [name for group in groups if (name := declared_module(group, self.kind))]
         try:
-            spelled = json.dumps(sources(*modules), sort_keys=True)
+            return digest(*modules)
         except OSError as error:
             msg = f"window {self.kind}: {error}, by which states of another version are told apart"
             raise PluginError(msg) from error
-        return hashlib.sha256(spelled.encode()).hexdigest()[:_DIGITS]
 
 
 def missing_plugin(group: str, kind: str) -> PluginError:
