@@ -1,0 +1,113 @@
+"""A query that is a chain of operators over policy windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from windowing.model.emission import Accumulation
+from windowing.model.fields import FieldType, ValueType, value_type
+from windowing.model.late import Late
+from windowing.model.operators.steps import (
+    AggregateStep,
+    Punctuate,
+    Step,
+    UserStep,
+    WindowStep,
+)
+from windowing.model.source import SpecModel
+
+LANE = "lane"
+"""The first field of a row's key in lane order."""
+
+Order = Literal["canonical", "lane"]
+Clock = Literal["record", "wall"]
+
+
+class OperatorQuery(SpecModel):
+    """A flow of a pipeline whose rows its operators send; all defaults applied.
+
+    Attributes:
+        name: the query's name in the file and in every row.
+        steps: the operators, in order; the last one has a window.
+        attribute: the event time, by which records are ordered and judged late.
+        fields: the source's fields, in order; what Sort and Dedup show.
+        order: the order in which records reach the first operator.
+        clock: what time policies follow.
+        late: the policy for late records; never `update`.
+        entries_max: the most tuples that a shard may hold; None: any number.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    attribute: str
+    fields: tuple[str, ...]
+    order: Order = "canonical"
+    clock: Clock = "record"
+    late: Late = Late()
+    entries_max: int | None = None
+
+    @property
+    def windows(self) -> tuple[WindowStep, ...]:
+        """The steps that have a window."""
+        return tuple(step for step in self.steps if not isinstance(step, Punctuate))
+
+    @property
+    def last(self) -> WindowStep:
+        """The step whose output is the query's rows."""
+        return self.windows[-1]
+
+    @property
+    def unit(self) -> tuple[str, ...]:
+        """The fields whose values have independent windows, without the lane."""
+        clauses = [step.window for step in self.windows]
+        if any(clause.partition_eviction is not None for clause in clauses):
+            return ()
+        first, *others = (clause.partition_by for clause in clauses)
+        return tuple(name for name in first if all(name in by for by in others))
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The fields that make up a row's key, in their order."""
+        by_lane = (LANE,) if self.order == "lane" else ()
+        groups = self.last.group_by if isinstance(self.last, AggregateStep) else ()
+        return tuple(dict.fromkeys((*by_lane, *self.last.window.partition_by, *groups)))
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """The names of a row's values, in the order of its columns."""
+        if isinstance(self.last, AggregateStep):
+            return tuple(aggregate.name for aggregate in self.last.aggregates)
+        if isinstance(self.last, UserStep):
+            return tuple(name for name, _ in self.last.outputs)
+        return self.fields
+
+    def value_types(self, fields: Mapping[str, FieldType]) -> dict[str, ValueType]:
+        """Give the types of a row's values; a user's aggregate is imported for its own.
+
+        Args:
+            fields: of the pipeline's source.
+
+        Raises:
+            UserAggregateError: a class cannot be used.
+        """
+        if isinstance(self.last, AggregateStep):
+            return {one.name: value_type(one, fields) for one in self.last.aggregates}
+        if isinstance(self.last, UserStep):
+            return {name: ValueType(kind) for name, kind in self.last.outputs}
+        return {name: ValueType(fields[name].kind) for name in self.fields}
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The extra columns of its tables: none."""
+        return ()
+
+    @property
+    def retention_us(self) -> int | None:
+        """None: no late record is taken."""
+        return None
+
+    @property
+    def accumulation(self) -> Accumulation:
+        """Every row is sent once."""
+        return "accumulating"
