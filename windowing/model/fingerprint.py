@@ -22,8 +22,12 @@ from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Opera
 from windowing.model.joined import JoinedLane
 from windowing.model.late import Late
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.query import Flow, JoinQuery, Query
+from windowing.model.operators.language import spelled as spelled_clause
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.operators.steps import AggregateStep, DedupStep, Punctuate, SortStep, Step
+from windowing.model.query import Flow, Query
 from windowing.model.source import EventTime, Source
+from windowing.model.user import user_operator
 from windowing.model.windows.window import Window
 
 FORMAT = 2
@@ -32,10 +36,10 @@ FORMAT = 2
 _DIGITS = 16
 
 
-def fingerprint(source: Source, shards: int, flows: Sequence[Query | JoinQuery]) -> str:
+def fingerprint(source: Source, shards: int, flows: Sequence[Flow]) -> str:
     """The fingerprint of a pipeline, `FORMAT:digest`.
 
-    Imports the classes of the user's aggregates and windows.
+    Imports the classes of the user's aggregates, operators and windows.
 
     Args:
         source: its source, as it is or was when it had fewer lanes.
@@ -43,7 +47,7 @@ def fingerprint(source: Source, shards: int, flows: Sequence[Query | JoinQuery])
         flows: its queries, or its join.
 
     Raises:
-        UserAggregateError: a class cannot be used.
+        UserAggregateError, UserOperatorError: a class cannot be used.
         PluginError: a plug-in's window or generator cannot be used.
         WindowError: clauses break a rule of a window's plug-in.
     """
@@ -52,7 +56,7 @@ def fingerprint(source: Source, shards: int, flows: Sequence[Query | JoinQuery])
     return f"{FORMAT}:{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}"
 
 
-def facts_of(source: Source, shards: int, flows: Sequence[Query | JoinQuery]) -> Facts:
+def facts_of(source: Source, shards: int, flows: Sequence[Flow]) -> Facts:
     """All that decides a result, by name.
 
     Args: as for `fingerprint`.
@@ -63,11 +67,16 @@ def facts_of(source: Source, shards: int, flows: Sequence[Query | JoinQuery]) ->
     if isinstance(source, JoinedSource):
         (join,) = flows
         return {"shards": shards, "join": {**_join(source.join), **_kept(join)}}
-    return {
+    operators = {
+        query.name: _operators(query) for query in flows if isinstance(query, OperatorQuery)
+    }
+    facts: Facts = {
         "shards": shards,
         "log": _log(source),
         "queries": {query.name: _query(query) for query in flows if isinstance(query, Query)},
+        "operators": operators,
     }
+    return told(facts, {"operators": {}})
 
 
 def _log(source: Source) -> Facts:
@@ -153,6 +162,46 @@ def _aggregate(aggregate: Aggregate) -> Facts:
 def _early(early: Early) -> Facts:
     facts: Facts = {"every_us": early.every_us, "records": early.records}
     return told(facts, {"every_us": None, "records": None})
+
+
+def _operators(query: OperatorQuery) -> Facts:
+    facts: Facts = {
+        "steps": [_step(step) for step in query.steps],
+        # What Sort and Dedup show, in the order of a row's columns.
+        "shows": list(query.shows),
+        "order": query.order,
+        "clock": query.clock,
+        **_kept(query),
+    }
+    return told(facts, {"order": "canonical", "clock": "record"})
+
+
+def _step(step: Step) -> Facts:
+    if isinstance(step, Punctuate):
+        when = step.when
+        return {"punctuate": [when.field, when.comparator, when.constant]}
+    facts: Facts = {"window": spelled_clause(step.window)}
+    match step:
+        case AggregateStep():
+            own: Facts = {
+                "group_by": list(step.group_by),
+                "aggregates": [_aggregate(with_code(one)) for one in step.aggregates],
+                "partial_windows": step.partial_windows,
+                "evicted_partitions": step.evicted_partitions,
+            }
+            absent: Facts = {"group_by": [], "partial_windows": False, "evicted_partitions": False}
+            return {"operator": "aggregate", **facts, **told(own, absent)}
+        case SortStep():
+            return {"operator": "sort", **facts, "by": [list(one) for one in step.by]}
+        case DedupStep():
+            return {"operator": "dedup", **facts, "by": list(step.by)}
+    return {
+        "operator": step.reference,
+        **facts,
+        "outputs": [list(output) for output in step.outputs],
+        "settings": dict(step.settings),
+        "code": user_operator.source_digest(step.reference, step.settings),
+    }
 
 
 def _kept(query: Flow) -> Facts:

@@ -7,15 +7,16 @@ are those of the file; times are integer microseconds, with the unit in the name
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
 from pydantic import (
     BeforeValidator,
+    Discriminator,
     Field,
     PrivateAttr,
+    Tag,
     ValidationError,
     field_validator,
     model_validator,
@@ -24,38 +25,33 @@ from pydantic import (
 from windowing.model.emission import (
     Accumulation,
     Early,
-    Retention,
-    check_early,
-    check_idle,
 )
 from windowing.model.errors import PipelineError, Problem
-from windowing.model.field_names import check_field_name
-from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.file.documents import parse_document, read_text
+from windowing.model.file.queries import FieldError, resolve_join, resolve_query
 from windowing.model.file.yaml_lines import line_of
 from windowing.model.fingerprint import fingerprint
-from windowing.model.join import PAIRS, PLACE, Join, JoinedSource
+from windowing.model.join import Join, JoinedSource
 from windowing.model.late import Late
 from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
-from windowing.model.limits import check_lengths
 from windowing.model.names import PipelineName, QueryName
+from windowing.model.operators.file import OperatorFile, StepsFile, section
+from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Unordered
 from windowing.model.query import JoinQuery, Kept, Query, QueryFile
-from windowing.model.rules import (
-    check_gaps,
-    check_joined,
-    check_late,
-    check_number,
-    check_progress_key,
-    check_step,
-)
 from windowing.model.schedule import Schedule
 from windowing.model.sink import Sink, parse_sink
-from windowing.model.source import EventTime, Source, SpecModel, known_fields
-from windowing.model.windows.parsing import parse_window
+from windowing.model.source import EventTime, Source, SpecModel
 
 # Placeholder for the source of a join that cannot be parsed.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 0, "fields": {}, "disorder": Unordered()}
+
+_QueryFile = Annotated[
+    Annotated[QueryFile, Tag("[window]")]
+    | Annotated[OperatorFile, Tag("[operator]")]
+    | Annotated[StepsFile, Tag("[steps]")],
+    Discriminator(section),
+]
 
 __all__ = ["EventTime", "Pipeline", "Query", "Sink", "Source", "load_pipeline", "parse_pipeline"]
 
@@ -79,7 +75,7 @@ class Pipeline(SpecModel):
     early: Early | None = None
     accumulation: Accumulation = "accumulating"
     shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
-    query_files: dict[QueryName, QueryFile] = Field(alias="queries", default_factory=dict)
+    query_files: dict[QueryName, _QueryFile] = Field(alias="queries", default_factory=dict)
     sink: Annotated[Sink | None, BeforeValidator(parse_sink)] = None
     schedule: Schedule = "continuous"
     quality: list[dict[str, Any]] = Field(default_factory=list)
@@ -123,9 +119,9 @@ class Pipeline(SpecModel):
 
     @field_validator("query_files")
     @classmethod
-    def _nonempty(cls, value: dict[str, QueryFile]) -> dict[str, QueryFile]:
+    def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
         for name, query in value.items():
-            if not query.aggregates:
+            if isinstance(query, QueryFile) and not query.aggregates:
                 msg = f"query {name}: aggregates is empty: add one, as {{records: count}}"
                 raise ValueError(msg)
         return value
@@ -145,20 +141,30 @@ class Pipeline(SpecModel):
         """Where the rows go; by default, tables of the pipeline's own name."""
         return self.sink or Sink("table", self.name)
 
-    @cached_property
+    @property
     def queries(self) -> tuple[Query, ...]:
-        """The queries in the order of the file, validated against the source; a join has none."""
-        return tuple(_resolve(self, name, query) for name, query in self.query_files.items())
+        """The queries with windows of aggregates, in the order of the file; a join has none."""
+        return tuple(flow for flow in self._resolved if isinstance(flow, Query))
+
+    @property
+    def operators(self) -> tuple[OperatorQuery, ...]:
+        """The queries with operators over policy windows, in the order of the file."""
+        return tuple(flow for flow in self._resolved if isinstance(flow, OperatorQuery))
+
+    @cached_property
+    def _resolved(self) -> tuple[Query | OperatorQuery, ...]:
+        """All queries, validated against the source."""
+        return tuple(resolve_query(self, name, query) for name, query in self.query_files.items())
 
     @cached_property
     def join_query(self) -> JoinQuery | None:
         """The join, validated with what stands around it; None: there are queries instead."""
-        return None if self.join is None else _join_query(self, self.join)
+        return None if self.join is None else resolve_join(self, self.join)
 
     @property
-    def flows(self) -> tuple[Query | JoinQuery, ...]:
+    def flows(self) -> tuple[Query | OperatorQuery | JoinQuery, ...]:
         """All that it computes: its queries, or its join."""
-        return self.queries if self.join_query is None else (self.join_query,)
+        return self._resolved if self.join_query is None else (self.join_query,)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -182,15 +188,21 @@ class Pipeline(SpecModel):
     def wrote(self, found: str) -> bool:
         """Whether a fingerprint is this pipeline's, in the current or an earlier format."""
         if is_legacy(found):
-            return found == legacy_fingerprint(self.source, self.shards, self.flows)
+            return found == self._legacy(self.source)
         return found == self.fingerprint
 
     def wrote_before(self, found: str) -> bool:
         """Whether a fingerprint is this pipeline's from before lanes joined."""
         if is_legacy(found):
-            sources = self._sources_before()
-            return found in {legacy_fingerprint(s, self.shards, self.flows) for s in sources}
+            return found in {self._legacy(source) for source in self._sources_before()}
         return found in self.earlier
+
+    def _legacy(self, source: Source) -> str | None:
+        """Return the fingerprint in the first format, which knew no operators."""
+        if self.operators:
+            return None
+        flows = self.queries if self.join_query is None else (self.join_query,)
+        return legacy_fingerprint(source, self.shards, flows)
 
     def _sources_before(self) -> Iterator[Source]:
         """Return the source as it was before each lane joined, oldest first."""
@@ -202,7 +214,9 @@ class Pipeline(SpecModel):
         if self.join_query is not None:
             source, _ = self.source.place(number)
             return frozenset(self.join_query.key_fields(self.join_query.side_of(source.topic)))
-        return frozenset(field for query in self.queries for field in query.key)
+        keys = [query.key for query in self.queries]
+        keys += [query.key_fields for query in self.operators]
+        return frozenset(field for key in keys for field in key)
 
 
 _NOT_WITH_JOIN = {
@@ -213,122 +227,6 @@ _NOT_WITH_JOIN = {
     "accumulation": "a pair has one row, which a later one neither repeats nor adds to",
 }
 """Options of a pipeline of queries that a join does not have, and why."""
-
-_NO_RETENTION = "late: {policy: update} needs a retention, as retention: 12 hours"
-
-
-class _FieldError(ValueError):
-    """A broken rule across fields, with the path of the field to blame."""
-
-    def __init__(self, path: tuple[str | int, ...], message: str) -> None:
-        self.path = path
-        super().__init__(message)
-
-
-@contextmanager
-def _blaming(*path: str | int) -> Iterator[None]:
-    """Attribute any broken rule inside the block to this field."""
-    try:
-        yield
-    except ValueError as error:
-        raise _FieldError(path, str(error)) from None
-
-
-def _join_query(pipeline: Pipeline, join: Join) -> JoinQuery:
-    """The join with all defaults applied."""
-    late, retention = pipeline.late, pipeline.retention or Retention()
-    if late.policy == "update" and retention.time is None:
-        raise _FieldError(("late",), _NO_RETENTION)
-    if retention.windows is not None:
-        raise _FieldError(("retention",), "a join has no windows to count: give a time")
-    with _blaming("retention"):
-        for step in (late.every, retention.time):
-            check_step(join.left.source.event_time.field, step, timed=True)
-    with _blaming("join", "select"):
-        pipeline.destination.rules.check_names(PAIRS, [*join.equal, *PLACE, *join.select])
-    return JoinQuery(
-        sources=(join.left.source, join.right.source),
-        left=join.left.window_us,
-        right=join.right.window_us,
-        kind=join.kind,
-        on=join.equal,
-        where=join.where,
-        select=join.select,
-        late=late,
-        # Also where nothing late is taken: a side without a window is seen as far back.
-        retention_us=None if retention.time is None else retention.time.amount,
-        entries_max=retention.entries,
-    )
-
-
-def _resolve(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
-    """Return a query with all defaults applied; errors name the section at fault."""
-    source, here = pipeline.source, ("queries", name)
-    rules = pipeline.destination.rules
-    late, early = query.late or pipeline.late, query.early or pipeline.early
-    retention = query.retention or pipeline.retention or Retention()
-    late_path = (*here, "late") if query.late else ("late",)
-    with _blaming(*here, "window"):
-        window = parse_window(query.window, source.attributes)
-    key = [*([window.pattr] if window.pattr else []), *query.group_by]
-    with _blaming(*here):
-        rules.check_names(name, [*dict.fromkeys(key), *query.aggregates])
-    attribute = source.ordered_by(window.attribute)
-    timed = attribute == source.event_time.field
-    with _blaming(*here, "window"):
-        check_lengths(window)
-        rules.check_window(window)
-        check_idle(window, source.idle_timeout_us)
-        check_joined(window, [lane.name for lane in source.joined])
-        if not timed:
-            check_number(attribute, source.fields)
-        check_progress_key(window, query.group_by, source.generator_of(attribute))
-        check_gaps(window, key, {name: type_.kind for name, type_ in source.fields.items()})
-    with _blaming(*late_path):
-        check_late(window, late.mode, late.policy, late.every_us)
-        check_step(attribute, late.every, timed=timed)
-    with _blaming(*((*here, "early") if query.early else ("early",))):
-        check_early(window, early)
-    retention_us = None
-    if late.policy == "update":
-        with _blaming(*((*here, "retention") if query.retention else ("retention",))):
-            check_step(attribute, retention.time, timed=timed)
-            retention_us = retention.length_us(window)
-        if retention_us is None:
-            raise _FieldError(late_path, _NO_RETENTION)
-    return Query(
-        name=name,
-        window=window,
-        group_by=_group_by(query, source, here),
-        aggregates=_aggregates(query, source, here),
-        late=late,
-        retention_us=retention_us,
-        entries_max=retention.entries,
-        early=early,
-        accumulation=query.accumulation or pipeline.accumulation,
-    )
-
-
-def _group_by(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
-    for index, field in enumerate(query.group_by):
-        if field not in source.fields:
-            msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
-            raise _FieldError((*here, "group_by", index), msg)
-        if field in query.group_by[:index]:
-            msg = f"{field!r} stands twice: keep one"
-            raise _FieldError((*here, "group_by", index), msg)
-    return tuple(query.group_by)
-
-
-def _aggregates(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[Aggregate, ...]:
-    result = []
-    for name, text in query.aggregates.items():
-        with _blaming(*here, "aggregates", name):
-            check_field_name(name)
-            aggregate = parse_aggregate(name, text)
-            check_aggregate(aggregate, source.fields)
-        result.append(aggregate)
-    return tuple(result)
 
 
 def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
@@ -346,7 +244,7 @@ def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
     pipeline._text = text
     try:
         pipeline.flows  # noqa: B018 - resolved here, so that mistakes surface now
-    except _FieldError as error:
+    except FieldError as error:
         dotted = ".".join(map(str, error.path))
         problem = Problem(file, line_of(error.path, lines), dotted, str(error))
         raise PipelineError([problem]) from None

@@ -43,7 +43,8 @@ def describe(error: ValidationError, file: str, lines: dict[Path, int]) -> list[
 
 
 def _problem(finding: Any, file: str, lines: dict[Path, int]) -> Problem:
-    path: Path = tuple(part for part in finding["loc"] if part != "[key]")
+    # Parts in brackets are pydantic's own: of a key, of the kind of a query.
+    path: Path = tuple(part for part in finding["loc"] if not str(part).startswith("["))
     name = str(path[-1]) if path else ""
     message = _message(finding, name)
     example = _EXAMPLES.get(name)

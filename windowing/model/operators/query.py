@@ -74,6 +74,11 @@ class OperatorQuery(SpecModel):
         return tuple(dict.fromkeys((*by_lane, *self.last.window.partition_by, *groups)))
 
     @property
+    def key_fields(self) -> tuple[str, ...]:
+        """The fields of a record that are part of a row's key."""
+        return self.key[1:] if self.order == "lane" else self.key
+
+    @property
     def shows(self) -> tuple[str, ...]:
         """The names of a row's values, in the order of its columns."""
         if isinstance(self.last, AggregateStep):

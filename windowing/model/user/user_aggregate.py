@@ -9,18 +9,23 @@ imports. `slackwater check-aggregate` checks that `merge` does not depend on ord
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import json
 import math
-from asyncio import CancelledError
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Literal, Protocol, get_args
 
-from windowing.model.errors import cut, shown
 from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.user.user_code import (
+    RAISED,
+    class_of,
+    is_text,
+    readable,
+    shown_value,
+    users_code,
+    words,
+)
 from windowing.model.user.user_source import sources
 
 Returns = Literal["int", "float", "string"]
@@ -28,10 +33,6 @@ State = Any
 """Plain values; see the module."""
 
 _METHODS = ("init", "update", "merge", "result")
-
-# All that user code can raise, except Ctrl-C: `SystemExit` must not end a job.
-_RAISED = (Exception, SystemExit, GeneratorExit, CancelledError)
-_SHOWN = 200  # characters of an error's message
 
 # Per state: one per key and window, all in a shard's memory.
 _PARTS_MAX, _CHARACTERS_MAX, _DEPTH_MAX = 1_000_000, 4_194_304, 100
@@ -77,8 +78,8 @@ def load(reference: str) -> UserAggregate:
     Raises:
         UserAggregateError: there is no such class, or it is not an aggregate.
     """
-    class_ = _class_of(reference)
-    with _users_code(reference, "making one"):
+    class_ = class_of(reference, UserAggregateError)
+    with users_code(reference, "making one", UserAggregateError):
         made = class_()
         missing = [name for name in _METHODS if not callable(getattr(made, name, None))]
         returns = getattr(made, "returns", None)
@@ -86,38 +87,11 @@ def load(reference: str) -> UserAggregate:
         msg = f"python:{reference} has no {', '.join(missing)}: an aggregate has all of {_METHODS}"
         raise UserAggregateError(msg)
     if type(returns) is not str or returns not in get_args(Returns):
-        kinds, found = ", ".join(get_args(Returns)), _shown(returns)
+        kinds, found = ", ".join(get_args(Returns)), shown_value(returns)
         msg = f"python:{reference} returns {found}: give the class `returns`, one of {kinds}"
         raise UserAggregateError(msg)
     aggregate: UserAggregate = made
     return aggregate
-
-
-def _class_of(reference: str) -> type:
-    module, _, name = reference.partition(":")
-    with _users_code(reference, f"importing {module}"):
-        imported = importlib.import_module(module)
-        found = getattr(imported, name, None)
-    if not isinstance(found, type):
-        msg = f"python:{reference}: module {module} has no class {name}"
-        raise UserAggregateError(msg)
-    return found
-
-
-@contextmanager
-def _users_code(reference: str, doing: str) -> Iterator[None]:
-    """Convert exceptions of user code, even `SystemExit`, into an error that names it."""
-    try:
-        yield
-    except _RAISED as error:
-        why = _words(error)
-        rule = (
-            ""
-            if not isinstance(error, ImportError)
-            else ("; the module must be importable wherever a job runs")
-        )
-        msg = f"python:{reference}: {doing} failed: {why}{rule}"
-        raise UserAggregateError(msg) from error
 
 
 def source_digest(reference: str) -> str:
@@ -131,8 +105,8 @@ def source_digest(reference: str) -> str:
     """
     class_source(reference)  # fails for classes generated at run time
     module, _, name = reference.partition(":")
-    with _readable(reference):
-        found = sources(module, _class_of(reference).__module__)
+    with readable(reference, UserAggregateError):
+        found = sources(module, class_of(reference, UserAggregateError).__module__)
     spelled = json.dumps({"class": name, "modules": found}, sort_keys=True)
     return hashlib.sha256(spelled.encode()).hexdigest()[:16]
 
@@ -144,18 +118,8 @@ def class_source(reference: str) -> str:
         UserAggregateError: as for `source_digest`.
     """
     load(reference)
-    with _readable(reference):
-        return inspect.getsource(_class_of(reference))
-
-
-@contextmanager
-def _readable(reference: str) -> Iterator[None]:
-    """Convert errors of reading a source into an error with the remedy."""
-    try:
-        yield
-    except (OSError, TypeError) as error:
-        msg = f"python:{reference}: its source cannot be read ({error}): write the class in a file"
-        raise UserAggregateError(msg) from None
+    with readable(reference, UserAggregateError):
+        return inspect.getsource(class_of(reference, UserAggregateError))
 
 
 def call(reference: str, method: str, *arguments: Any) -> Any:
@@ -168,27 +132,10 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
         return getattr(load(reference), method)(*arguments)
     except UserAggregateError:
         raise
-    except _RAISED as error:
-        given = ", ".join(map(_shown, arguments))
-        msg = f"python:{reference}: {method}({given}) failed: {_words(error)}"
+    except RAISED as error:
+        given = ", ".join(map(shown_value, arguments))
+        msg = f"python:{reference}: {method}({given}) failed: {words(error)}"
         raise UserAggregateError(msg) from error
-
-
-def _words(error: BaseException) -> str:
-    """Return the message of a user's error, truncated; safe if its `__str__` fails."""
-    try:
-        text = str(error)
-    except _RAISED as worse:
-        text = f"its words cannot be made: {type(worse).__name__}"
-    return f"{type(error).__name__}: {cut(text, _SHOWN)}"
-
-
-def _shown(value: object) -> str:
-    """Return the `repr` of a value, truncated."""
-    try:
-        return shown(value)
-    except _RAISED:  # a user's `__repr__`
-        return f"a value of type {type(value).__name__}"
 
 
 def check_plain(reference: str, state: State) -> None:
@@ -229,22 +176,17 @@ def _inside(part: State) -> Iterable[State]:
 def _check_part(reference: str, part: object) -> None:
     """Check that one part of a state, without its children, survives serialization."""
     if type(part) is int and not INT64_MIN <= part <= INT64_MAX:
-        msg = f"python:{reference}: its state holds {_shown(part)}, which does not fit 64 bits"
+        msg = f"python:{reference}: its state holds {shown_value(part)}, which does not fit 64 bits"
         raise BeyondInt64(msg)
-    odd = type(part) not in _PLAIN or (type(part) is str and not _is_text(part))
+    odd = type(part) not in _PLAIN or (type(part) is str and not is_text(part))
     if type(part) is dict:
         odd = any(type(key) is not str for key in part)
     if odd:
         msg = (
-            f"python:{reference}: its state holds {_shown(part)}, a {type(part).__name__}: use "
-            "None, bool, int of 64 bits, float, str, list, and dict with str keys"
+            f"python:{reference}: its state holds {shown_value(part)}, a {type(part).__name__}: "
+            "use None, bool, int of 64 bits, float, str, list, and dict with str keys"
         )
         raise UserAggregateError(msg)
-
-
-def _is_text(text: str) -> bool:
-    """Return whether a string can be encoded in UTF-8: a lone surrogate cannot."""
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def checked_result(reference: str, value: object) -> int | float | str | None:
@@ -264,10 +206,11 @@ def checked_result(reference: str, value: object) -> int | float | str | None:
             return float(value) + 0.0
         case int() if returns == "int" and type(value) is not bool:
             if not INT64_MIN <= value <= INT64_MAX:
-                msg = f"python:{reference} gave {_shown(value)}, which does not fit 64 bits"
+                msg = f"python:{reference} gave {shown_value(value)}, which does not fit 64 bits"
                 raise BeyondInt64(msg)
             return value
-        case str() if returns == "string" and _is_text(value):
+        case str() if returns == "string" and is_text(value):
             return value
-    msg = f"python:{reference} gave {_shown(value)}, and its class says that it returns {returns}"
+    found = shown_value(value)
+    msg = f"python:{reference} gave {found}, and its class says that it returns {returns}"
     raise UserAggregateError(msg)

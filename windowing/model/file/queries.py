@@ -1,0 +1,157 @@
+"""The flows of a pipeline file: all defaults applied, and all rules checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from windowing.model.emission import Retention, check_early, check_idle
+from windowing.model.field_names import check_field_name
+from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.model.join import PAIRS, PLACE, Join
+from windowing.model.limits import check_lengths
+from windowing.model.operators.file import OperatorFile, StepsFile, resolve
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.query import JoinQuery, Query, QueryFile
+from windowing.model.rules import (
+    check_gaps,
+    check_joined,
+    check_late,
+    check_number,
+    check_progress_key,
+    check_step,
+)
+from windowing.model.source import Source, known_fields
+from windowing.model.windows.parsing import parse_window
+
+if TYPE_CHECKING:
+    from windowing.model.file.pipeline import Pipeline
+
+_NO_RETENTION = "late: {policy: update} needs a retention, as retention: 12 hours"
+
+
+class FieldError(ValueError):
+    """A broken rule across fields, with the path of the field to blame."""
+
+    def __init__(self, path: tuple[str | int, ...], message: str) -> None:
+        self.path = path
+        super().__init__(message)
+
+
+@contextmanager
+def _blaming(*path: str | int) -> Iterator[None]:
+    """Attribute any broken rule inside the block to this field."""
+    try:
+        yield
+    except ValueError as error:
+        raise FieldError(path, str(error)) from None
+
+
+def resolve_join(pipeline: Pipeline, join: Join) -> JoinQuery:
+    """The join with all defaults applied."""
+    late, retention = pipeline.late, pipeline.retention or Retention()
+    if late.policy == "update" and retention.time is None:
+        raise FieldError(("late",), _NO_RETENTION)
+    if retention.windows is not None:
+        raise FieldError(("retention",), "a join has no windows to count: give a time")
+    with _blaming("retention"):
+        for step in (late.every, retention.time):
+            check_step(join.left.source.event_time.field, step, timed=True)
+    with _blaming("join", "select"):
+        pipeline.destination.rules.check_names(PAIRS, [*join.equal, *PLACE, *join.select])
+    return JoinQuery(
+        sources=(join.left.source, join.right.source),
+        left=join.left.window_us,
+        right=join.right.window_us,
+        kind=join.kind,
+        on=join.equal,
+        where=join.where,
+        select=join.select,
+        late=late,
+        # Also where nothing late is taken: a side without a window is seen as far back.
+        retention_us=None if retention.time is None else retention.time.amount,
+        entries_max=retention.entries,
+    )
+
+
+def resolve_query(
+    pipeline: Pipeline, name: str, file: QueryFile | OperatorFile | StepsFile
+) -> Query | OperatorQuery:
+    """Return a query with all defaults applied; errors name the section at fault."""
+    if isinstance(file, QueryFile):
+        return _windowed(pipeline, name, file)
+    query = resolve(name, file, pipeline.source, pipeline.late, _blaming)
+    with _blaming("queries", name):
+        pipeline.destination.rules.check_names(name, [*query.key, *query.shows])
+    return query
+
+
+def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
+    """Return a query with windows of aggregates."""
+    source, here = pipeline.source, ("queries", name)
+    rules = pipeline.destination.rules
+    late, early = query.late or pipeline.late, query.early or pipeline.early
+    retention = query.retention or pipeline.retention or Retention()
+    late_path = (*here, "late") if query.late else ("late",)
+    with _blaming(*here, "window"):
+        window = parse_window(query.window, source.attributes)
+    key = [*([window.pattr] if window.pattr else []), *query.group_by]
+    with _blaming(*here):
+        rules.check_names(name, [*dict.fromkeys(key), *query.aggregates])
+    attribute = source.ordered_by(window.attribute)
+    timed = attribute == source.event_time.field
+    with _blaming(*here, "window"):
+        check_lengths(window)
+        rules.check_window(window)
+        check_idle(window, source.idle_timeout_us)
+        check_joined(window, [lane.name for lane in source.joined])
+        if not timed:
+            check_number(attribute, source.fields)
+        check_progress_key(window, query.group_by, source.generator_of(attribute))
+        check_gaps(window, key, {name: type_.kind for name, type_ in source.fields.items()})
+    with _blaming(*late_path):
+        check_late(window, late.mode, late.policy, late.every_us)
+        check_step(attribute, late.every, timed=timed)
+    with _blaming(*((*here, "early") if query.early else ("early",))):
+        check_early(window, early)
+    retention_us = None
+    if late.policy == "update":
+        with _blaming(*((*here, "retention") if query.retention else ("retention",))):
+            check_step(attribute, retention.time, timed=timed)
+            retention_us = retention.length_us(window)
+        if retention_us is None:
+            raise FieldError(late_path, _NO_RETENTION)
+    return Query(
+        name=name,
+        window=window,
+        group_by=_group_by(query, source, here),
+        aggregates=_aggregates(query, source, here),
+        late=late,
+        retention_us=retention_us,
+        entries_max=retention.entries,
+        early=early,
+        accumulation=query.accumulation or pipeline.accumulation,
+    )
+
+
+def _group_by(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
+    for index, field in enumerate(query.group_by):
+        if field not in source.fields:
+            msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
+            raise FieldError((*here, "group_by", index), msg)
+        if field in query.group_by[:index]:
+            msg = f"{field!r} stands twice: keep one"
+            raise FieldError((*here, "group_by", index), msg)
+    return tuple(query.group_by)
+
+
+def _aggregates(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[Aggregate, ...]:
+    result = []
+    for name, text in query.aggregates.items():
+        with _blaming(*here, "aggregates", name):
+            check_field_name(name)
+            aggregate = parse_aggregate(name, text)
+            check_aggregate(aggregate, source.fields)
+        result.append(aggregate)
+    return tuple(result)
