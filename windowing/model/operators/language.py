@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from windowing.model.errors import WindowError, shown
-from windowing.model.lengths import duration_us
+from windowing.model.lengths import LENGTH_MAX, duration_us
 from windowing.model.windows.policy import (
     Count,
     Delta,
@@ -178,8 +178,8 @@ def _natural(text: str, whole: str) -> int:
 def _threshold(field: str, text: str, event_time: str) -> int | float:
     if field == event_time:
         return duration_us(text)
-    if not _NUMBER.fullmatch(text):
-        msg = f"delta({field}, {text}): the threshold is a number, zero or more"
+    if not _NUMBER.fullmatch(text) or float(text) > LENGTH_MAX:
+        msg = f"delta({field}, {text}): the threshold is a number from 0 to {LENGTH_MAX} (2^59)"
         raise ValueError(msg)
     return float(text) if "." in text else int(text)
 
