@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from windowing.engine.rows.operators import Aggregate, Join, Sort
+    from windowing.engine.rows.operators import Aggregate, Dedup, Join, Sort
     from windowing.engine.rows.policies import (
         IntervalWindow,
         SlidingWindow,
@@ -39,6 +39,7 @@ __all__ = [
     "ANY",
     "Aggregate",
     "Bound",
+    "Dedup",
     "Deliveries",
     "Early",
     "IntervalWindow",
@@ -118,6 +119,7 @@ _HOMES = {
     ),
     "windowing.engine.rows.operators": (
         "Aggregate",
+        "Dedup",
         "Join",
         "Sort",
     ),

@@ -191,7 +191,7 @@ class SlidingShardPart:
     ) -> None:
         self._query, self._numbering = query, numbering or wids.grid(query.window)
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._results = Results(query, pipeline)
+        self._results = Results.of_query(query, pipeline)
         self._keys = key_columns(query)
         self._group = [*self._keys, WINDOW_ID]
 

@@ -298,15 +298,15 @@ def _extra_ports(kind: JoinKind, extra_ports: int) -> tuple[int | None, int | No
 
 def _plain(snapshot: dict[str, Any]) -> dict[str, Any]:
     parts = [
-        [key, updated, [[[[e.row, e.matched], at] for e, at in entries], *more]]
-        for key, updated, (entries, *more) in snapshot["partitions"]
+        [key, rank, updated, [[[[e.row, e.matched], at] for e, at in entries], *more]]
+        for key, rank, updated, (entries, *more) in snapshot["partitions"]
     ]
     return {**snapshot, "partitions": parts}
 
 
 def _stored(snapshot: dict[str, Any]) -> dict[str, Any]:
     parts = [
-        [key, updated, [[[_Stored(row, matched=m), at] for (row, m), at in entries], *more]]
-        for key, updated, (entries, *more) in snapshot["partitions"]
+        [key, rank, updated, [[[_Stored(row, matched=m), at] for (row, m), at in entries], *more]]
+        for key, rank, updated, (entries, *more) in snapshot["partitions"]
     ]
     return {**snapshot, "partitions": parts}

@@ -55,6 +55,11 @@ class _Descending:
         return hash(self.value)
 
 
+def null_first(value: Any) -> tuple[bool, Any]:
+    """Return a sort key in which null precedes all values; SPL's attributes are never null."""
+    return value is not None, value
+
+
 class Sort(Operator):
     """The operator that sorts the tuples of a window.
 
@@ -122,9 +127,9 @@ class Sort(Operator):
         self._window.advance(now_us)
 
     def _rank(self, row: Tuple) -> tuple[Any, ...]:
+        ranks = ((null_first(row[name]), order) for name, order in self._sort_by)
         return tuple(
-            row[name] if order is Order.ascending else _Descending(row[name])
-            for name, order in self._sort_by
+            rank if order is Order.ascending else _Descending(rank) for rank, order in ranks
         )
 
     def _send_batch(self, event: WindowEvent) -> None:

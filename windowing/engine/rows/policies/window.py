@@ -145,9 +145,13 @@ class PolicyWindow(ABC):
         """Delete all state, without window events."""
 
     def _partitions_state(self) -> list[Any]:
-        updated = self._partitions.updated_us
-        order = [*updated, *(key for key in self._partitions if key not in updated)]
-        return [[key, updated.get(key), self._subwindow_state(key)] for key in order]
+        """Return the partitions in the order of their creation, with their ranks of recency."""
+        recency = {key: rank for rank, key in enumerate(self._partitions.updated_us)}
+        updated_us = self._partitions.updated_us
+        return [
+            [key, recency.get(key), updated_us.get(key), self._subwindow_state(key)]
+            for key in self._partitions
+        ]
 
     def _subwindow_state(self, key: Key) -> list[Any]:
         part = self._partitions[key]
@@ -155,15 +159,18 @@ class PolicyWindow(ABC):
 
     def _restore_partitions(self, state: list[Any]) -> None:
         self._partitions.clear()
-        for key, updated_us, (entries, created_us, inserts, *more) in state:
+        updated = list[tuple[int, Key, int]]()
+        for key, rank, updated_us, (entries, created_us, inserts, *more) in state:
             part = self._partitions.open(hashable(key), created_us)
             for row, arrived_us in entries:
                 part.entries.append((row, arrived_us))
             part.inserts = inserts
             self._restore_more(hashable(key), part, more)
             self._partitions.total += len(part)
-            if updated_us is not None:
-                self._partitions.updated_us[hashable(key)] = updated_us
+            if rank is not None:
+                updated.append((rank, hashable(key), updated_us))
+        for _, key, updated_us in sorted(updated, key=lambda one: one[0]):
+            self._partitions.updated_us[key] = updated_us
 
     def _restore_more(self, key: Key, part: Subwindow, more: list[Any]) -> None:
         """Restore a subclass's state of a partition besides its tuples; here none."""
