@@ -85,20 +85,6 @@ def check_sort(
             raise OperatorError("SORT_ORDER", msg)
 
 
-def check_dedup(window: WindowClause, by: Sequence[str]) -> None:
-    """Check a configuration of Dedup.
-
-    Raises:
-        OperatorError: it is not in the model.
-    """
-    _check_policies(window)
-    if window.kind != "sliding" or window.trigger != Count(1):
-        msg = "Dedup takes a sliding window with the trigger count(1)"
-        raise OperatorError(UNSUPPORTED, msg)
-    if not by:
-        raise OperatorError("DEDUP_BY", "by names no attribute: give at least one")
-
-
 def check_join_window(window: WindowClause, side: str) -> None:
     """Check the window of one port of Join.
 

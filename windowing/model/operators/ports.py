@@ -174,8 +174,7 @@ def graph_of(query: OperatorQuery) -> Graph:
 def ports_of(step: Step) -> Ports:
     """Return the ports of an operator of a pipeline.
 
-    Sorting a stream progressively sends no punctuations, and Dedup, a filter, forwards those of its
-    input. A user's operator sends tuples only.
+    A progressive Sort, Dedup and a user's operator send tuples only.
     """
     if isinstance(step, Punctuate):
         return Ports((InputPort(),), (OutputPort(OutputMode.generating),))
@@ -185,8 +184,6 @@ def ports_of(step: Step) -> Ports:
             return Ports(bound, (OutputPort(OutputMode.generating),))
         case SortStep() if step.window.kind == "tumbling":
             return Ports(bound, (OutputPort(OutputMode.generating),))
-        case DedupStep():
-            return Ports(bound, (OutputPort(OutputMode.preserving),))
     return Ports(bound, (OutputPort(OutputMode.free),))
 
 
