@@ -174,7 +174,7 @@ def _passed_type(name: str) -> pa.DataType:
 
 def _result_schema(query: Flow, pipeline: Pipeline) -> pa.Schema:
     fields = pipeline.source.fields
-    key = pa.struct([(name, _TYPES[fields[name].kind]) for name in dict.fromkeys(query.key)])
+    key = pa.struct([(name, _TYPES[kind]) for name, kind in query.key_kinds(fields).items()])
     types = query.value_types(fields)
     values = [(name, _value_type(types[name])) for name in query.shows]
     columns = [
