@@ -11,7 +11,6 @@ from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
 from windowing.engine.rows.operators.functions import Group, function_of
-from windowing.engine.rows.operators.models import check_aggregate
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import (
     Clock,
@@ -25,6 +24,7 @@ from windowing.engine.rows.policies import (
 )
 from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import hashable
+from windowing.model.operators.models import check_aggregate
 from windowing.model.windows.policy import WindowClause
 
 # The library swaps the rules of these two.

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding
-from windowing.engine.rows.operators.models import check_dedup
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import Clock, Event, Marker, Profile, Storage, WindowEvent
 from windowing.engine.rows.policies.events import Key
+from windowing.model.operators.models import check_dedup
 from windowing.model.windows.policy import WindowClause
 
 

@@ -10,8 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding
-from windowing.engine.rows.operators.models import check_join_window
-from windowing.engine.rows.operators.operator import Operator, OperatorError, Sent, Tuple
+from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import (
     Clock,
     Count,
@@ -23,6 +22,7 @@ from windowing.engine.rows.policies import (
 )
 from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import advance_together
+from windowing.model.operators.models import OperatorError, check_join_window
 from windowing.model.windows.policy import WindowClause
 
 _SIDES = ("left", "right")

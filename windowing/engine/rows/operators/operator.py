@@ -7,22 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from windowing.engine.rows.policies import Marker, PolicyError
+from windowing.engine.rows.policies import Marker
 
 Tuple = Mapping[str, Any]
 """A tuple of a stream: its attributes by name."""
-
-
-class OperatorError(PolicyError):
-    """A configuration outside the operator's model.
-
-    Attributes:
-        reason: the rule that it breaks, as a code.
-    """
-
-    def __init__(self, reason: str, message: str) -> None:
-        self.reason = reason
-        super().__init__(message)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from functools import total_ordering
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.models import check_sort
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import (
     Clock,
@@ -26,6 +25,7 @@ from windowing.engine.rows.policies import (
 )
 from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import hashable
+from windowing.model.operators.models import check_sort
 from windowing.model.windows.policy import WindowClause
 
 
