@@ -89,7 +89,8 @@ class Aggregate(Operator):
         self._group_by = tuple(group_by)
         self._partial = bool(partial_windows)
         self._count_all_partitions = library and window.kind == "sliding"
-        self._full: set[Key] = set()
+        # In order, so that equal states are equal bytes.
+        self._full: dict[Key, None] = {}
         self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
             self._window = open_tumbling(window, profile, clock, storage)
@@ -99,7 +100,7 @@ class Aggregate(Operator):
                 self._window.on(Event.partition_eviction, self._report_victims)
         else:
             self._window = open_sliding(window, profile, clock, storage)
-            self._window.on(Event.initial_full, lambda event: self._full.add(event.key))
+            self._window.on(Event.initial_full, lambda event: self._full.setdefault(event.key))
             self._window.on(Event.trigger, self._report_full)
             self._window.on(Event.partition_eviction, self._forget_victims)
 
@@ -117,6 +118,10 @@ class Aggregate(Operator):
         """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
 
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        return self._window.next_due_us()
+
     # --- reporting ----------------------------------------------------------------------------
 
     def _report_full(self, event: WindowEvent) -> None:
@@ -131,7 +136,8 @@ class Aggregate(Operator):
             self._send_groups(key)
 
     def _forget_victims(self, event: WindowEvent) -> None:
-        self._full -= {*event.victims}
+        for key in event.victims:
+            self._full.pop(key, None)
 
     def _send_groups(self, key: Key) -> None:
         rows = self._window.rows(key) or []
@@ -156,4 +162,4 @@ class Aggregate(Operator):
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Restore a snapshot."""
         self._window.restore(snapshot["window"], timers=timers)
-        self._full = {hashable(key) for key in snapshot["full"]}
+        self._full = {hashable(key): None for key in snapshot["full"]}

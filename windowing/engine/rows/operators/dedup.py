@@ -68,6 +68,10 @@ class Dedup(Operator):
         """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
 
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        return self._window.next_due_us()
+
     def _same(self, key: Key, row: Tuple) -> tuple[Key, tuple[Any, ...]]:
         return key, tuple(row[name] for name in self._by)
 

@@ -53,6 +53,10 @@ class Operator(ABC):
     def tick(self, now_us: int) -> None:
         """Do everything due up to an instant of the clock."""
 
+    @abstractmethod
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+
     def purge(self) -> None:  # noqa: B027 - overriding is optional
         """Do nothing: policies decide what leaves a window."""
 

@@ -126,6 +126,10 @@ class Sort(Operator):
         """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
 
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        return self._window.next_due_us()
+
     def _rank(self, row: Tuple) -> tuple[Any, ...]:
         ranks = ((null_first(row[name]), order) for name, order in self._sort_by)
         return tuple(
