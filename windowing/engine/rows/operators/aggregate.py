@@ -6,6 +6,7 @@ Source: Gedik 2014, section 6.1.1; details: `spl.md` 10.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,6 +117,10 @@ class Aggregate(Operator):
     def tick(self, now_us: int) -> None:
         """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the window's lock."""
+        return self._window.locked()
 
     # --- reporting ----------------------------------------------------------------------------
 
