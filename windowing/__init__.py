@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from windowing.engine.rows.operators import (
         Aggregate,
+        Custom,
         Dedup,
         Join,
         JoinKind,
@@ -63,6 +64,7 @@ __all__ = [
     "ANY",
     "Aggregate",
     "Bound",
+    "Custom",
     "Dedup",
     "Deliveries",
     "Driver",
@@ -172,6 +174,7 @@ _HOMES = {
     ),
     "windowing.engine.rows.operators": (
         "Aggregate",
+        "Custom",
         "Dedup",
         "Join",
         "JoinKind",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.functions import Group, function_of
+from windowing.engine.rows.operators.functions import Custom, Group, function_of
 from windowing.engine.rows.operators.models import check_aggregate
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import (
@@ -32,16 +32,20 @@ from windowing.model.windows.policy import WindowClause
 _SWAPPED = {"MinCount": "MaxCount", "MaxCount": "MinCount"}
 
 
+def _library_name(function: str | Custom) -> str | Custom:
+    return _SWAPPED.get(function, function) if isinstance(function, str) else function
+
+
 @dataclass(frozen=True)
 class Output:
     """One attribute of the tuples that Aggregate sends.
 
     Attributes:
-        function: its name, such as `Average`.
+        function: its name, such as `Average`, or the user's own.
         arguments: attributes of the input.
     """
 
-    function: str
+    function: str | Custom
     arguments: tuple[str, ...] = ()
 
 
@@ -81,8 +85,7 @@ class Aggregate(Operator):
         library = profile is Profile.osstreams
         self._functions = {
             name: function_of(
-                _SWAPPED.get(output.function, output.function) if library else output.function,
-                output.arguments,
+                _library_name(output.function) if library else output.function, output.arguments
             )
             for name, output in outputs.items()
         }
@@ -142,7 +145,7 @@ class Aggregate(Operator):
         rows = self._window.rows(key) or []
         groups: dict[tuple[Any, ...], list[Tuple]] = {}
         for row in rows:
-            groups.setdefault(tuple(row[name] for name in self._group_by), []).append(row)
+            groups.setdefault(tuple(hashable(row[name]) for name in self._group_by), []).append(row)
         sizes = [len(members) for members in groups.values()]
         total = len(self._window) if self._count_all_partitions else len(rows)
         for members in groups.values():

@@ -24,7 +24,7 @@ class WallClock(ManualClock):
     """The machine's clock, as far as its windows have acted on it; it never goes back.
 
     Args:
-        source: `time.time_ns`, or another source of nanoseconds; the engine reads no clock of its own.
+        source: of nanoseconds, such as `time.time_ns`; the engine itself reads no clock.
 
     Attributes:
         now_us: the last reading on which windows acted, in microseconds since 1970.
