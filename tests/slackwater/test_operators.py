@@ -53,7 +53,7 @@ def test_operators_are_listed_with_counts_and_arithmetic(
 ) -> None:
     lines = said("operators", *options).splitlines()
     for name, count in counts.items():
-        (line,) = (line for line in lines if line.startswith(f"{name} "))
+        line = next(line for line in lines if line.startswith(f"{name} "))
         assert line.removeprefix(name).split()[0] == str(count)
     assert "44 = 11 x 4" in " ".join(lines)
 
