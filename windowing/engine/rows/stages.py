@@ -67,7 +67,9 @@ class Stage:
         """Process a tuple or a punctuation from before, at an instant."""
         self.tick(now_us)
         if isinstance(sent.item, Punctuation):
-            self._operator.punctuate(Marker.window)
+            # A port that generates punctuations forwards none.
+            if self._punctuated is None:
+                self._operator.punctuate(Marker.window)
             return
         self._operator.insert(sent.item)
         if self._punctuated is not None and fulfils(self._punctuated, sent.item):
