@@ -38,7 +38,7 @@ def draw_operators(rng: random.Random, clock: Clock, *, own_late: bool) -> dict[
         partition_by = by if rng.random() < 0.7 else rng.choice(_PARTITIONS)
         punctuated = bool(steps) and _sends_punctuations(steps[-1])
         steps.append(_step(rng, name, partition_by, clock, punctuated=punctuated))
-    query = dict(steps[0]) if len(steps) == 1 else {"steps": steps}
+    query: dict[str, Any] = dict(steps[0]) if len(steps) == 1 else {"steps": steps}
     if rng.random() < 0.35:
         query["order"] = "lane"
     if own_late or rng.random() < 0.35:
