@@ -39,7 +39,7 @@ def order_free(kind: str) -> bool:
 
 
 def _classes() -> tuple[str, ...]:
-    return (*KINDS, "sliding", "session", *(JOIN,) * 3, *own_kinds())
+    return (*KINDS, "sliding", "session", *(JOIN,) * 3, *(OPERATORS,) * 4, *own_kinds())
 
 
 @dataclass(frozen=True)
