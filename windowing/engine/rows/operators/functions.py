@@ -71,7 +71,7 @@ def _average(values: Sequence[Any]) -> int | float:
     if all(type(value) is int for value in values):
         return math.trunc(Fraction(sum(values), len(values)))
     if not all(map(math.isfinite, values)):
-        return sum(values) / len(values)
+        return float(sum(values) / len(values))
     return float(sum(map(Fraction, values)) / len(values))
 
 
