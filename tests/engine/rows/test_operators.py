@@ -23,8 +23,8 @@ from windowing.engine.rows.operators import (
     tumbling,
 )
 from windowing.engine.rows.operators.functions import FUNCTIONS
-from windowing.engine.rows.operators.models import aggregate_windows, join_windows, sort_windows
 from windowing.engine.rows.policies import ManualClock, Marker, Profile, count, delta, punct, time
+from windowing.model.operators.models import aggregate_windows, join_windows, sort_windows
 
 DATA = Path("tests/data/spl")
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
 from windowing.engine.rows.operators.functions import Custom, Group, function_of
-from windowing.engine.rows.operators.models import check_aggregate
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import (
     Clock,
@@ -26,6 +25,7 @@ from windowing.engine.rows.policies import (
 )
 from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import hashable
+from windowing.model.operators.models import check_aggregate
 from windowing.model.windows.policy import WindowClause
 
 # The library swaps the rules of these two.
@@ -93,7 +93,8 @@ class Aggregate(Operator):
         self._group_by = tuple(group_by)
         self._partial = bool(partial_windows)
         self._count_all_partitions = library and window.kind == "sliding"
-        self._full: set[Key] = set()
+        # In order, so that equal states are equal bytes.
+        self._full: dict[Key, None] = {}
         self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
             self._window = open_tumbling(window, profile, clock, storage)
@@ -103,7 +104,7 @@ class Aggregate(Operator):
                 self._window.on(Event.partition_eviction, self._report_victims)
         else:
             self._window = open_sliding(window, profile, clock, storage)
-            self._window.on(Event.initial_full, lambda event: self._full.add(event.key))
+            self._window.on(Event.initial_full, lambda event: self._full.setdefault(event.key))
             self._window.on(Event.trigger, self._report_full)
             self._window.on(Event.partition_eviction, self._forget_victims)
 
@@ -120,6 +121,10 @@ class Aggregate(Operator):
     def tick(self, now_us: int) -> None:
         """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
+
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        return self._window.next_due_us()
 
     def locked(self) -> AbstractContextManager[Any]:
         """Return the window's lock."""
@@ -139,7 +144,8 @@ class Aggregate(Operator):
             self._send_groups(key)
 
     def _forget_victims(self, event: WindowEvent) -> None:
-        self._full -= {*event.victims}
+        for key in event.victims:
+            self._full.pop(key, None)
 
     def _send_groups(self, key: Key) -> None:
         rows = self._window.rows(key) or []
@@ -164,4 +170,4 @@ class Aggregate(Operator):
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Restore a snapshot."""
         self._window.restore(snapshot["window"], timers=timers)
-        self._full = {hashable(key) for key in snapshot["full"]}
+        self._full = {hashable(key): None for key in snapshot["full"]}

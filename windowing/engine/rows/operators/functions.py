@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from windowing.engine.rows.operators.operator import OperatorError, Tuple
+from windowing.engine.rows.operators.operator import Tuple
 from windowing.engine.rows.policies.window import hashable
+from windowing.model.operators.models import OperatorError
 
 Arguments = Sequence[str]
 

@@ -222,6 +222,12 @@ class PolicyWindow(ABC):
         """Return what is due next; None: nothing."""
         return None
 
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due; None: nothing is."""
+        due = self.next_due()
+        # What is due just after an instant is due once the clock has passed it.
+        return None if due is None else due[0] + (not due[1])
+
     def _admit(self, row: Row) -> tuple[Key, Subwindow]:
         """Prepare an insert: evict partitions that are too old, open the tuple's own."""
         key = self._key_of(row)
