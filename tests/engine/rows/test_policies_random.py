@@ -122,7 +122,7 @@ def differing(case: WindowCase) -> str:
 def self_evicted(case: WindowCase, events: Sequence[Logged]) -> bool:
     """Whether the insertion of a tuple evicted its own partition."""
     return any(
-        victim["partition"] == case.input[event["step"]].get("partition")
+        victim["partition"] == getattr(case.input[event["step"]], "partition", None)
         for event in events
         if event["event"] == "partitionEviction"
         for victim in event["partitions"]
