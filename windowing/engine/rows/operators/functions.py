@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from windowing.engine.rows.operators import totals
 from windowing.engine.rows.operators.operator import OperatorError, Tuple
+from windowing.engine.rows.operators.percentiles import percentile
 
 Arguments = Sequence[str]
 
@@ -37,9 +39,7 @@ def _column(group: Group, name: str) -> list[Any]:
 
 def _average(group: Group, name: str) -> int | float:
     values = _column(group, name)
-    if all(type(value) is int for value in values):
-        return math.trunc(Fraction(sum(values), len(values)))
-    return float(sum(map(Fraction, values)) / len(values))
+    return totals.mean(totals.add(None, values), len(values))
 
 
 def _deviation(group: Group, name: str, less: int) -> float:
@@ -58,7 +58,7 @@ def _sum(group: Group, name: str) -> Any:
         return [sum(column) for column in zip(*values, strict=True)]
     if isinstance(values[0], str):
         return "".join(values)
-    return sum(values) if all(type(v) is int for v in values) else math.fsum(values)
+    return totals.rounded(totals.add(None, values))
 
 
 def _extreme(pick: Callable[[Any], Any]) -> Callable[[Group, Arguments], Any]:
@@ -99,10 +99,7 @@ def _count_extreme(pick: Callable[[Any], Any]) -> Callable[[Group, Arguments], A
 
 
 def _percentile(group: Group, names: Arguments) -> Any:
-    """Return the percentile by nearest rank."""
-    values = sorted(_column(group, names[0]))
-    rank = math.ceil(Fraction(names[1]) * len(values) / 100)
-    return values[max(rank, 1) - 1]
+    return percentile(sorted(_column(group, names[0])), names[1])
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:

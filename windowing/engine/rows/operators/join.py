@@ -203,6 +203,11 @@ class Join(Operator):
         """Evict expired tuples; their output has no punctuation."""
         advance_together([side.window for side in self._sides], now_us)
 
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        due = [us for side in self._sides if (us := side.window.next_due_us()) is not None]
+        return min(due, default=None)
+
     # --- probing ------------------------------------------------------------------------------
 
     def _on_trigger(self, port: int) -> Callable[[WindowEvent], None]:
