@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -22,11 +22,9 @@ from windowing.engine.rows.operators import (
 )
 from windowing.engine.rows.operators.functions import FUNCTIONS, Group
 from windowing.engine.rows.operators.percentiles import OrderedWindow
-from windowing.engine.rows.operators.summaries import BATCH, SUMMARIES, Summarized
+from windowing.engine.rows.operators.summaries import BATCH, SUMMARIES, Called, Summarized
 from windowing.engine.rows.policies import count, tuple_count
 from windowing.model.windows.policy import WindowClause
-
-Called = dict[str, tuple[str, tuple[str, ...]]]
 
 # Many batches do not fit into a drawn list: the list is repeated.
 _INTEGERS = st.integers(-(2**70), 2**70)
@@ -38,12 +36,12 @@ _VALUES = st.one_of(
 )
 
 
-def called(names: Mapping[str, object]) -> Called:
-    arguments = {0: (), 1: ("v",), 2: ("v", "n")}
+def called(names: Iterable[Any]) -> dict[str, Called]:
+    arguments: dict[int, tuple[str, ...]] = {0: (), 1: ("v",), 2: ("v", "n")}
     return {name: (name, arguments[FUNCTIONS[name][0]]) for name in names}
 
 
-def computed(rows: list[dict[str, Any]], functions: Called) -> list[dict[str, Any]]:
+def computed(rows: list[dict[str, Any]], functions: dict[str, Called]) -> list[dict[str, Any]]:
     """What Aggregate sends for these tuples, from the tuples themselves."""
     groups: dict[Any, list[dict[str, Any]]] = {}
     for row in rows:
@@ -51,7 +49,7 @@ def computed(rows: list[dict[str, Any]], functions: Called) -> list[dict[str, An
     sizes = [len(members) for members in groups.values()]
     return [
         {
-            name: FUNCTIONS[name][1](Group(members, sizes, len(rows)), arguments)
+            str(name): FUNCTIONS[str(name)][1](Group(members, sizes, len(rows)), arguments)
             for name, arguments in functions.values()
         }
         for members in groups.values()
@@ -96,8 +94,18 @@ def test_a_summary_is_what_the_stored_tuples_give(
     assert exact([*summary.results()]) == exact(computed(rows, functions))
 
 
+def test_sums_of_infinities() -> None:
+    inf = math.inf
+    for values, expected in (([1, inf, 2.5], inf), ([inf, -inf], math.nan), ([1.0, -inf], -inf)):
+        total = None
+        for value in values:
+            total = totals.add(total, [value])
+        assert total is not None
+        assert exact(totals.rounded(total)) == exact(totals.mean(total, 3)) == exact(expected)
+
+
 def test_sums_of_strings_and_lists_and_extremes_of_lists() -> None:
-    functions: Called = {name: (name, ("v",)) for name in ("Sum", "Min", "Max")}
+    functions: dict[str, Called] = {name: (name, ("v",)) for name in ("Sum", "Min", "Max")}
     for values in (["a", "b", "c"], [[1, 5], [3, 2], [2, 2]]):
         rows = [{"v": value, "g": 0} for value in values]
         summary = Summarized(functions, ["g"])

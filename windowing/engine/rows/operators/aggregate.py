@@ -6,12 +6,12 @@ Source: Gedik 2014, section 6.1.1; details: `spl.md` 10.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.functions import Group, function_of
-from windowing.engine.rows.operators.models import check_aggregate
+from windowing.engine.rows.operators.functions import Custom, Group, function_of
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.operators.percentiles import OrderedWindow
 from windowing.engine.rows.operators.summaries import SUMMARIES, Summarized
@@ -27,10 +27,15 @@ from windowing.engine.rows.policies import (
 )
 from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import hashable
+from windowing.model.operators.models import check_aggregate
 from windowing.model.windows.policy import WindowClause
 
 # The library swaps the rules of these two.
 _SWAPPED = {"MinCount": "MaxCount", "MaxCount": "MinCount"}
+
+
+def _library_name(function: str | Custom) -> str | Custom:
+    return _SWAPPED.get(function, function) if isinstance(function, str) else function
 
 
 @dataclass(frozen=True)
@@ -38,11 +43,11 @@ class Output:
     """One attribute of the tuples that Aggregate sends.
 
     Attributes:
-        function: its name, such as `Average`.
+        function: its name, such as `Average`, or the user's own.
         arguments: attributes of the input.
     """
 
-    function: str
+    function: str | Custom
     arguments: tuple[str, ...] = ()
 
 
@@ -80,9 +85,8 @@ class Aggregate(Operator):
         super().__init__(send)
         check_aggregate(window, partial_windows, evicted_partitions)
         library = profile is Profile.osstreams
-        swapped = _SWAPPED if library else {}
         self._called = {
-            name: (swapped.get(output.function, output.function), output.arguments)
+            name: (_library_name(output.function) if library else output.function, output.arguments)
             for name, output in outputs.items()
         }
         self._functions = {name: function_of(*called) for name, called in self._called.items()}
@@ -128,6 +132,10 @@ class Aggregate(Operator):
         """Return an instant before which nothing is due by the clock; None: nothing ever is."""
         return self._window.next_due_us()
 
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the window's lock."""
+        return self._window.locked()
+
     # --- reporting ----------------------------------------------------------------------------
 
     def _report_full(self, event: WindowEvent) -> None:
@@ -168,7 +176,7 @@ class Aggregate(Operator):
         rows = self._window.rows(key) or []
         groups: dict[tuple[Any, ...], list[Tuple]] = {}
         for row in rows:
-            groups.setdefault(tuple(row[name] for name in self._group_by), []).append(row)
+            groups.setdefault(tuple(hashable(row[name]) for name in self._group_by), []).append(row)
         sizes = [len(members) for members in groups.values()]
         for members in groups.values():
             group = Group(members, sizes, total)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from windowing.engine.rows.operators.functions import percentile_of
 from windowing.engine.rows.operators.operator import Tuple
-from windowing.engine.rows.operators.summaries import SUMMARIES, Arguments, Sizes
+from windowing.engine.rows.operators.summaries import SUMMARIES, Called, Sizes
 from windowing.engine.rows.policies import Event, SlidingWindow, WindowEvent
 from windowing.engine.rows.policies.events import Key
 
@@ -18,18 +17,6 @@ _PERCENTILE: Final = "Percentile"
 _COUNTS: Final = ("Count", "CountAll", "CountGroups", "CountByGroup")
 # Sorting anew is faster than this many changes per value, one by one.
 _CHANGES_PER_VALUE: Final = 1 / 8
-
-
-def percentile(ordered: Sequence[Any], percentage: str) -> Any:
-    """Return the percentile by nearest rank of values in ascending order."""
-    above, below = _ratio(percentage)
-    rank = -(-above * len(ordered) // below)
-    return ordered[max(rank, 1) - 1]
-
-
-@lru_cache(maxsize=64)
-def _ratio(percentage: str) -> tuple[int, int]:
-    return (Fraction(percentage) / 100).as_integer_ratio()
 
 
 class OrderedColumn:
@@ -89,7 +76,7 @@ class OrderedWindow:
         called: the functions to compute and their arguments, by output.
     """
 
-    def __init__(self, window: SlidingWindow, called: Mapping[str, tuple[str, Arguments]]) -> None:
+    def __init__(self, window: SlidingWindow, called: Mapping[str, Called]) -> None:
         self._window, self._called = window, called
         names = {arguments[0] for name, arguments in called.values() if name == _PERCENTILE}
         self._columns: defaultdict[Key, dict[str, OrderedColumn]] = defaultdict(
@@ -99,7 +86,7 @@ class OrderedWindow:
         window.on(Event.after_evict, self._remove)
 
     @staticmethod
-    def computes(called: Mapping[str, tuple[str, Arguments]]) -> bool:
+    def computes(called: Mapping[str, Called]) -> bool:
         """Return whether all functions need no more than the ordered values."""
         names = {name for name, _ in called.values()}
         return _PERCENTILE in names and names <= {_PERCENTILE, *_COUNTS}
@@ -115,7 +102,7 @@ class OrderedWindow:
         if size:
             sizes = Sizes(size, [size], all_rows)
             yield {
-                output: percentile(self._ordered(key, arguments[0]), arguments[1])
+                output: percentile_of(self._ordered(key, arguments[0]), arguments[1])
                 if name == _PERCENTILE
                 else SUMMARIES[name].value(None, sizes)
                 for output, (name, arguments) in self._called.items()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from windowing.engine.rows.operators import totals
+from windowing.engine.rows.operators.functions import Custom, average_of, by_element, sum_of
 from windowing.engine.rows.operators.operator import Tuple
 from windowing.engine.rows.policies.window import hashable
 
@@ -18,6 +19,8 @@ BATCH: Final = 512
 """How many tuples wait to be folded together."""
 
 Arguments = Sequence[str]
+Called = tuple[str | Custom, Arguments]
+"""A function, by name or the user's own, and its arguments."""
 
 
 @dataclass(frozen=True)
@@ -63,23 +66,20 @@ def _fold_total(state: Any, rows: list[Tuple], names: Arguments) -> Any:
     return totals.add(state, values)
 
 
-def sum_of(state: Any) -> Any:
-    """Return the sum of numbers, lists (element by element) or strings from a folded state."""
-    if state[0] is not None:
-        return totals.rounded(state)
-    values = state[1]
-    if isinstance(values[0], str):
-        return "".join(values)
-    return [sum(column) for column in zip(*values, strict=True)]
+def _sum(state: Any, _: Sizes) -> Any:
+    return by_element(state[1], sum_of) if state[0] is None else totals.rounded(state)
+
+
+def _average(state: Any, sizes: Sizes) -> Any:
+    if state[0] is None:
+        return by_element(state[1], average_of)
+    return totals.mean(state, sizes.own)
 
 
 def _extreme(pick: Callable[[Any], Any]) -> Summary:
     def fold(state: Any, rows: list[Tuple], names: Arguments) -> Any:
         (name,) = names
-        values = [*(state or ()), *[row[name] for row in rows]]
-        if isinstance(values[0], list):
-            return [[pick(column) for column in zip(*values, strict=True)]]
-        return [pick(values)]
+        return [by_element([*(state or ()), *[row[name] for row in rows]], pick)]
 
     return Summary(fold, lambda state, _: state[0])
 
@@ -107,7 +107,7 @@ def _count_extreme(pick: Callable[[Any], Any]) -> Summary:
 
 _LAST: Final = Summary(lambda _, rows, names: [rows[-1][names[0]]], lambda state, _: state[0])
 
-SUMMARIES: Final[Mapping[str, Summary]] = {
+SUMMARIES: Final[Mapping[str | Custom, Summary]] = {
     "Count": _count(lambda sizes: sizes.own),
     "CountAll": _count(lambda sizes: sizes.all_rows),
     "CountGroups": _count(lambda sizes: len(sizes.groups)),
@@ -117,8 +117,8 @@ SUMMARIES: Final[Mapping[str, Summary]] = {
         lambda state, rows, names: state or [rows[0][names[0]]], lambda state, _: state[0]
     ),
     "Last": _LAST,
-    "Sum": Summary(_fold_total, lambda state, _: sum_of(state)),
-    "Average": Summary(_fold_total, lambda state, sizes: totals.mean(state, sizes.own)),
+    "Sum": Summary(_fold_total, _sum),
+    "Average": Summary(_fold_total, _average),
     "Min": _extreme(min),
     "Max": _extreme(max),
     "ArgMin": _arg(min),
@@ -137,9 +137,7 @@ class Summarized:
         group_by: attributes that group the tuples.
     """
 
-    def __init__(
-        self, outputs: Mapping[str, tuple[str, Arguments]], group_by: Sequence[str]
-    ) -> None:
+    def __init__(self, outputs: Mapping[str, Called], group_by: Sequence[str]) -> None:
         self._outputs = [(SUMMARIES[name], arguments) for name, arguments in outputs.values()]
         self._names, self._group_by = list(outputs), group_by
         self._waiting: list[Tuple] = []
@@ -182,7 +180,8 @@ class Summarized:
         by_group: dict[Any, list[Tuple]] = {}
         if self._group_by:
             for row in waiting:
-                by_group.setdefault(tuple(row[name] for name in self._group_by), []).append(row)
+                group = tuple(hashable(row[name]) for name in self._group_by)
+                by_group.setdefault(group, []).append(row)
         else:
             by_group[()] = waiting
         for group, rows in by_group.items():
