@@ -232,8 +232,12 @@ def _join(join: Join) -> Facts:
 
 
 def _side(side: JoinSide) -> Facts:
-    facts: Facts = {"log": _log(side.source), "window_us": side.window_us}
-    return told(facts, {"window_us": None})
+    facts: Facts = {
+        "log": _log(side.source),
+        "window_us": side.window_us,
+        "window": None if side.clause is None else spelled_clause(side.clause),
+    }
+    return told(facts, {"window_us": None, "window": None})
 
 
 def _operand(operand: Operand) -> Fact:
