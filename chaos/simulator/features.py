@@ -13,6 +13,7 @@ from typing import Final, get_args
 from chaos.simulator.case import Case, FailureKind, PlannedBatch
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.progress import (
     Adaptive,
     Disorder,
@@ -25,6 +26,7 @@ from windowing.model.progress import (
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
+from windowing.model.windows.policy import Count, Delta, Policy, Time
 from windowing.model.windows.window import Window
 
 Feature = tuple[str, str]
@@ -51,7 +53,11 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "retention": ("none", "time", "windows", "entries"),
     "group_by": ("none", "one", "several"),
     "window": ("ALIGN start", "ORIGIN", "PATTR", "gaps"),
-    "join": ("equal", "where", "a window on one side", "windows on both sides"),
+    "join": (
+        *("equal", "where", "a window on one side", "windows on both sides", "policy windows"),
+        *("eviction by count", "eviction by delta", "eviction by time"),
+        *("both sides partitioned", "partition eviction"),
+    ),
     "source": (
         *("dense", "unknown fields ignored", "max_ahead", "min and max", "several lanes"),
         *("idle lanes", "key may be null", "a lane joined"),
@@ -185,8 +191,24 @@ def _join(join: JoinQuery) -> Iterator[Feature]:
     if join.where:
         yield "join", "where"
     windows = sum(window is not None for window in (join.left, join.right))
-    if windows:
+    if isinstance(join, PolicyJoinQuery):
+        yield from (("join", name) for name in _policies(join))
+    elif windows:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
+
+
+def _policies(join: PolicyJoinQuery) -> Iterator[str]:
+    yield "policy windows"
+    for window in join.windows:
+        yield f"eviction by {_EVICTIONS[type(window.eviction)]}"
+    evicting = [window.partition_eviction is not None for window in join.windows]
+    if join.partitions:
+        yield "both sides partitioned"
+    if any(evicting):
+        yield "partition eviction"
+
+
+_EVICTIONS: Final[Mapping[type[Policy], str]] = {Count: "count", Delta: "delta", Time: "time"}
 
 
 def _source(pipeline: Pipeline) -> Iterator[Feature]:

@@ -15,6 +15,11 @@ KINDS = (
 JOIN = "join"
 """The class of a pipeline that joins two topics instead of having queries."""
 
+POLICY_JOIN = "join over policy windows"
+"""The same with a policy window on each side."""
+
+JOINS = frozenset({JOIN, POLICY_JOIN})
+
 # Rows counted in order of arrival must arrive in one lane.
 AS_THEY_ARRIVE = frozenset({"rows in the log's order", "slide by n", "session of rows"})
 # Late records cannot update windows: they would renumber the rows.
@@ -36,7 +41,7 @@ def order_free(kind: str) -> bool:
 
 
 def _classes() -> tuple[str, ...]:
-    return (*KINDS, "sliding", "session", *(JOIN,) * 3, *own_kinds())
+    return (*KINDS, "sliding", "session", *(JOIN,) * 3, POLICY_JOIN, *own_kinds())
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Wish:
     """The constraints on a case.
 
     Attributes:
-        classes: the window classes to draw from: some of `KINDS`, `JOIN`, and users' classes; a
+        classes: the window classes to draw from: some of `KINDS` and `JOINS`, and users' classes; a
             class listed more often is drawn more often.
         number: whether some windows are over a plain number of the records; None: sometimes.
         wide: whether windows may be aligned at their starts, and discard or retract.
