@@ -23,8 +23,8 @@ def operators(
     ] = False,
 ) -> None:
     """List the operators over policy windows, and how many configurations each accepts."""
-    from windowing.engine.rows.operators.models import aggregate_windows, join_windows, sort_windows
     from windowing.engine.rows.policies import Profile
+    from windowing.model.operators.models import aggregate_windows, join_windows, sort_windows
 
     profile = Profile.osstreams if library else Profile.paper
     sort = len([*sort_windows(profile)])

@@ -6,7 +6,7 @@ and its run. Coverage counts the pairs that have met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final, get_args
 
@@ -14,6 +14,14 @@ from chaos.simulator.case import Case, FailureKind, PlannedBatch
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.operators.steps import (
+    AggregateStep,
+    DedupStep,
+    Punctuate,
+    SortStep,
+    UserStep,
+)
 from windowing.model.progress import (
     Adaptive,
     Disorder,
@@ -23,10 +31,15 @@ from windowing.model.progress import (
     Slack,
     SlackRows,
 )
-from windowing.model.query import Flow, JoinQuery
+from windowing.model.query import AnyFlow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
-from windowing.model.windows.policy import Count, Delta, Policy, Time
+from windowing.model.windows.policy import (
+    PartitionAge,
+    PartitionCount,
+    TupleCount,
+    WindowClause,
+)
 from windowing.model.windows.window import Window
 
 Feature = tuple[str, str]
@@ -38,7 +51,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "class": (
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
-        *("inner join", "left join", "right join", "full join"),
+        *("inner join", "left join", "right join", "full join", "operators"),
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -53,11 +66,17 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "retention": ("none", "time", "windows", "entries"),
     "group_by": ("none", "one", "several"),
     "window": ("ALIGN start", "ORIGIN", "PATTR", "gaps"),
-    "join": (
-        *("equal", "where", "a window on one side", "windows on both sides", "policy windows"),
-        *("eviction by count", "eviction by delta", "eviction by time"),
-        *("both sides partitioned", "partition eviction"),
+    "join": ("equal", "where", "a window on one side", "windows on both sides", "policy windows"),
+    "operator": ("aggregate", "sort", "dedup", "user's", "punctuate", "chain"),
+    "eviction": (
+        *("tumbling count", "tumbling delta", "tumbling time", "tumbling punct"),
+        *("sliding count", "sliding delta", "sliding time"),
     ),
+    "trigger": ("count", "delta", "time"),
+    "partition": ("partitioned", "partition count", "tuple count", "partition age"),
+    "selection": ("lru", "lfu", "oldest"),
+    "operator option": ("partial windows", "evicted partitions"),
+    "order": ("canonical", "lane"),
     "source": (
         *("dense", "unknown fields ignored", "max_ahead", "min and max", "several lanes"),
         *("idle lanes", "key may be null", "a lane joined"),
@@ -77,7 +96,16 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
 }
 """All features by subject."""
 
-SEVERAL: Final = {"aggregate", "window", "join", "source", "control", "run", "fault"}
+OPERATOR_SUBJECTS: Final = (
+    *("operator", "eviction", "trigger", "partition", "selection", "operator option", "order"),
+)
+"""The subjects of features that only queries with operators have."""
+
+SEVERAL: Final = {
+    *("aggregate", "window", "join", "source", "control", "run", "fault"),
+    # A chain has several windows.
+    *(of for of in OPERATOR_SUBJECTS if of != "order"),
+}
 """Subjects of which a query may have several features. (A join has two generators.)"""
 
 ALL: Final[tuple[Feature, ...]] = tuple((of, one) for of in FEATURES for one in FEATURES[of])
@@ -100,12 +128,14 @@ def pair_number(one: Feature, other: Feature) -> int:
     return low * len(ALL) + high
 
 
-def _flow(pipeline: Pipeline, query: Query | JoinQuery) -> Iterator[Feature]:
+def _flow(pipeline: Pipeline, query: AnyFlow) -> Iterator[Feature]:
     yield "late", query.late.policy
     yield "mode", query.late.mode
     yield from (("retention", kept) for kept in _retention(pipeline, query))
     if isinstance(query, JoinQuery):
         yield from _join(query)
+    elif isinstance(query, OperatorQuery):
+        yield from _operators(pipeline.source, query)
     else:
         yield from _query(pipeline.source, query)
 
@@ -120,7 +150,7 @@ def _query(source: Source, query: Query) -> Iterator[Feature]:
     yield "accumulation", query.accumulation
     yield "early", _early(query)
     yield from (("aggregate", aggregate.function) for aggregate in query.aggregates)
-    yield "group_by", ("none", "one")[len(query.group_by)] if len(query.group_by) < 2 else "several"
+    yield "group_by", _groups(query.group_by)
     shape = {
         "ALIGN start": window.align == "start",
         "ORIGIN": window.origin != 0,
@@ -128,6 +158,10 @@ def _query(source: Source, query: Query) -> Iterator[Feature]:
         "gaps": bool(window.gaps),
     }
     yield from (("window", name) for name, there in shape.items() if there)
+
+
+def _groups(fields: Sequence[str]) -> str:
+    return ("none", "one", "several")[min(len(fields), 2)]
 
 
 def _row_class(window: Window) -> str:
@@ -172,7 +206,7 @@ def _early(query: Query) -> str:
     return "every" if query.early.records is None else "records"
 
 
-def _retention(pipeline: Pipeline, query: Flow) -> Iterator[str]:
+def _retention(pipeline: Pipeline, query: AnyFlow) -> Iterator[str]:
     file = pipeline.query_files.get(query.name)
     kept = (file.retention if file is not None else None) or pipeline.retention
     if query.entries_max is not None:
@@ -192,23 +226,62 @@ def _join(join: JoinQuery) -> Iterator[Feature]:
         yield "join", "where"
     windows = sum(window is not None for window in (join.left, join.right))
     if isinstance(join, PolicyJoinQuery):
-        yield from (("join", name) for name in _policies(join))
+        yield "join", "policy windows"
+        for window in join.windows:
+            yield from _policy_window(window)
     elif windows:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
 
 
-def _policies(join: PolicyJoinQuery) -> Iterator[str]:
-    yield "policy windows"
-    for window in join.windows:
-        yield f"eviction by {_EVICTIONS[type(window.eviction)]}"
-    evicting = [window.partition_eviction is not None for window in join.windows]
-    if join.partitions:
-        yield "both sides partitioned"
-    if any(evicting):
-        yield "partition eviction"
+def _operators(source: Source, query: OperatorQuery) -> Iterator[Feature]:
+    yield "class", "operators"
+    yield "axis", "time"
+    yield "generator", _generator(source.disorder)
+    yield "order", query.order
+    if len(query.windows) > 1:
+        yield "operator", "chain"
+    for step in query.steps:
+        yield "operator", _OPERATORS[type(step)]
+        if not isinstance(step, Punctuate):
+            yield from _policy_window(step.window)
+    if isinstance(query.last, AggregateStep):
+        yield from _aggregate(query.last)
 
 
-_EVICTIONS: Final[Mapping[type[Policy], str]] = {Count: "count", Delta: "delta", Time: "time"}
+_OPERATORS: Final = {
+    Punctuate: "punctuate",
+    AggregateStep: "aggregate",
+    SortStep: "sort",
+    DedupStep: "dedup",
+    UserStep: "user's",
+}
+
+
+def _policy_window(window: WindowClause) -> Iterator[Feature]:
+    yield "eviction", f"{window.kind} {type(window.eviction).__name__.lower()}"
+    if window.trigger is not None:
+        yield "trigger", type(window.trigger).__name__.lower()
+    if window.partition_by:
+        yield "partition", _PARTITIONS[type(window.partition_eviction)]
+    if isinstance(window.partition_eviction, PartitionCount | TupleCount):
+        yield "selection", window.partition_eviction.selection.value
+
+
+_PARTITIONS: Final = {
+    type(None): "partitioned",
+    PartitionCount: "partition count",
+    TupleCount: "tuple count",
+    PartitionAge: "partition age",
+}
+
+
+def _aggregate(step: AggregateStep) -> Iterator[Feature]:
+    yield from (("aggregate", aggregate.function) for aggregate in step.aggregates)
+    yield "group_by", _groups(step.group_by)
+    if step.partial_windows:
+        yield "operator option", "partial windows"
+    if step.evicted_partitions:
+        yield "operator option", "evicted partitions"
 
 
 def _source(pipeline: Pipeline) -> Iterator[Feature]:

@@ -15,8 +15,8 @@ from conformance.wid.judge import Verdict
 from windowing.engine.rows import operators
 from windowing.engine.rows.operators import Operator, OperatorError, Punctuation, Sent, WindowClause
 from windowing.engine.rows.operators.join import check_join
-from windowing.engine.rows.operators.models import check_aggregate, check_join_window, check_sort
 from windowing.engine.rows.policies import ManualClock, Marker, PolicyError, Profile
+from windowing.model.operators.models import check_aggregate, check_join_window, check_sort
 
 _SECOND_US = 1_000_000
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {

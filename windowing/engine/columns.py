@@ -69,6 +69,11 @@ def field_column(field: str) -> str:
     return _FIELD + field
 
 
+def field_of(column: str) -> str | None:
+    """Return the user's field of a column; None: it is none of theirs."""
+    return column[len(_FIELD) :] if column.startswith(_FIELD) else None
+
+
 def state_column(field: str, part: str) -> str:
     """Return the column of one part of a field's partial states.
 

@@ -20,7 +20,7 @@ from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import read_columns
 from windowing.engine.parcel import METRIC_SCHEMA, Parcel, split
-from windowing.engine.plan import FlowPlan, Plan
+from windowing.engine.plan import FlowPlan, Plan, RowPlan
 from windowing.engine.progress.clock import (
     ClockId,
     ClockState,
@@ -210,7 +210,9 @@ class Lane:
             for number, part in split(course.moved, [field_column(clock.key)], len(parcels)):
                 parcels[number].keys[clock.name] = to_bytes(part)
 
-    def _scan(self, flow: FlowPlan[Any], rows: Rows, courses: Mapping[ClockId, Course]) -> Scan:
+    def _scan(
+        self, flow: FlowPlan[Any] | RowPlan, rows: Rows, courses: Mapping[ClockId, Course]
+    ) -> Scan:
         """Give the chunk as a query's part sees it."""
         course, by_rows = courses[flow.clock], flow.row_clock
         return Scan(

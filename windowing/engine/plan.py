@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import Generic
 
 from windowing.engine.progress.clock import ClockId, clock_by, clock_of, row_clock_of
+from windowing.engine.rows.lane_part import RowLanePart
+from windowing.engine.rows.shard_part import RowShardPart
 from windowing.engine.windows.classes import F, Parts, join_parts_of, parts_of
-from windowing.engine.windows.part import LanePart, ShardPart
+from windowing.engine.windows.part import LanePart, ReplacesState, ShardPart
 from windowing.model import Pipeline, Query
+from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import JoinQuery
 
 
@@ -51,12 +54,41 @@ class FlowPlan(Generic[F]):
 
 
 @dataclass(frozen=True)
+class RowPlan:
+    """How a query of operators is run: record by record, on the row path.
+
+    Attributes:
+        query: which.
+        clock: the clock whose progress delivers its records.
+    """
+
+    query: OperatorQuery
+    clock: ClockId
+    row_clock: None = None
+    provisional: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the query."""
+        return self.query.name
+
+    def lane_part(self, pipeline: Pipeline) -> LanePart:
+        """Make its part of a lane."""
+        return RowLanePart(self.query, pipeline)
+
+    def row_part(self, pipeline: Pipeline) -> ReplacesState:
+        """Make its part of a shard."""
+        return RowShardPart(self.query, pipeline)
+
+
+@dataclass(frozen=True)
 class Plan:
     """How a pipeline runs.
 
     Attributes:
         pipeline: what is run.
         queries: its queries, in the order of the file.
+        operators: its queries of operators, in the order of the file.
         join: its join, which has no queries beside it.
         clocks: every clock that a lane has; the first is that of event time, which all have.
         lanes, shards: how many of each there are.
@@ -66,6 +98,7 @@ class Plan:
 
     pipeline: Pipeline
     queries: tuple[FlowPlan[Query], ...]
+    operators: tuple[RowPlan, ...]
     join: FlowPlan[JoinQuery] | None
     clocks: tuple[ClockId, ...]
     lanes: int
@@ -73,8 +106,13 @@ class Plan:
     idle_timeout_us: int | None
 
     @property
-    def flows(self) -> tuple[FlowPlan[Query] | FlowPlan[JoinQuery], ...]:
+    def flows(self) -> tuple[FlowPlan[Query] | RowPlan | FlowPlan[JoinQuery], ...]:
         """All that runs: the queries, or the join."""
+        return (*self.merged, *self.operators)
+
+    @property
+    def merged(self) -> tuple[FlowPlan[Query] | FlowPlan[JoinQuery], ...]:
+        """The flows whose state is partial states or records, merged in any order."""
         return self.queries if self.join is None else (self.join,)
 
     @property
@@ -88,13 +126,16 @@ def plan_of(pipeline: Pipeline) -> Plan:
     """Return the plan of a pipeline."""
     source = pipeline.source
     queries = tuple(plan_query(query, pipeline) for query in pipeline.queries)
+    event_time = clock_by(source.event_time.field, source)
+    operators = tuple(RowPlan(query, event_time) for query in pipeline.operators)
     join = None if pipeline.join_query is None else _plan_join(pipeline.join_query, pipeline)
-    clocks = [clock_by(source.event_time.field, source)]
+    clocks = [event_time]
     for flow in queries:
         clocks += [flow.clock, *filter(None, [flow.row_clock])]
     return Plan(
         pipeline=pipeline,
         queries=queries,
+        operators=operators,
         join=join,
         clocks=tuple(dict.fromkeys(clocks)),
         lanes=source.partitions,

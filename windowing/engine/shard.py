@@ -27,9 +27,10 @@ from windowing.engine.parcel import Parcel
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.reached import Progress, Reached
+from windowing.engine.rows import row_state
 from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.engine.windows.part import ShardPart, ShowsOpenWindows, Tables
+from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
 from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
 
@@ -83,7 +84,8 @@ class Shard:
             anyway; four times as many at any step. Output does not depend on it.
 
     Attributes:
-        parts: its part of each query, by the query's name.
+        parts: its part of each query with slices of windows, or of the join, by its name.
+        row_parts: its part of each query of operators.
     """
 
     def __init__(self, plan: Plan, compact_after: int = COMPACT_AFTER) -> None:
@@ -91,10 +93,13 @@ class Shard:
         self.compact_after = compact_after
         self._clocks = {flow.name: flow.clock for flow in plan.flows}
         self.parts: dict[str, ShardPart] = {
-            flow.name: flow.shard_part(plan.pipeline) for flow in plan.flows
+            flow.name: flow.shard_part(plan.pipeline) for flow in plan.merged
+        }
+        self.row_parts: dict[str, ReplacesState] = {
+            flow.name: flow.row_part(plan.pipeline) for flow in plan.operators
         }
         source = plan.pipeline.source
-        self._schemas = {flow.name: StateSchema.of(flow.query, source) for flow in plan.flows}
+        self._schemas = {flow.name: StateSchema.of(flow.query, source) for flow in plan.merged}
         idle_us = plan.idle_timeout_us
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
@@ -148,6 +153,10 @@ class Shard:
             beyond = self._progress(store, state, silent) if silent else None
             self._emit_early(store, after, beyond, wall_us, emission)
         self._emit(store, state, before, after, emission)
+        for query in self.row_parts:
+            rows = self._advance(store, state, query, after[self._clocks[query]], wall_us)
+            if len(rows):
+                emission.results[query] = rows
         self._check_entries(store, state, after)
         if state.deltas >= 4 * self.compact_after:
             self._compact(store, state, tables.read(store, self._schemas), after)
@@ -164,10 +173,16 @@ class Shard:
         """
         after = self._progress(store, self._load(store))
         held = self._retained(tables.read(store, self._schemas), after)
-        return {
+        merged = {
             query: {name: self._schemas[query].trimmed(frame) for name, frame in parts.items()}
             for query, parts in held.items()
         }
+        replaced = {
+            query: part.held(stored)
+            for query, part in self.row_parts.items()
+            if (stored := row_state.read(store, query))
+        }
+        return merged | replaced
 
     def highest(self, store: StateStore) -> dict[str, int]:
         """Return the largest progress of any unit, by attribute: where a joining lane begins.
@@ -249,7 +264,9 @@ class Shard:
                 state.due_us[query] = min(due_us, addition.due_us)
         for name in {name for parcel in parcels for name in parcel.keys}:
             self._append_keys(store, name, parcels)
-        state.deltas += tables.append(store, state.deltas, parcels)
+        state.deltas += tables.append(store, state.deltas, parcels, self.parts)
+        for query in self.row_parts:
+            row_state.add(store, query, parcels)
 
     def _append_keys(self, store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
         """Apply the parcels' bounds for one clock's keys."""
@@ -278,7 +295,7 @@ class Shard:
         due = [
             query
             for query, due_us in state.due_us.items()
-            if after[self._clocks[query]].highest >= due_us
+            if query in self.parts and after[self._clocks[query]].highest >= due_us
         ]
         if not due:
             return
@@ -297,6 +314,27 @@ class Shard:
             state.due_us[query] = part.next_due_us(held[query], after[clock])
         if tidy:
             self._compact(store, state, held, after)
+
+    def _advance(
+        self,
+        store: StateStore,
+        state: ShardState,
+        query: str,
+        progress: Progress,
+        wall_us: int | None,
+    ) -> pl.DataFrame:
+        """Replace the state of a query of operators, and return its due rows."""
+        if progress.highest < state.due_us.get(query, ENDED):
+            return pl.DataFrame()
+        held = row_state.read(store, query)
+        if not held:
+            state.due_us[query] = ENDED
+            return pl.DataFrame()
+        part = self.row_parts[query]
+        rows, replaced = part.advance(held, progress, wall_us)
+        row_state.replace(store, query, replaced)
+        state.due_us[query] = part.next_due_us(replaced, progress)
+        return rows
 
     def _emit_early(
         self,

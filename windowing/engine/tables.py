@@ -26,11 +26,22 @@ Base = dict[str, dict[str, bytes]]
 Delta = dict[str, list[tuple[int, dict[str, bytes]]]]
 
 
-def append(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
-    """Store the parcels' additions as the delta of this number; False: they add nothing."""
+def append(
+    store: StateStore, number: int, parcels: Sequence[Parcel], queries: Collection[str]
+) -> bool:
+    """Store the parcels' additions as the delta of this number; False: they add nothing.
+
+    Args:
+        store: a shard's.
+        number: of the delta.
+        parcels: from the lanes.
+        queries: the queries whose additions are merged.
+    """
     delta: Delta = {}
     for parcel in parcels:
         for query, addition in parcel.queries.items():
+            if query not in queries:
+                continue
             delta.setdefault(query, []).append((parcel.partition, addition.tables))
     if delta:
         store.put(f"{_DELTA}{number:06d}", msgspec.msgpack.encode(delta))

@@ -166,7 +166,7 @@ def _early(early: Early) -> Facts:
 
 def _operators(query: OperatorQuery) -> Facts:
     facts: Facts = {
-        "steps": [_step(step) for step in query.steps],
+        "steps": [_step(step, query.attribute) for step in query.steps],
         # What Sort and Dedup show, in the order of a row's columns.
         "shows": list(query.shows),
         "order": query.order,
@@ -176,11 +176,11 @@ def _operators(query: OperatorQuery) -> Facts:
     return told(facts, {"order": "canonical", "clock": "record"})
 
 
-def _step(step: Step) -> Facts:
+def _step(step: Step, event_time: str) -> Facts:
     if isinstance(step, Punctuate):
         when = step.when
         return {"punctuate": [when.field, when.comparator, when.constant]}
-    facts: Facts = {"window": spelled_clause(step.window)}
+    facts: Facts = {"window": spelled_clause(step.window, event_time)}
     match step:
         case AggregateStep():
             own: Facts = {
@@ -232,10 +232,11 @@ def _join(join: Join) -> Facts:
 
 
 def _side(side: JoinSide) -> Facts:
+    clause, event_time = side.clause, side.source.event_time.field
     facts: Facts = {
         "log": _log(side.source),
         "window_us": side.window_us,
-        "window": None if side.clause is None else spelled_clause(side.clause),
+        "window": None if clause is None else spelled_clause(clause, event_time),
     }
     return told(facts, {"window_us": None, "window": None})
 

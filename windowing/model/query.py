@@ -12,6 +12,7 @@ from windowing.model.fields import FieldType, ValueType, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
 from windowing.model.late import Late
+from windowing.model.operators.query import OperatorQuery
 from windowing.model.source import Source, SpecModel
 
 Kept = Annotated[Retention, BeforeValidator(parse_retention)]
@@ -186,3 +187,7 @@ class JoinQuery(JoinFlow):
             if isinstance(comparison.second, Operand):
                 operands.append(comparison.second)
         return tuple(dict.fromkeys(o.field for o in operands if o.side == side))
+
+
+AnyFlow = Query | OperatorQuery | JoinQuery
+"""A flow of a pipeline, of any kind."""

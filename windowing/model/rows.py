@@ -80,6 +80,8 @@ def row_order(row: Row) -> tuple[object, ...]:
         row.pane,
         row.revision,
         not row.retracts,
+        # Operators may report the same records twice.
+        row.window_id,
     )
 
 

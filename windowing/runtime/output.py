@@ -25,8 +25,8 @@ from windowing.engine.columns import (
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.shard import Emission
 from windowing.engine.windows.classes import extents
-from windowing.model import Pipeline, Query
-from windowing.model.query import JoinQuery
+from windowing.model import Pipeline
+from windowing.model.query import AnyFlow
 from windowing.model.rows import DeadLetter, Row, dead_letter_lines, row_lines
 from windowing.whole_files import whole_files
 
@@ -61,7 +61,11 @@ def tagged(emission: Emission) -> Iterator[Emitted]:
 
 
 def rows_of(
-    query: Query | JoinQuery, pipeline: Pipeline, frame: pl.DataFrame, *, early: bool = False
+    query: AnyFlow,
+    pipeline: Pipeline,
+    frame: pl.DataFrame,
+    *,
+    early: bool = False,
 ) -> Iterator[Row]:
     """Return the rows of a frame from a part of `windowing.engine.windows`.
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from windowing.model.fields import Aggregate, Kind
 from windowing.model.file.pipeline import Pipeline, Query, Source
 from windowing.model.operators.join import PolicyJoinQuery
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import DeadLetter, Key, Row, Value, dead_letter_order, row_order
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
@@ -23,7 +25,7 @@ from windowing.semantics.log import LogEntry
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.units import Item, Shown
 from windowing.semantics.view import View, Views
-from windowing.semantics.windows import joins, policy_joins
+from windowing.semantics.windows import joins, operators, policy_joins
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import FlowDefinition
 
@@ -102,6 +104,11 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
         if isinstance(query, JoinQuery):
             definition = joins.JoinDefinition(query)
             rows += _joined(query, view)
+        elif isinstance(query, OperatorQuery):
+            definition = operators.OperatorDefinition(query)
+            event_time = source.event_time.field
+            reports = operators.reported(query, event_time, view.items, view.lanes)
+            rows += (_reported(query, source, report) for report in reports)
         else:
             definition = definition_of(query)
             shown = revisions(query, view.items, view.lanes)
@@ -162,31 +169,68 @@ def _refused(
 
 
 def _row(query: Query, source: Source, shown: Shown) -> Row:
-    offsets: dict[str, list[int]] = defaultdict(list)
-    for item in shown.holds:
-        offsets[item.lane].append(item.offset)
-    kinds = {name: type_.kind for name, type_ in source.fields.items()}
-    try:
-        values = {spec.name: value_of(spec, kinds, shown) for spec in query.aggregates}
-    except IntSumError as error:
-        extent = f"[{shown.start}, {shown.end})"
-        key = list(key_of(query, shown))
-        msg = f"query {query.name}, window {shown.wid} {extent}, key {key}: {error}"
-        raise IntSumError(msg) from None
+    key = key_of(query, shown)
     return Row(
         query=query.name,
         window_id=shown.wid,
         window_start_us=shown.start,
         window_end_us=shown.end,
-        key=key_of(query, shown),
+        key=key,
         pane="full" if shown.revision == 0 else "late",
         revision=shown.revision,
         records=len(shown.holds),
         retracts=shown.retracts,
         absorbed_by=shown.absorbed_by,
-        offsets={lane: (min(held), max(held)) for lane, held in offsets.items()},
+        offsets=_offsets(shown),
+        values=_values(query.name, query.aggregates, source, shown, key),
+    )
+
+
+def _reported(query: OperatorQuery, source: Source, report: operators.ReportedRow) -> Row:
+    times = [item.value for item in report.items]
+    shown = Shown(
+        report.number, min(times), max(times) + 1, None, report.key, 0, None, report.items
+    )
+    if isinstance(query.last, AggregateStep):
+        values = _values(query.name, query.last.aggregates, source, shown, report.key)
+    elif report.values is not None:
+        values = dict(report.values)
+    else:
+        (item,) = report.items
+        values = {name: item.fields[name] for name in query.fields}
+    return Row(
+        query=query.name,
+        window_id=report.number,
+        window_start_us=shown.start,
+        window_end_us=shown.end,
+        key=report.key,
+        pane="full",
+        revision=0,
+        records=len(report.items),
+        offsets=_offsets(shown),
         values=values,
     )
+
+
+def _offsets(shown: Shown) -> dict[str, tuple[int, int]]:
+    """Return the first and last offset of a row's records, by lane."""
+    offsets: dict[str, list[int]] = defaultdict(list)
+    for item in shown.holds:
+        offsets[item.lane].append(item.offset)
+    return {lane: (min(held), max(held)) for lane, held in offsets.items()}
+
+
+def _values(
+    query: str, aggregates: Sequence[Aggregate], source: Source, shown: Shown, key: Key
+) -> dict[str, Value]:
+    """Return the aggregates of a row, by name."""
+    kinds = {name: type_.kind for name, type_ in source.fields.items()}
+    try:
+        return {spec.name: value_of(spec, kinds, shown) for spec in aggregates}
+    except IntSumError as error:
+        extent = f"[{shown.start}, {shown.end})"
+        msg = f"query {query}, window {shown.wid} {extent}, key {list(key)}: {error}"
+        raise IntSumError(msg) from None
 
 
 def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:

@@ -7,7 +7,7 @@ Expected: windows hold too little.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import planted
@@ -16,10 +16,12 @@ from windowing.engine.state import StateStore
 from windowing.engine.tables import append
 
 
-def always_first(store: StateStore, number: int, parcels: Sequence[Parcel]) -> bool:
+def always_first(
+    store: StateStore, number: int, parcels: Sequence[Parcel], queries: Collection[str]
+) -> bool:
     """Store the parcels' partials as the first delta."""
     del number
-    return append(store, 0, parcels)
+    return append(store, 0, parcels, queries)
 
 
 BUG = planted_bug(

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from chaos.simulator.draw.clock import UNIT_US
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
+from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Disorder, Slack
-from windowing.model.query import JoinQuery
+from windowing.model.query import AnyFlow, JoinQuery
 from windowing.model.windows.policy import Time
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM, Window
@@ -74,9 +75,7 @@ def number_axes(rng: random.Random, pipeline: Pipeline, *, long: bool) -> dict[s
     }
 
 
-def _axis(
-    rng: random.Random, pipeline: Pipeline, flows: Sequence[Query | JoinQuery], *, long: bool
-) -> Axis:
+def _axis(rng: random.Random, pipeline: Pipeline, flows: Sequence[AnyFlow], *, long: bool) -> Axis:
     source = pipeline.source
     attribute = source.ordered_by(flows[0].attribute)
     timed = attribute == source.event_time.field
@@ -88,6 +87,9 @@ def _axis(
     for query in flows:
         if isinstance(query, JoinQuery):
             length = slide = _reach(query, step)
+            edges = _edges(0, (length, slide), max(least + length, _YEAR_1), skip, many)
+        elif isinstance(query, OperatorQuery):
+            length = slide = _period(query, step)
             edges = _edges(0, (length, slide), max(least + length, _YEAR_1), skip, many)
         elif query.window.traits.ends is Ends.NUMBERED:
             edges, length, slide = _numbered(query, max(least, 0), skip, many)
@@ -139,6 +141,14 @@ def _reach(join: JoinQuery, step: int) -> int:
         evictions = [window.eviction for window in join.windows]
         return max([2 * step, *(one.period_us for one in evictions if isinstance(one, Time))])
     return max(2 * step, join.left or 0, join.right or 0)
+
+
+def _period(query: OperatorQuery, step: int) -> int:
+    """Return the shortest period of a query's time policies; without one, a few steps."""
+    windows = [one.window for one in query.windows]
+    policies = [policy for window in windows for policy in (window.eviction, window.trigger)]
+    periods = [policy.period_us for policy in policies if isinstance(policy, Time)]
+    return min(periods, default=6 * step)
 
 
 def _lengths(window: Window, generator: Disorder, step: int) -> tuple[int, int]:

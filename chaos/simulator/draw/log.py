@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,9 @@ from chaos.simulator.draw.axis import Axis, number_axes, time_axis
 from chaos.simulator.draw.clock import draw_spelling
 from chaos.simulator.draw.values import draw_field, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
+from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline
+from windowing.model.operators.steps import AggregateStep
 from windowing.model.progress import Heartbeat, OrderedPer, Punctuation
 from windowing.model.source import Source
 
@@ -66,11 +69,19 @@ def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
     """Return the limit of summed ints so that the sum of all records fits into 64 bits."""
     summed = {
         aggregate.field
-        for query in pipeline.queries
-        for aggregate in query.aggregates
+        for aggregate in _aggregates(pipeline)
         if aggregate.function == "sum" and aggregate.field is not None
     }
     return dict.fromkeys(summed, _INT64_MAX // records)
+
+
+def _aggregates(pipeline: Pipeline) -> Iterator[Aggregate]:
+    """Yield the aggregates of all queries."""
+    for query in pipeline.queries:
+        yield from query.aggregates
+    for operators in pipeline.operators:
+        if isinstance(operators.last, AggregateStep):
+            yield from operators.last.aggregates
 
 
 def _units(pipeline: Pipeline) -> frozenset[str]:

@@ -10,6 +10,7 @@ import yaml
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
 from chaos.simulator.draw.generators import draw_disorder, draw_disorder_of, draw_keyed
 from chaos.simulator.draw.join import draw_join
+from chaos.simulator.draw.operators import METER, draw_operators
 from chaos.simulator.draw.queries import (
     Setting,
     draw_early,
@@ -18,7 +19,14 @@ from chaos.simulator.draw.queries import (
     draw_retention,
 )
 from chaos.simulator.draw.windows import NUMBER, UNIT
-from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOINS, POLICY_JOIN, Wish, order_free
+from chaos.simulator.draw.wish import (
+    AS_THEY_ARRIVE,
+    JOINS,
+    OPERATORS,
+    POLICY_JOIN,
+    Wish,
+    order_free,
+)
 
 TOPIC = "s"
 
@@ -26,6 +34,8 @@ TOPIC = "s"
 _QUERIES = (*(1,) * 11, *(2,) * 5, 3, 3, 4, 5)
 _SHARDS = (1, 1, 1, 2, 2, 2, 3, 4)
 _ROWS = ("rows in the log's order", "rows by event time", "session of rows")
+# Their clock, or the number of their windows, goes on until the last legal time.
+_BOUNDED = frozenset({"landmark", OPERATORS})
 
 
 def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
@@ -64,12 +74,14 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
         "topic": TOPIC,
         "partitions": lanes,
         "format": "json",
-        "event_time": draw_event_time(rng, clock, bounded="landmark" in kinds),
+        "event_time": draw_event_time(rng, clock, bounded=not _BOUNDED.isdisjoint(kinds)),
         "fields": _fields(rng),
         "disorder": disorder,
     }
     numbers = _over_a_number(rng, kinds, wish)
     number_keyed = _add_number(rng, source, names, clock) if any(numbers) else False
+    if OPERATORS in kinds:
+        source["fields"][METER] = rng.choice(["int", "float"])
     _extras(rng, source, wish)
     if wish.wide and lanes > 1 and rng.random() < 0.15:
         at = {"ts": rng.randint(-3, 20) * clock.tick_us}
@@ -80,14 +92,16 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
     # Unless every query has its own setting, some query uses the pipeline's.
     late = draw_late(rng, clock.us(every), consistent="landmark" not in kinds)
     document: dict[str, Any] = {"name": "simulated", "source": source, "late": late}
-    document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
+    document["retention"] = _retention(rng, kinds, clock, wish)
     around = Setting(clock, lanes, every, late, document["retention"], keyed, number_keyed)
     document["queries"] = {
-        f"q{place}": draw_query(rng, one, around, wish, number=number)
+        f"q{place}": draw_operators(rng, clock, own_late=late["policy"] == "update")
+        if one == OPERATORS
+        else draw_query(rng, one, around, wish, number=number)
         for place, (one, number) in enumerate(zip(kinds, numbers, strict=True))
     }
     document["shards"] = rng.choice(_SHARDS)
-    if wish.wide and rng.random() < 0.15:
+    if wish.wide and OPERATORS not in kinds and rng.random() < 0.15:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
     if wish.provisional:
         _provisional(rng, document, kinds, clock)
@@ -101,9 +115,17 @@ def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:
     return [kind, *(rng.choice(others) for _ in range(rng.choice(sizes) - 1))]
 
 
+def _retention(rng: random.Random, kinds: list[str], clock: Clock, wish: Wish) -> Any:
+    """Draw the pipeline's retention; operators do not let it limit their state."""
+    while True:
+        kept = draw_retention(rng, clock.us, wish, windows=False)
+        if OPERATORS not in kinds or "entries" not in kept:
+            return kept
+
+
 def _can_be_keyed(kinds: list[str]) -> bool:
     """Whether progress per key is possible: some class needs progress, and keys span lanes."""
-    return any(kind not in _ROWS[::2] for kind in kinds)
+    return OPERATORS not in kinds and any(kind not in _ROWS[::2] for kind in kinds)
 
 
 def _lanes(rng: random.Random, kinds: list[str], *, keyed: bool) -> int:
@@ -122,7 +144,7 @@ def _fields(rng: random.Random) -> dict[str, str]:
 
 def _over_a_number(rng: random.Random, kinds: list[str], wish: Wish) -> list[bool]:
     """Draw which queries are over a plain number; at least one if wished and possible."""
-    possible = [kind not in _ROWS for kind in kinds]
+    possible = [kind not in (*_ROWS, OPERATORS) for kind in kinds]
     wanted = rng.random() < 0.25 if wish.number is None else wish.number
     chosen = [wanted and able and rng.random() < 0.6 for able in possible]
     if wish.number and any(possible) and not any(chosen):

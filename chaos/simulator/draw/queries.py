@@ -80,7 +80,7 @@ def draw_query(
     query: dict[str, Any] = {
         "window": spelled,
         "group_by": group_by,
-        "aggregates": _aggregates(rng),
+        "aggregates": draw_aggregates(rng),
     }
     query |= _late_of(rng, kind, around, wish, number=number)
     if wish.wide and rng.random() < 0.45:
@@ -125,7 +125,8 @@ def _keyed(
     return f"{window} PATTR g", group_by
 
 
-def _aggregates(rng: random.Random) -> dict[str, str]:
+def draw_aggregates(rng: random.Random) -> dict[str, str]:
+    """Draw one to five aggregates of the fields that all drawn pipelines have."""
     chosen = rng.sample(_PLAIN, rng.randint(1, 3))
     chosen += rng.sample(_RICHER, rng.choice([0, 1, 1, 2]))
     return {f"a{number}": text for number, text in enumerate(chosen)}

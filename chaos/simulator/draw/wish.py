@@ -20,6 +20,9 @@ POLICY_JOIN = "join over policy windows"
 
 JOINS = frozenset({JOIN, POLICY_JOIN})
 
+OPERATORS = "operators"
+"""The class of a query with operators over policy windows."""
+
 # Rows counted in order of arrival must arrive in one lane.
 AS_THEY_ARRIVE = frozenset({"rows in the log's order", "slide by n", "session of rows"})
 # Late records cannot update windows: they would renumber the rows.
@@ -49,8 +52,8 @@ class Wish:
     """The constraints on a case.
 
     Attributes:
-        classes: the window classes to draw from: some of `KINDS` and `JOINS`, and users' classes; a
-            class listed more often is drawn more often.
+        classes: the classes to draw from: some of `KINDS`, `JOINS`, `OPERATORS`, and users'
+            classes; a class listed more often is drawn more often.
         number: whether some windows are over a plain number of the records; None: sometimes.
         wide: whether windows may be aligned at their starts, and discard or retract.
         provisional: whether early rows and idle lanes occur.

@@ -10,71 +10,25 @@ Source: Gedik 2014, section 6.1.2; inside pipelines: ADR 22.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final
 
 import polars as pl
 
 from windowing.engine.columns import AT, AT_FIRST, INSTANT, OFFSET, PARTITION, RECORDS, field_column
 from windowing.engine.progress.reached import Progress
-from windowing.engine.rows.operators import Join, JoinKind
-from windowing.engine.rows.operators.operator import Sent, Tuple
-from windowing.engine.rows.policies import Delta, ManualClock, Time
-from windowing.engine.wids import ENDED, NOTHING_YET
+from windowing.engine.rows.join_course import MATCHED, Course, Placed, arrivals_of, with_marks
+from windowing.engine.rows.policies import Time
+from windowing.engine.wids import ENDED
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.join_rows import SIDES, PairRows, prefixed
 from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline
-from windowing.model.join import Comparison, Operand, Side
+from windowing.model.join import Side
 from windowing.model.operators.join import PolicyJoinQuery
-from windowing.model.windows.policy import WindowClause
-
-MATCHED: Final = "matched"
-"""Of a stored record: whether it found a partner. Null: it waits for progress."""
 
 RANK: Final = "rank"
 """Of a partition: how many were updated before it."""
-
-_TIME: Final = ""
-"""A record's event time, as a number of microseconds, among its fields; no field has this name."""
-
-_KINDS: Final = {
-    "inner": JoinKind.inner,
-    "left": JoinKind.left_outer,
-    "right": JoinKind.right_outer,
-    "full": JoinKind.outer,
-}
-_COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-    ">=": operator.ge,
-    ">": operator.gt,
-}
-
-
-class _Record(dict[str, Any]):
-    """A record's fields, with its number in the table of its side."""
-
-    __slots__ = ("number",)
-
-    def __init__(self, number: int, fields: Mapping[str, Any]) -> None:
-        super().__init__(fields)
-        self.number = number
-
-
-class _Arrival(NamedTuple):
-    """A record that waits for progress; arrivals sort in canonical order."""
-
-    at: int
-    lane: int
-    offset: int
-    port: int
-    instant: int
-    record: _Record
 
 
 class PolicyJoinShardPart:
@@ -90,16 +44,23 @@ class PolicyJoinShardPart:
     def __init__(self, query: PolicyJoinQuery, pipeline: Pipeline) -> None:
         self._query, self._rows = query, PairRows(query, pipeline.source)
         source = pipeline.source
-        places = [(source.place(n)[0].topic, source.place(n)[1]) for n in range(source.partitions)]
-        self._ranks = {n: rank for rank, (_, n) in enumerate(sorted(_numbered(places)))}
+        places = {
+            number: (part.topic, partition)
+            for number in range(source.partitions)
+            for part, partition in [source.place(number)]
+        }
+        in_order = sorted(places, key=lambda number: places[number])
+        self._ranks = {number: rank for rank, number in enumerate(in_order)}
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows due while progress moves."""
-        course = _Course(self._query, tables, self._ranks)
-        course.advance(before)
-        course.sent.clear()
-        course.advance(after)
-        found = [self._built(tables, there, course.sent) for there in ((0, 1), (0,), (1,))]
+        sent = list[tuple[int | None, ...]]()
+        for course in self._courses(tables):
+            course.advance(before)
+            course.sent.clear()
+            course.advance(after)
+            sent += course.sent
+        found = [self._built(tables, there, sent) for there in ((0, 1), (0,), (1,))]
         rows = pl.concat(found)
         return rows if len(rows) else pl.DataFrame()
 
@@ -121,18 +82,38 @@ class PolicyJoinShardPart:
         until = int(after.of(tables["left"])[0])
         if until == ENDED:
             return {side: tables[side].clear() for side in SIDES}
-        course = _Course(self._query, tables, self._ranks)
-        course.advance(after)
+        courses = self._courses(tables)
+        for course in courses:
+            course.advance(after)
         kept: Tables = {}
-        for side, (matched, partitions) in zip(SIDES, course.content(), strict=True):
+        for side in SIDES:
+            contents = [course.content(side) for course in courses]
+            matched = {number: mark for marks, _ in contents for number, mark in marks.items()}
+            partitions = [partition for _, those in contents for partition in those]
             records = with_marks(tables[side])
             waiting = records.filter(pl.col(MATCHED).is_null(), pl.col(INSTANT) > until)
             marks = pl.Series(MATCHED, [*matched.values()], dtype=pl.Boolean)
             stored = records[[*matched]].with_columns(marks)
             kept[side] = pl.concat([stored, waiting]).sort(AT, PARTITION, OFFSET)
             if self._query.window(side).partition_eviction is not None:
-                kept[partition_table(side)] = self._partitions(side, partitions, records)
+                kept[_partition_table(side)] = self._partitions(side, partitions, records)
         return kept
+
+    def _courses(self, tables: Tables) -> list[Course]:
+        """Return the join of each unit, as of the last compaction.
+
+        Units are apart, because a unit's clock shows the time of its own records.
+        """
+        units = dict[tuple[Any, ...], list[Placed]]()
+        if not self._query.sharded_by:
+            units[()] = []
+        for port, side in enumerate(SIDES):
+            fields = self._query.shard_fields(side)
+            for placed in arrivals_of(self._query, tables[side], port, self._ranks):
+                unit = tuple(placed[0].record[name] for name in fields)
+                units.setdefault(unit, []).append(placed)
+        known = {side: tables.get(_partition_table(side)) for side in SIDES}
+        return [Course(self._query, records, known) for records in units.values()]
 
     def _partitions(
         self, side: Side, partitions: Sequence[Any], records: pl.DataFrame
@@ -169,164 +150,6 @@ class PolicyJoinShardPart:
         return self._rows.of(records, retracts=False)
 
 
-class _Course:
-    """The join from a compacted state on.
-
-    Args:
-        query: the join.
-        tables: its state.
-        ranks: of the lanes, in canonical order.
-
-    Attributes:
-        sent: pairs of numbers, of a left and a right record; None: the other was alone.
-    """
-
-    def __init__(self, query: PolicyJoinQuery, tables: Tables, ranks: Mapping[int, int]) -> None:
-        self._query = query
-        self.sent: list[tuple[int | None, ...]] = []
-        left, right = (_by_time(query, side) for side in SIDES)
-        self._join = Join(
-            left,
-            right,
-            _numbers,
-            self._note,
-            kind=_KINDS[query.kind],
-            equal=(tuple(query.on), tuple(query.on.values())),
-            where=self._matches,
-            clock=ManualClock(NOTHING_YET),
-        )
-        snapshot, waiting = dict[str, Any](), list[_Arrival]()
-        for port, side in enumerate(SIDES):
-            stored = list[tuple[_Arrival, bool]]()
-            for arrival, matched in _arrivals(query, tables[side], port, ranks):
-                if matched is None:
-                    waiting.append(arrival)
-                else:
-                    stored.append((arrival, matched))
-            known = tables.get(partition_table(side))
-            snapshot[side] = _window(query, side, sorted(stored, key=_canonical), known)
-        self._join.restore(snapshot)
-        self._waiting = sorted(waiting, reverse=True)
-
-    def advance(self, progress: Progress) -> None:
-        """Process the records that progress has passed, and what is due by then."""
-        whole = pl.DataFrame()
-        until = int(progress.of(whole)[0])
-        while self._waiting and self._waiting[-1].instant <= until:
-            arrival = self._waiting.pop()
-            self._join.tick(arrival.at)
-            self._join.insert(arrival.record, arrival.port)
-        self._join.tick(int(progress.furthest(whole)[0]) if until == ENDED else until)
-
-    def content(self) -> Iterator[tuple[dict[int, bool], Sequence[Any]]]:
-        """Yield each side's stored records by number, whether matched, and its partitions."""
-        snapshot = self._join.snapshot()
-        for side in SIDES:
-            partitions = snapshot[side]["partitions"]
-            entries = [entry for *_, (stored, *_) in partitions for entry in stored]
-            yield {record.number: matched for (record, matched), _ in entries}, partitions
-
-    def _note(self, sent: Sent) -> None:
-        if isinstance(sent.item, dict):
-            self.sent.append((sent.item["left"], sent.item["right"]))
-
-    def _matches(self, left: Tuple, right: Tuple) -> bool:
-        # Null equals nothing; other values are compared by the operator.
-        if any(left[name] is None for name in self._query.on):
-            return False
-        return all(_holds(one, {"left": left, "right": right}) for one in self._query.where)
-
-
-def partition_table(side: Side) -> str:
+def _partition_table(side: Side) -> str:
     """Return the name of the table of a side's partitions."""
     return f"{side}_partitions"
-
-
-def with_marks(records: pl.DataFrame) -> pl.DataFrame:
-    """Return records with `matched`, which those from lanes lack."""
-    if MATCHED in records.columns:
-        return records
-    return records.with_columns(pl.lit(None, dtype=pl.Boolean).alias(MATCHED))
-
-
-def _numbered(places: Sequence[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], int]]:
-    return ((place, number) for number, place in enumerate(places))
-
-
-def _arrivals(
-    query: PolicyJoinQuery, records: pl.DataFrame, port: int, ranks: Mapping[int, int]
-) -> Iterator[tuple[_Arrival, bool | None]]:
-    """Yield the records of a side, and for stored ones whether they found a partner."""
-    side, records = SIDES[port], with_marks(records)
-    own = (pl.col(f"{side}.{name}").alias(name) for name in query.needed(side))
-    fields = records.select(pl.col(AT).alias(_TIME), *own)
-    heads = records.select(AT, PARTITION, OFFSET, INSTANT, MATCHED).iter_rows()
-    rows = fields.iter_rows(named=True)
-    for number, ((at, lane, offset, instant, matched), row) in enumerate(
-        zip(heads, rows, strict=True)
-    ):
-        record = _Record(number, row)
-        yield _Arrival(at, ranks[lane], offset, port, instant, record), matched
-
-
-def _by_time(query: PolicyJoinQuery, side: Side) -> WindowClause:
-    """Return a window whose delta compares event times as numbers; as a field they may be text."""
-    window, event_time = query.window(side), query.source(side).event_time.field
-    eviction = window.eviction
-    if isinstance(eviction, Delta) and eviction.attribute == event_time:
-        return replace(window, eviction=replace(eviction, attribute=_TIME))
-    return window
-
-
-def _canonical(stored: tuple[_Arrival, bool]) -> _Arrival:
-    return stored[0]
-
-
-def _window(
-    query: PolicyJoinQuery,
-    side: Side,
-    stored: Sequence[tuple[_Arrival, bool]],
-    known: pl.DataFrame | None,
-) -> dict[str, Any]:
-    """Return the snapshot of a window.
-
-    Args:
-        query: the join.
-        side: the window's side.
-        stored: its records, in canonical order.
-        known: its partitions; None: those that its records have, which is enough without partition
-            eviction.
-    """
-    by = query.window(side).partition_by
-    entries: dict[Any, list[Any]] = {}
-    partitions: dict[Any, tuple[int, int, int, int]] = {}
-    for rank, (arrival, matched) in enumerate(stored):
-        key = tuple(arrival.record[name] for name in by) if by else None
-        entries.setdefault(key, []).append([[arrival.record, matched], arrival.at])
-        partitions[key] = rank, arrival.at, arrival.at, len(entries[key])
-    if known is not None:
-        partitions = {row[:-4]: row[-4:] for row in known.iter_rows()}
-    return {
-        "partitions": [
-            [key, rank, updated_us, [entries.get(key, []), created_us, inserts]]
-            for key, (rank, updated_us, created_us, inserts) in partitions.items()
-        ],
-        "marks": [],
-        "tick": None,
-    }
-
-
-def _numbers(left: Tuple, right: Tuple) -> Tuple:
-    """Return the numbers of two records; None for a missing one."""
-    pair = {"left": left, "right": right}
-    return {side: getattr(record, "number", None) for side, record in pair.items()}
-
-
-def _holds(comparison: Comparison, pair: Mapping[str, Tuple]) -> bool:
-    def value(operand: object) -> Any:
-        return pair[operand.side][operand.field] if isinstance(operand, Operand) else operand
-
-    first, second = value(comparison.first), value(comparison.second)
-    if first is None or second is None:
-        return False
-    return _COMPARE[comparison.operator](first, second)

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
+from windowing.engine.columns import AT_FIRST, AT_LAST, GAP, WINDOW_ID
 from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
@@ -29,7 +29,8 @@ from windowing.engine.windows.session import SessionLanePart, SessionShardPart
 from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
 from windowing.model import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
-from windowing.model.query import JoinQuery
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.query import AnyFlow, JoinQuery
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
@@ -109,10 +110,13 @@ def parts_of(window: Window) -> Parts[Query]:
     return PARTS[window.kind](window)
 
 
-def extents(query: Query | JoinQuery, rows: pl.DataFrame) -> list[tuple[int, int]]:
-    """Start and end of the window, or of the pair, of each row that a shard's part made."""
+def extents(query: AnyFlow, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    """Start and end of the window, report or pair of each row that a shard's part made."""
     if isinstance(query, JoinQuery):
         return JOIN.extents(rows)
+    if isinstance(query, OperatorQuery):
+        last = rows[AT_LAST].to_list()
+        return [(start, at + 1) for start, at in zip(rows[AT_FIRST].to_list(), last, strict=True)]
     return parts_of(query.window).extents(rows)
 
 

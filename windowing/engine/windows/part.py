@@ -95,6 +95,33 @@ class ShardPart(Protocol):
 
 
 @runtime_checkable
+class ReplacesState(Protocol):
+    """A query's part of a shard whose state depends on the order of records.
+
+    Each step at which something is due replaces the state. Rows and the new state are functions of
+    the state, the additions, and progress: equal logs give equal states at equal progress, however
+    they are cut into batches.
+    """
+
+    def advance(
+        self, tables: Tables, after: Progress, wall_us: int | None
+    ) -> tuple[pl.DataFrame, Tables]:
+        """Process what progress has reached; return the rows and the new state.
+
+        Args:
+            tables: the state, and what lanes have added to it.
+            after: the progress.
+            wall_us: the machine's clock, for queries that follow it.
+        """
+
+    def next_due_us(self, tables: Tables, after: Progress) -> int:
+        """Return a lower bound of the stream's progress at which the next row is due."""
+
+    def held(self, tables: Tables) -> Tables:
+        """Return the state in an order that does not depend on batches."""
+
+
+@runtime_checkable
 class ShowsOpenWindows(Protocol):
     """A shard's part that early rows need: of windows with the trait `shows_early`."""
 

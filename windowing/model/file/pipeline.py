@@ -39,7 +39,7 @@ from windowing.model.operators.file import OperatorFile, StepsFile, section
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Unordered
-from windowing.model.query import JoinQuery, Kept, Query, QueryFile
+from windowing.model.query import AnyFlow, JoinQuery, Kept, Query, QueryFile
 from windowing.model.schedule import Schedule
 from windowing.model.sink import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel
@@ -163,7 +163,7 @@ class Pipeline(SpecModel):
         return None if self.join is None else resolve_join(self, self.join)
 
     @property
-    def flows(self) -> tuple[Query | OperatorQuery | JoinQuery, ...]:
+    def flows(self) -> tuple[AnyFlow, ...]:
         """All that it computes: its queries, or its join."""
         return self._resolved if self.join_query is None else (self.join_query,)
 

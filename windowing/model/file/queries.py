@@ -11,9 +11,10 @@ from windowing.model.field_names import check_field_name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths
-from windowing.model.operators.file import OperatorFile, StepsFile, resolve
+from windowing.model.operators.file import OperatorFile, StepsFile
 from windowing.model.operators.join import PolicyJoinQuery, check_operator
 from windowing.model.operators.query import OperatorQuery
+from windowing.model.operators.resolve import resolve
 from windowing.model.query import JoinQuery, Query, QueryFile
 from windowing.model.rules import (
     check_gaps,
@@ -105,7 +106,7 @@ def resolve_query(
     """Return a query with all defaults applied; errors name the section at fault."""
     if isinstance(file, QueryFile):
         return _windowed(pipeline, name, file)
-    query = resolve(name, file, pipeline.source, pipeline.late, _blaming)
+    query = resolve(pipeline, name, file, _blaming)
     with _blaming("queries", name):
         pipeline.destination.rules.check_names(name, [*query.key, *query.shows])
     return query

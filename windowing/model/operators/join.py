@@ -105,7 +105,8 @@ def check_operator(
 
 def _check_side(operator: str | None, name: Side, side: JoinSide) -> None:
     if operator is None and side.clause is not None:
-        msg = f"{spelled(side.clause)} is a policy window: add operator: join, or give a length"
+        text = spelled(side.clause, side.source.event_time.field)
+        msg = f"{text} is a policy window: add operator: join, or give a length"
         raise ValueError(msg)
     if operator is not None and side.clause is None:
         msg = f"operator: join needs a policy window on the {name} side, as {_EXAMPLE}"

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from windowing.model.errors import WindowError, shown
-from windowing.model.lengths import duration_us
+from windowing.model.lengths import LENGTH_MAX, duration_us
 from windowing.model.windows.policy import (
     Count,
     Delta,
@@ -178,8 +178,8 @@ def _natural(text: str, whole: str) -> int:
 def _threshold(field: str, text: str, event_time: str) -> int | float:
     if field == event_time:
         return duration_us(text)
-    if not _NUMBER.fullmatch(text):
-        msg = f"delta({field}, {text}): the threshold is a number, zero or more"
+    if not _NUMBER.fullmatch(text) or float(text) > LENGTH_MAX:
+        msg = f"delta({field}, {text}): the threshold is a number from 0 to {LENGTH_MAX} (2^59)"
         raise ValueError(msg)
     return float(text) if "." in text else int(text)
 
@@ -188,10 +188,10 @@ def _syntax(what: str) -> WindowError:
     return WindowError("E_SYNTAX", f"{what}; an example: {EXAMPLE}")
 
 
-def spelled(clause: WindowClause) -> str:
+def spelled(clause: WindowClause, event_time: str) -> str:
     """Return a window as text that `parse_clause` reads, with times in microseconds."""
     policies = [clause.eviction, *([] if clause.trigger is None else [clause.trigger])]
-    text = f"{clause.kind.upper()} {', '.join(map(_spelled, policies))}"
+    text = f"{clause.kind.upper()} {', '.join(_spelled(policy, event_time) for policy in policies)}"
     if clause.partition_by:
         text += f" PARTITIONED BY {', '.join(clause.partition_by)}"
     match clause.partition_eviction:
@@ -204,12 +204,12 @@ def spelled(clause: WindowClause) -> str:
     return text
 
 
-def _spelled(policy: Policy) -> str:
+def _spelled(policy: Policy, event_time: str) -> str:
     match policy:
         case Count(size):
             return f"count({size})"
         case Time(period_us):
             return f"time({period_us} us)"
         case Delta(field, threshold):
-            return f"delta({field}, {threshold})"
+            return f"delta({field}, {threshold}{' us' * (field == event_time)})"
     return "punct()"

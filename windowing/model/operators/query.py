@@ -69,14 +69,13 @@ class OperatorQuery(SpecModel):
     @property
     def key(self) -> tuple[str, ...]:
         """The fields that make up a row's key, in their order."""
-        by_lane = (LANE,) if self.order == "lane" else ()
-        groups = self.last.group_by if isinstance(self.last, AggregateStep) else ()
-        return tuple(dict.fromkeys((*by_lane, *self.last.window.partition_by, *groups)))
+        return (LANE, *self.key_fields) if self.order == "lane" else self.key_fields
 
     @property
     def key_fields(self) -> tuple[str, ...]:
         """The fields of a record that are part of a row's key."""
-        return self.key[1:] if self.order == "lane" else self.key
+        groups = self.last.group_by if isinstance(self.last, AggregateStep) else ()
+        return tuple(dict.fromkeys((*self.last.window.partition_by, *groups)))
 
     @property
     def shows(self) -> tuple[str, ...]:

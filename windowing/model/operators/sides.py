@@ -11,8 +11,9 @@ from typing import Final
 
 from windowing.model.errors import WindowError, shown
 from windowing.model.operators.language import parse_clause, spelled
+from windowing.model.operators.models import check_join_window
 from windowing.model.source import Source, known_fields
-from windowing.model.windows.policy import Count, Delta, Punct, WindowClause
+from windowing.model.windows.policy import Delta, WindowClause
 
 _CLAUSE: Final = re.compile(r"\s*(sliding|tumbling)\b.*", re.IGNORECASE | re.DOTALL)
 
@@ -33,16 +34,10 @@ def parse_side(window: object, source: Source) -> WindowClause:
 
     Raises:
         WindowError: E_SYNTAX, E_VALUE, E_ATTR_UNKNOWN or E_ATTR_TYPE.
+        OperatorError: not a window of a join.
     """
     clause = parse_clause(window, source.event_time.field)
-    if clause.kind != "sliding" or isinstance(clause.eviction, Punct):
-        msg = f"{spelled(clause)}: a join takes sliding windows by count, delta or time"
-        raise WindowError("E_VALUE", msg)
-    if clause.trigger != Count(1):
-        msg = f"{spelled(clause)}: every record of a join probes, so its trigger is count(1)"
-        raise WindowError("E_VALUE", msg)
-    if clause.partition_eviction is not None and not clause.partition_by:
-        raise WindowError("E_VALUE", "EVICT needs partitions: add PARTITIONED BY a field")
+    check_join_window(clause, spelled(clause, source.event_time.field))
     for field in clause.partition_by:
         _check_known(field, source)
     eviction = clause.eviction

@@ -47,7 +47,16 @@ class Advance:
 
 
 Operation = Insert | Mark | Advance
-Kind = Literal["flush", "trigger", "initialFull", "evict", "partitionEviction", "emptyWindowPunct"]
+Kind = Literal[
+    "flush",
+    "trigger",
+    "initialFull",
+    "insert",
+    "evict",
+    "partitionEviction",
+    "victim",
+    "emptyWindowPunct",
+]
 
 
 @dataclass(frozen=True)
@@ -57,10 +66,12 @@ class Shown:
     Attributes:
         step: the number of the operation.
         at_us: when.
-        kind: a flush or a report of the stored tuples, or the eviction of a tuple or of partitions.
+        kind: a flush or a report of the stored tuples; a tuple that was stored, or is about to
+            leave; a partition eviction, then each of its victims.
         key: the partition; for a partition eviction, the victims in order.
-        tuples: numbers of the stored tuples, oldest first; for an eviction, that of the victim.
-            Counted from 1 over all partitions.
+        tuples: numbers of the stored tuples, oldest first; of a tuple that is stored or leaves,
+            its own. Counted from 1 over all partitions.
+        stored: of a tuple that is stored or leaves, all stored ones.
     """
 
     step: int
@@ -68,6 +79,7 @@ class Shown:
     kind: Kind
     key: Any
     tuples: tuple[int, ...]
+    stored: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass
@@ -94,14 +106,19 @@ class _Life:
     full: bool = False
 
 
-def evaluate(clause: WindowClause, operations: Sequence[Operation]) -> list[Shown]:
-    """Return what a window shows, in order; at one instant, partitions have no defined order.
+def evaluate(
+    clause: WindowClause, operations: Sequence[Operation], began_us: int = 0
+) -> list[Shown]:
+    """Return what a window shows, in order; at one instant, partitions in that of their creation.
 
     Args:
         clause: the window.
-        operations: the operations on it, from time zero.
+        operations: the operations on it.
+        began_us: the instant before them; timers fire at whole multiples of their period.
     """
-    course = _Tumbling(clause) if clause.kind == "tumbling" else _Sliding(clause)
+    course = (
+        _Tumbling(clause, began_us) if clause.kind == "tumbling" else _Sliding(clause, began_us)
+    )
     for step, operation in enumerate(operations):
         course.apply(step, operation)
     return course.shown
@@ -110,10 +127,10 @@ def evaluate(clause: WindowClause, operations: Sequence[Operation]) -> list[Show
 class _Course:
     """The state after a sequence of operations."""
 
-    def __init__(self, clause: WindowClause) -> None:
-        self._clause = clause
+    def __init__(self, clause: WindowClause, began_us: int) -> None:
+        self._clause, self._now_us = clause, began_us
         self._lives: dict[Key, _Life] = {}
-        self._numbers = self._step = self._now_us = 0
+        self._numbers = self._step = 0
         self.shown: list[Shown] = []
 
     def apply(self, step: int, operation: Operation) -> None:
@@ -140,9 +157,11 @@ class _Course:
     def _stored(self, life: _Life) -> list[_Arrival]:
         raise NotImplementedError
 
-    def _show(self, kind: Kind, key: Any, tuples: Sequence[_Arrival]) -> None:
-        numbers = tuple(arrival.number for arrival in tuples)
-        self.shown.append(Shown(self._step, self._now_us, kind, key, numbers))
+    def _show(
+        self, kind: Kind, key: Any, tuples: Sequence[_Arrival], stored: Sequence[_Arrival] = ()
+    ) -> None:
+        numbers, beside = ([arrival.number for arrival in some] for some in (tuples, stored))
+        self.shown.append(Shown(self._step, self._now_us, kind, key, tuple(numbers), tuple(beside)))
 
     def _key(self, row: Row) -> Key:
         by = self._clause.partition_by
@@ -190,16 +209,20 @@ class _Course:
         if victims:
             self._show("partitionEviction", tuple(victims), [])
             for key in victims:
+                self._show("victim", key, self._stored(self._lives[key]))
+            for key in victims:
                 del self._lives[key]
 
 
 class _Tumbling(_Course):
     """Table I."""
 
-    def __init__(self, clause: WindowClause) -> None:
-        super().__init__(clause)
-        # When a partition's period began; an unpartitioned window has one from time zero.
-        self._begun_us: dict[Key, int] = {} if clause.partition_by else {None: 0}
+    def __init__(self, clause: WindowClause, began_us: int) -> None:
+        super().__init__(clause, began_us)
+        # When a partition's period began; an unpartitioned window's has always begun.
+        self._begun_us: dict[Key, int] = {}
+        if isinstance(clause.eviction, Time) and not clause.partition_by:
+            self._begun_us[None] = began_us - began_us % clause.eviction.period_us
 
     def _stored(self, life: _Life) -> list[_Arrival]:
         return life.arrivals[life.flushed :]
@@ -214,7 +237,9 @@ class _Tumbling(_Course):
         stored = self._stored(life) if life is not None else []
         if isinstance(eviction, Delta) and stored and _crossed(eviction, arrival, stored[0]):
             self._flush(key, ends=False)
-        self._lives.setdefault(key, _Life()).arrivals.append(arrival)
+        life = self._lives.setdefault(key, _Life())
+        life.arrivals.append(arrival)
+        self._show("insert", key, [arrival], self._stored(life))
         self._begun_us.setdefault(key, self._now_us)
         self._give_up_many()
         if key in self._lives and eviction == Count(len(self._stored(self._lives[key]))):
@@ -286,11 +311,12 @@ class _Sliding(_Course):
         if isinstance(trigger, Delta) and reports:
             self._show("trigger", key, before)
         for one in leaving:
-            self._show("evict", key, [one])
+            self._show("evict", key, [one], self._stored(life))
             life.evicted.add(one.number)
         life.arrivals.append(arrival)
         self._lives[key] = life
         if eviction != Count(0):
+            self._show("insert", key, [arrival], self._stored(life))
             self._give_up_many()
         if self._lives.get(key) is not life:
             return
@@ -353,7 +379,7 @@ class _Sliding(_Course):
             if old:
                 self._fill(key, life)
             for one in old:
-                self._show("evict", key, [one])
+                self._show("evict", key, [one], self._stored(life))
                 life.evicted.add(one.number)
 
 

@@ -11,13 +11,14 @@ Source: Gedik 2014, section 6.1.2 and Table II; `spl.md` 10.2, D10 and D11; ADR 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from windowing.model.join import Side
 from windowing.model.operators.join import SIDES, PolicyJoinQuery
-from windowing.model.rows import Row
+from windowing.model.rows import Row, Scalar
 from windowing.model.windows.policy import Count, Delta, PartitionAge, WindowClause
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.units import Item
@@ -64,21 +65,28 @@ def rows(query: PolicyJoinQuery, items: Sequence[Item], lanes: Sequence[Lane]) -
         lanes: all lanes, at the end of the log.
     """
     definition, progress = JoinDefinition(query), min(lane.progress for lane in lanes)
-    taken = [item for item in items if definition.takes(item) and item.value < progress]
-    course = sorted(taken, key=lambda item: item.canonical)
     # The clock shows progress in the end; once all lanes have ended, the furthest that one had.
     ends = max(lane.furthest for lane in lanes) if progress == math.inf else progress
-    left, right = (_stays(query, side, course, ends) for side in SIDES)
+    units = defaultdict[tuple[Scalar, ...], list[Item]](list)
+    for item in sorted(items, key=lambda item: item.canonical):
+        if definition.takes(item) and item.value < progress:
+            names = query.shard_fields(query.side_of(item.source))
+            units[tuple(item.fields[name] for name in names)].append(item)
+    return [row_of(query, sent) for unit in units.values() for sent in _sent(query, unit, ends)]
+
+
+def _sent(query: PolicyJoinQuery, unit: Sequence[Item], ends: Progress) -> list[Sent]:
+    """Return what the records of a unit send, in no order."""
+    left, right = (_stays(query, side, unit, ends) for side in SIDES)
     pairs = [
         (one, other)
         for one in left
         for other in right
         if _meet(query, one, other) and _match(query, one.item, other.item)
     ]
-    sent = [Sent(0, one.item, other.item) for one, other in pairs]
     partners = {id(stay) for pair in pairs for stay in pair}
-    sent += _alone(query, {"left": left, "right": right}, partners)
-    return [row_of(query, one) for one in sent]
+    alone = _alone(query, {"left": left, "right": right}, partners)
+    return [*(Sent(0, one.item, other.item) for one, other in pairs), *alone]
 
 
 def _stays(
@@ -89,7 +97,7 @@ def _stays(
     Args:
         query: the join.
         side: which.
-        course: the records of both sides.
+        course: the records of both sides, of one unit.
         ends: what the clock shows in the end.
     """
     window = _by_time(query, side)

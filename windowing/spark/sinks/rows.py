@@ -27,10 +27,10 @@ from windowing.engine.columns import (
 from windowing.engine.frames import from_bytes
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.engine.windows.classes import extents
-from windowing.model import Pipeline, Query
+from windowing.model import Pipeline
 from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
-from windowing.model.query import Flow, JoinQuery
+from windowing.model.query import AnyFlow, Flow
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
@@ -82,7 +82,12 @@ class BatchRows:
         return tables
 
     def _results(
-        self, query: Query | JoinQuery, frame: pl.DataFrame, batch_id: int, *, early: bool
+        self,
+        query: AnyFlow,
+        frame: pl.DataFrame,
+        batch_id: int,
+        *,
+        early: bool,
     ) -> pa.Table:
         bounds = extents(query, frame)
         revision, marked = frame[REVISION], frame.with_columns(marks(frame))

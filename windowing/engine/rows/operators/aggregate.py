@@ -6,12 +6,12 @@ Source: Gedik 2014, section 6.1.1; details: `spl.md` 10.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.functions import Group, function_of
-from windowing.engine.rows.operators.models import check_aggregate
+from windowing.engine.rows.operators.functions import Custom, Group, function_of
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import (
     Clock,
@@ -25,10 +25,15 @@ from windowing.engine.rows.policies import (
 )
 from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import hashable
+from windowing.model.operators.models import check_aggregate
 from windowing.model.windows.policy import WindowClause
 
 # The library swaps the rules of these two.
 _SWAPPED = {"MinCount": "MaxCount", "MaxCount": "MinCount"}
+
+
+def _library_name(function: str | Custom) -> str | Custom:
+    return _SWAPPED.get(function, function) if isinstance(function, str) else function
 
 
 @dataclass(frozen=True)
@@ -36,11 +41,11 @@ class Output:
     """One attribute of the tuples that Aggregate sends.
 
     Attributes:
-        function: its name, such as `Average`.
+        function: its name, such as `Average`, or the user's own.
         arguments: attributes of the input.
     """
 
-    function: str
+    function: str | Custom
     arguments: tuple[str, ...] = ()
 
 
@@ -80,8 +85,7 @@ class Aggregate(Operator):
         library = profile is Profile.osstreams
         self._functions = {
             name: function_of(
-                _SWAPPED.get(output.function, output.function) if library else output.function,
-                output.arguments,
+                _library_name(output.function) if library else output.function, output.arguments
             )
             for name, output in outputs.items()
         }
@@ -89,7 +93,8 @@ class Aggregate(Operator):
         self._group_by = tuple(group_by)
         self._partial = bool(partial_windows)
         self._count_all_partitions = library and window.kind == "sliding"
-        self._full: set[Key] = set()
+        # In order, so that equal states are equal bytes.
+        self._full: dict[Key, None] = {}
         self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
             self._window = open_tumbling(window, profile, clock, storage)
@@ -99,7 +104,7 @@ class Aggregate(Operator):
                 self._window.on(Event.partition_eviction, self._report_victims)
         else:
             self._window = open_sliding(window, profile, clock, storage)
-            self._window.on(Event.initial_full, lambda event: self._full.add(event.key))
+            self._window.on(Event.initial_full, lambda event: self._full.setdefault(event.key))
             self._window.on(Event.trigger, self._report_full)
             self._window.on(Event.partition_eviction, self._forget_victims)
 
@@ -117,6 +122,14 @@ class Aggregate(Operator):
         """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
 
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        return self._window.next_due_us()
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the window's lock."""
+        return self._window.locked()
+
     # --- reporting ----------------------------------------------------------------------------
 
     def _report_full(self, event: WindowEvent) -> None:
@@ -131,13 +144,14 @@ class Aggregate(Operator):
             self._send_groups(key)
 
     def _forget_victims(self, event: WindowEvent) -> None:
-        self._full -= {*event.victims}
+        for key in event.victims:
+            self._full.pop(key, None)
 
     def _send_groups(self, key: Key) -> None:
         rows = self._window.rows(key) or []
         groups: dict[tuple[Any, ...], list[Tuple]] = {}
         for row in rows:
-            groups.setdefault(tuple(row[name] for name in self._group_by), []).append(row)
+            groups.setdefault(tuple(hashable(row[name]) for name in self._group_by), []).append(row)
         sizes = [len(members) for members in groups.values()]
         total = len(self._window) if self._count_all_partitions else len(rows)
         for members in groups.values():
@@ -156,4 +170,4 @@ class Aggregate(Operator):
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Restore a snapshot."""
         self._window.restore(snapshot["window"], timers=timers)
-        self._full = {hashable(key) for key in snapshot["full"]}
+        self._full = {hashable(key): None for key in snapshot["full"]}

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding
-from windowing.engine.rows.operators.models import check_dedup
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import Clock, Event, Marker, Profile, Storage, WindowEvent
 from windowing.engine.rows.policies.events import Key
+from windowing.model.operators.models import check_dedup
 from windowing.model.windows.policy import WindowClause
 
 
@@ -67,6 +68,14 @@ class Dedup(Operator):
     def tick(self, now_us: int) -> None:
         """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
+
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        return self._window.next_due_us()
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the window's lock."""
+        return self._window.locked()
 
     def _same(self, key: Key, row: Tuple) -> tuple[Key, tuple[Any, ...]]:
         return key, tuple(row[name] for name in self._by)

@@ -6,12 +6,12 @@ Source: Gedik 2014, section 6.1.2; order of probing and evicting: `spl.md` 10.2 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding
-from windowing.engine.rows.operators.models import check_join_window
-from windowing.engine.rows.operators.operator import Operator, OperatorError, Sent, Tuple
+from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import (
     Clock,
     Count,
@@ -23,6 +23,7 @@ from windowing.engine.rows.policies import (
 )
 from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import advance_together
+from windowing.model.operators.models import OperatorError, check_join_window
 from windowing.model.windows.policy import WindowClause
 
 _SIDES = ("left", "right")
@@ -202,6 +203,17 @@ class Join(Operator):
     def tick(self, now_us: int) -> None:
         """Evict expired tuples; their output has no punctuation."""
         advance_together([side.window for side in self._sides], now_us)
+
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        due = (side.window.next_due_us() for side in self._sides)
+        return min((us for us in due if us is not None), default=None)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Take the locks of both windows, the left one first."""
+        with self._sides[0].window.locked(), self._sides[1].window.locked():
+            yield
 
     # --- probing ------------------------------------------------------------------------------
 

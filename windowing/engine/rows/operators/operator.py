@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from windowing.engine.rows.policies import Marker, PolicyError
+from windowing.engine.rows.policies import Marker
 
 Tuple = Mapping[str, Any]
 """A tuple of a stream: its attributes by name."""
-
-
-class OperatorError(PolicyError):
-    """A configuration outside the operator's model.
-
-    Attributes:
-        reason: the rule that it breaks, as a code.
-    """
-
-    def __init__(self, reason: str, message: str) -> None:
-        self.reason = reason
-        super().__init__(message)
 
 
 @dataclass(frozen=True)
@@ -64,6 +53,14 @@ class Operator(ABC):
     @abstractmethod
     def tick(self, now_us: int) -> None:
         """Do everything due up to an instant of the clock."""
+
+    @abstractmethod
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the lock for calls from a second thread; see `PolicyWindow.locked`."""
+        return nullcontext()
 
     def purge(self) -> None:  # noqa: B027 - overriding is optional
         """Do nothing: policies decide what leaves a window."""

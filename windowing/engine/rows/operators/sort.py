@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from bisect import insort_right
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from functools import total_ordering
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.models import check_sort
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import (
     Clock,
@@ -26,6 +26,7 @@ from windowing.engine.rows.policies import (
 )
 from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import hashable
+from windowing.model.operators.models import check_sort
 from windowing.model.windows.policy import WindowClause
 
 
@@ -125,6 +126,14 @@ class Sort(Operator):
     def tick(self, now_us: int) -> None:
         """Do everything due up to an instant of the clock."""
         self._window.advance(now_us)
+
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        return self._window.next_due_us()
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the window's lock."""
+        return self._window.locked()
 
     def _rank(self, row: Tuple) -> tuple[Any, ...]:
         ranks = ((null_first(row[name]), order) for name, order in self._sort_by)

@@ -22,8 +22,7 @@ class Clock(Protocol):
 class ManualClock:
     """A clock that moves only when its owner advances it.
 
-    In production `advance` passes the machine's clock before each tuple and periodically; a replay
-    passes the time of the records; a test, any.
+    A replay passes the time of the records to `advance`; a test, any. See also `WallClock`.
 
     Attributes:
         now_us: the time; a handler that takes time advances it.

@@ -1,29 +1,43 @@
 """The models of the operators: the configurations that each accepts.
 
-Source: Gedik 2014, section 6.1 (its counts 52, 90 and 44 are explained in `spl.md` 10.4).
+Source: Gedik 2014, section 6.1; Dedup is ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from windowing.engine.rows.operators.operator import OperatorError
-from windowing.engine.rows.policies import (
+from windowing.model.windows.policy import (
     Count,
     Delta,
     PartitionAge,
     PartitionCount,
+    PartitionEviction,
+    Policy,
+    PolicyError,
     Profile,
     Punct,
     Time,
     TupleCount,
+    WindowClause,
 )
-from windowing.model.windows.policy import PartitionEviction, Policy, WindowClause
 
 _ANY = (Count(1), Delta("x", 1), Time(1), Punct())
 _SLIDING = (Count(1), Delta("x", 1), Time(1))
 _EVICTIONS: tuple[PartitionEviction, ...] = (PartitionCount(1), TupleCount(1), PartitionAge(1))
 UNSUPPORTED = "UNSUPPORTED_WINDOW"
+
+
+class OperatorError(PolicyError):
+    """A configuration outside the operator's model.
+
+    Attributes:
+        reason: the rule that it breaks, as a code.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 def check_aggregate(
@@ -34,7 +48,7 @@ def check_aggregate(
     Raises:
         OperatorError: it is not in the model.
     """
-    _check_policies(window)
+    check_window(window)
     if window.kind == "tumbling" and partial_windows:
         msg = "a tumbling window is never partial: leave partial_windows out"
         raise OperatorError("AGGREGATE_TUMBLING_AND_PARTIAL", msg)
@@ -54,7 +68,7 @@ def check_sort(
     Raises:
         OperatorError: it is not in the model.
     """
-    _check_policies(window)
+    check_window(window)
     if window.kind == "sliding":
         progressive = profile is Profile.paper or isinstance(window.eviction, Count)
         if window.trigger != Count(1) or not progressive:
@@ -71,27 +85,13 @@ def check_sort(
             raise OperatorError("SORT_ORDER", msg)
 
 
-def check_dedup(window: WindowClause, by: Sequence[str]) -> None:
-    """Check a configuration of Dedup.
-
-    Raises:
-        OperatorError: it is not in the model.
-    """
-    _check_policies(window)
-    if window.kind != "sliding" or window.trigger != Count(1):
-        msg = "Dedup takes a sliding window with the trigger count(1)"
-        raise OperatorError(UNSUPPORTED, msg)
-    if not by:
-        raise OperatorError("DEDUP_BY", "by names no attribute: give at least one")
-
-
 def check_join_window(window: WindowClause, side: str) -> None:
     """Check the window of one port of Join.
 
     Raises:
         OperatorError: it is not in the model.
     """
-    _check_policies(window)
+    check_window(window)
     if window.kind != "sliding":
         msg = f"{side}: Join takes sliding windows, with the trigger count(1)"
         raise OperatorError(UNSUPPORTED, msg)
@@ -100,7 +100,26 @@ def check_join_window(window: WindowClause, side: str) -> None:
         raise OperatorError("JOIN_TRIGGER", msg)
 
 
-def _check_policies(window: WindowClause) -> None:
+def check_dedup(window: WindowClause, by: Sequence[str]) -> None:
+    """Check a configuration of Dedup.
+
+    Raises:
+        OperatorError: it is not in the model.
+    """
+    check_window(window)
+    if window.kind != "sliding" or window.trigger != Count(1):
+        msg = "Dedup takes a sliding window with the trigger count(1)"
+        raise OperatorError(UNSUPPORTED, msg)
+    if not by:
+        raise OperatorError("DEDUP_BY", "by names no attribute: give at least one")
+
+
+def check_window(window: WindowClause) -> None:
+    """Check a window, of whatever operator.
+
+    Raises:
+        OperatorError: no operator accepts it.
+    """
     if window.partition_eviction is not None and not window.partition_by:
         msg = "partition eviction needs partitions: give partition_by"
         raise OperatorError("PARTITION_EVICTION", msg)
@@ -129,6 +148,12 @@ def sort_windows(profile: Profile, *, kept: bool = False) -> Iterator[WindowClau
         yield from _partitioned(WindowClause("tumbling", eviction), kept=kept)
     sliding: Sequence[Policy] = _SLIDING if profile is Profile.paper else _SLIDING[:1]
     for eviction in sliding:
+        yield from _partitioned(WindowClause("sliding", eviction, Count(1)), kept=kept)
+
+
+def dedup_windows(*, kept: bool = False) -> Iterator[WindowClause]:
+    """Yield every window of Dedup: the sliding ones with the trigger count(1)."""
+    for eviction in _SLIDING:
         yield from _partitioned(WindowClause("sliding", eviction, Count(1)), kept=kept)
 
 

@@ -1,0 +1,123 @@
+"""The lane's part of a query of operators: records, judged late or sent on one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from windowing.engine.columns import AT, OFFSET, PARTITION, field_column
+from windowing.engine.frames import to_bytes
+from windowing.engine.parcel import Addition, Parcel, split
+from windowing.engine.wids import ENDED, NOTHING_YET
+from windowing.engine.windows.part import Assigned, Scan, Tables
+from windowing.engine.windows.refused import dead_letters
+from windowing.model import Pipeline
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.operators.steps import (
+    AggregateStep,
+    DedupStep,
+    Punctuate,
+    SortStep,
+    Step,
+    UserStep,
+)
+from windowing.model.windows.policy import Delta, WindowClause
+
+ROWS = "rows"
+"""The table of records that no operator has processed yet."""
+
+
+class RowLanePart:
+    """The records of a lane for a query of operators.
+
+    A row has `at` (its time), its offset, and the fields that operators or rows need.
+
+    Args:
+        query: the query.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
+        self._query = query
+        self._columns = [field_column(name) for name in needed(query, pipeline)]
+        self._unit = unit_columns(query)
+
+    def assign(self, scan: Scan) -> Assigned:
+        """Split the records into on-time and late ones; in lane order none is late."""
+        if self._query.order == "lane":
+            late = np.zeros(len(scan.values), dtype=bool)
+        else:
+            late = scan.progress_us > scan.values
+        dead = dead_letters(self._query, scan.data, late, scan.partition)
+        taken = pl.Series(~late)
+        records = scan.data.filter(taken)
+        rows = pl.DataFrame(
+            [
+                pl.Series(AT, scan.values).filter(taken),
+                records[OFFSET],
+                pl.repeat(scan.partition, len(records), dtype=pl.Int32, eager=True).alias(
+                    PARTITION
+                ),
+                *(records[column] for column in self._columns),
+            ]
+        )
+        return Assigned(
+            tables={ROWS: rows},
+            dead=dead,
+            applied=len(records),
+            outside=0,
+            dropped=int(late.sum()) - len(dead),
+        )
+
+    def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
+        """Put each unit's records into the parcel of its shard."""
+        for number, part in split(tables[ROWS], self._unit, len(parcels)):
+            at = part[AT].to_numpy()
+            # Progress must have passed a record; in lane order it is processed at once.
+            due_us = min(int(at.min()), ENDED - 1) + 1
+            if self._query.order == "lane":
+                due_us = NOTHING_YET
+            addition = Addition(due_us, {ROWS: to_bytes(part)})
+            parcels[number].queries[self._query.name] = addition
+
+
+def unit_columns(query: OperatorQuery) -> list[str]:
+    """Return the columns whose values have independent windows."""
+    lane = [PARTITION] if query.order == "lane" else []
+    return [*lane, *(field_column(name) for name in query.unit)]
+
+
+def needed(query: OperatorQuery, pipeline: Pipeline) -> tuple[str, ...]:
+    """Return the fields that operators or rows need, in the order of the source."""
+    asked = {field for step in query.steps for field in _fields_of(step)}
+    if not isinstance(query.last, AggregateStep):
+        # Sort and Dedup show all fields, and users' operators see them.
+        asked.update(pipeline.source.fields)
+    return tuple(field for field in pipeline.source.fields if field in asked)
+
+
+def _fields_of(step: Step) -> Iterator[str]:
+    match step:
+        case Punctuate():
+            yield step.when.field
+            return
+        case AggregateStep():
+            yield from step.group_by
+            for aggregate in step.aggregates:
+                yield from aggregate.fields
+        case SortStep():
+            yield from (name for name, _ in step.by)
+        case DedupStep():
+            yield from step.by
+        case UserStep():
+            pass
+    yield from _fields_of_window(step.window)
+
+
+def _fields_of_window(window: WindowClause) -> Iterator[str]:
+    yield from window.partition_by
+    for policy in (window.eviction, window.trigger):
+        if isinstance(policy, Delta):
+            yield policy.attribute

@@ -1,0 +1,111 @@
+"""A user's operator: handlers of the events of a window, which return the tuples to send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
+from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
+from windowing.engine.rows.policies import (
+    Clock,
+    Event,
+    Marker,
+    Profile,
+    SlidingWindow,
+    Storage,
+    TumblingWindow,
+    WindowEvent,
+)
+from windowing.engine.rows.policies.events import Key
+from windowing.model.windows.policy import WindowClause
+
+Handle = Callable[[str, Key, Sequence[Tuple], Tuple | None], Iterable[Tuple]]
+"""From the name of a handler, the partition, its tuples, and the tuple of the event, if it has
+one, to the tuples to send."""
+
+_EVENTS = {
+    Event.after_insert: "on_insert",
+    Event.before_evict: "on_evict",
+    Event.trigger: "on_trigger",
+    Event.before_flush: "on_flush",
+    Event.initial_full: "on_full",
+}
+
+
+class Handlers(Operator):
+    """An operator that is a set of handlers; empty windows call none.
+
+    Args:
+        window: the window whose events are handled.
+        names: the handlers that there are, as in `windowing.model.user.user_operator`.
+        handle: calls one.
+        send: receives the output.
+        profile: the rules to follow.
+        clock: the operator's clock.
+        storage: of the tuples.
+    """
+
+    def __init__(
+        self,
+        window: WindowClause,
+        names: Iterable[str],
+        handle: Handle,
+        send: Callable[[Sent], None],
+        *,
+        profile: Profile = Profile.paper,
+        clock: Clock | None = None,
+        storage: Storage | None = None,
+    ) -> None:
+        super().__init__(send)
+        self._handle = handle
+        self._window: TumblingWindow | SlidingWindow
+        if window.kind == "tumbling":
+            self._window = open_tumbling(window, profile, clock, storage)
+        else:
+            self._window = open_sliding(window, profile, clock, storage)
+        names = frozenset(names)
+        for kind, name in _EVENTS.items():
+            if name in names:
+                self._window.on(kind, self._handler(name))
+        if "on_partition_eviction" in names:
+            self._window.on(Event.partition_eviction, self._handle_victims)
+
+    def _handler(self, name: str) -> Callable[[WindowEvent], None]:
+        return lambda event: self._call(name, event.key, event.row)
+
+    def _handle_victims(self, event: WindowEvent) -> None:
+        for key in event.victims:
+            self._call("on_partition_eviction", key, None)
+
+    def _call(self, name: str, key: Key, row: Tuple | None) -> None:
+        rows = self._window.rows(key)
+        if rows:
+            for sent in self._handle(name, key, rows, row):
+                self._emit(sent)
+
+    def insert(self, row: Tuple, port: int = 0) -> bool:
+        """Process a tuple."""
+        self._window.insert(row)
+        return True
+
+    def punctuate(self, marker: Marker, port: int = 0) -> None:
+        """Process a punctuation; final ones flush nothing, and sliding windows ignore all."""
+        if marker is Marker.window and isinstance(self._window, TumblingWindow):
+            self._window.take_marker(marker)
+
+    def tick(self, now_us: int) -> None:
+        """Do everything due up to an instant of the clock."""
+        self._window.advance(now_us)
+
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        return self._window.next_due_us()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the window's state; handlers have none."""
+        return {"window": self._window.snapshot()}
+
+    def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
+        """Restore a snapshot."""
+        self._window.restore(snapshot["window"], timers=timers)

@@ -1,0 +1,160 @@
+"""From the reports of operators to rows, all of a step at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from windowing.engine.aggregates import Accumulators, StateSchema
+from windowing.engine.columns import (
+    AT,
+    AT_FIRST,
+    AT_LAST,
+    FIRST_OFFSET,
+    KEY,
+    LAST_OFFSET,
+    OFFSET,
+    OFFSETS,
+    PARTITION,
+    RECORDS,
+    REVISION,
+    TIME,
+    VALUES,
+    WINDOW_ID,
+    field_column,
+)
+from windowing.engine.input.decode import DTYPES
+from windowing.engine.rows.hosted import Report
+from windowing.engine.rows.tuples import Place
+from windowing.engine.windows.results import Results
+from windowing.model import Pipeline
+from windowing.model.operators.query import LANE, OperatorQuery
+from windowing.model.operators.steps import AggregateStep, UserStep
+
+_REPORT = "report"
+_MEMBERS_MAX = 4_000_000
+"""The most memberships of records in reports that are computed at once."""
+
+
+class ReportRows:
+    """The builder of a query's rows from reports.
+
+    Args:
+        query: the query.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
+        self._query, self._fields = query, pipeline.source.fields
+        self._lanes = {n: pipeline.source.lane(n) for n in range(pipeline.source.partitions)}
+        self._key = [field_column(name) for name in query.key]
+        self._results: Results | None = None
+        if isinstance(query.last, AggregateStep):
+            aggregates = query.last.aggregates
+            schema = StateSchema.over(aggregates, self._fields, TIME)
+            self._accumulators = Accumulators(aggregates, self._fields, schema)
+            self._results = Results(query, self._accumulators)
+
+    def of(self, reports: Sequence[Report], records: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of reports; an empty frame for none.
+
+        Args:
+            reports: of any units.
+            records: all records in them, with time, place and fields.
+
+        Raises:
+            ResultOverflow: a sum of integers overflows 64 bits.
+        """
+        if not reports:
+            return pl.DataFrame()
+        places = dict[Place, int]()
+        for row, place in enumerate(records.select(PARTITION, OFFSET).iter_rows()):
+            places[place] = row
+        records = self._with_lane(records)
+        rows, first = list[pl.DataFrame](), 0
+        while first < len(reports):
+            last, members = first, 0
+            while last < len(reports) and (members < _MEMBERS_MAX or last == first):
+                members += len(reports[last].places)
+                last += 1
+            rows.append(self._some(reports[first:last], records, places))
+            first = last
+        return pl.concat(rows)
+
+    def _with_lane(self, records: pl.DataFrame) -> pl.DataFrame:
+        records = records.with_columns(pl.col(AT).alias(TIME))
+        if self._query.order != "lane":
+            return records
+        lane = pl.col(PARTITION).replace_strict(self._lanes, return_dtype=pl.String)
+        return records.with_columns(lane.alias(field_column(LANE)))
+
+    def _some(
+        self, reports: Sequence[Report], records: pl.DataFrame, places: dict[Place, int]
+    ) -> pl.DataFrame:
+        """Return the rows of some reports."""
+        members = pl.DataFrame(
+            {
+                _REPORT: [n for n, report in enumerate(reports) for _ in report.places],
+                "row": [places[place] for report in reports for place in report.places],
+            },
+            schema={_REPORT: pl.Int64, "row": pl.Int64},
+        )
+        held = records[members["row"]].with_columns(members[_REPORT])
+        extents = held.group_by(_REPORT).agg(
+            pl.col(AT).min().alias(AT_FIRST),
+            pl.col(AT).max().alias(AT_LAST),
+            # Records of a report share their key.
+            *(pl.col(column).first() for column in self._key),
+        )
+        numbers = pl.DataFrame(
+            {WINDOW_ID: [report.number for report in reports]}, schema={WINDOW_ID: pl.Int64}
+        ).with_row_index(_REPORT)
+        known = extents.join(numbers.cast({_REPORT: pl.Int64}), on=_REPORT)
+        if self._results is not None:
+            return self._aggregated(self._results, held, known)
+        return self._single(reports, held, known)
+
+    def _aggregated(
+        self, results: Results, held: pl.DataFrame, known: pl.DataFrame
+    ) -> pl.DataFrame:
+        lifted = pl.DataFrame([held[_REPORT], held[PARTITION], *self._accumulators.lift(held)])
+        parts = self._accumulators.merge(lifted, [_REPORT, PARTITION])
+        revision = pl.lit(0, dtype=pl.Int64).alias(REVISION)
+        parts = parts.join(known.select(_REPORT, WINDOW_ID, *self._key), on=_REPORT)
+        rows = results.of(parts.with_columns(revision), _REPORT)
+        extents = known.select(_REPORT, AT_FIRST, AT_LAST)
+        return rows.join(extents, on=_REPORT, how="left", maintain_order="left").drop(_REPORT)
+
+    def _single(
+        self, reports: Sequence[Report], held: pl.DataFrame, known: pl.DataFrame
+    ) -> pl.DataFrame:
+        """Return rows with the fields of their record, or what a user's operator sent."""
+        by_lane = held.group_by(_REPORT, PARTITION).agg(
+            pl.len().alias(RECORDS),
+            pl.col(OFFSET).min().alias(FIRST_OFFSET),
+            pl.col(OFFSET).max().alias(LAST_OFFSET),
+        )
+        offsets = pl.struct(PARTITION, FIRST_OFFSET, LAST_OFFSET).sort_by(PARTITION).alias(OFFSETS)
+        spans = by_lane.group_by(_REPORT).agg(pl.col(RECORDS).sum().cast(pl.Int64), offsets)
+        rows = known.join(spans, on=_REPORT).sort(_REPORT)
+        columns = [
+            rows.select(WINDOW_ID, AT_FIRST, AT_LAST, RECORDS, OFFSETS),
+            pl.DataFrame({REVISION: pl.zeros(len(rows), dtype=pl.Int64, eager=True)}),
+            self._values(reports, held).to_struct(VALUES).to_frame(),
+        ]
+        if self._key:
+            key = rows.select(
+                pl.col(column).alias(name)
+                for column, name in zip(self._key, self._query.key, strict=True)
+            )
+            columns.append(key.to_struct(KEY).to_frame())
+        return pl.concat(columns, how="horizontal")
+
+    def _values(self, reports: Sequence[Report], held: pl.DataFrame) -> pl.DataFrame:
+        if isinstance(self._query.last, UserStep):
+            sent = [report.values or {} for report in reports]
+            schema = {name: DTYPES[kind] for name, kind in self._query.last.outputs}
+            return pl.DataFrame(sent, schema=schema)
+        # One record each, in the order of the reports.
+        return held.select(pl.col(field_column(name)).alias(name) for name in self._query.fields)

@@ -1,0 +1,168 @@
+"""One operator of a hosted chain, with its clock and its input."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from windowing.engine.columns import AT, VALUES, field_column
+from windowing.engine.rows.operators import Aggregate, Dedup, Output, Punctuation, Sent, Sort
+from windowing.engine.rows.operators.operator import Operator, Tuple
+from windowing.engine.rows.operators.user import Handle, Handlers
+from windowing.engine.rows.policies import ManualClock, Marker
+from windowing.engine.rows.policies.events import Key
+from windowing.engine.rows.tuples import PLACE, shown
+from windowing.model.operators.steps import (
+    AggregateStep,
+    Condition,
+    DedupStep,
+    SortStep,
+    UserStep,
+    WindowStep,
+)
+from windowing.model.user import user_operator
+from windowing.model.windows.policy import Delta, Policy, Time, WindowClause
+
+Take = Callable[[Sent, int], None]
+"""Receives what an operator sends, and the instant of its clock."""
+
+_COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
+class Stage:
+    """An operator, and the punctuations that its input gets.
+
+    Args:
+        step: the operator, as data.
+        punctuated: the condition after whose tuples its input has window punctuations, if any.
+        event_time: the field of the event time.
+        began_us: the instant of the unit's first record.
+        take: receives what the operator sends.
+    """
+
+    def __init__(
+        self,
+        step: WindowStep,
+        punctuated: Condition | None,
+        event_time: str,
+        began_us: int,
+        take: Take,
+    ) -> None:
+        self._punctuated = punctuated
+        self._clock = ManualClock(_phase(step.window, began_us))
+        self._operator = _open(
+            step, event_time, lambda sent: take(sent, self._clock.now_us), self._clock
+        )
+
+    def take(self, sent: Sent, now_us: int) -> None:
+        """Process a tuple or a punctuation from before, at an instant."""
+        self.tick(now_us)
+        if isinstance(sent.item, Punctuation):
+            self._operator.punctuate(Marker.window)
+            return
+        self._operator.insert(sent.item)
+        if self._punctuated is not None and fulfils(self._punctuated, sent.item):
+            self._operator.punctuate(Marker.window)
+
+    def tick(self, now_us: int) -> None:
+        """Do everything due up to an instant."""
+        self._operator.tick(now_us)
+
+    def finish(self) -> None:
+        """Process the end of the stream."""
+        self._operator.punctuate(Marker.final)
+
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        return self._operator.next_due_us()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the operator's state."""
+        return self._operator.snapshot()
+
+    def restore(self, snapshot: dict[str, Any], now_us: int) -> None:
+        """Restore a snapshot, taken at an instant."""
+        self._clock.now_us = now_us
+        self._operator.restore(snapshot, timers=True)
+
+
+def fulfils(condition: Condition, row: Any) -> bool:
+    """Return whether a tuple fulfils a condition; null does not."""
+    value = row[field_column(condition.field)]
+    return value is not None and _COMPARE[condition.comparator](value, condition.constant)
+
+
+def _open(
+    step: WindowStep, event_time: str, send: Callable[[Sent], None], clock: ManualClock
+) -> Operator:
+    """Build the operator of a step, over the columns of records."""
+    window = _over_columns(step.window, event_time)
+    match step:
+        case AggregateStep():
+            return Aggregate(
+                window,
+                {PLACE: Output("Collect", (PLACE,))},
+                send,
+                group_by=[field_column(name) for name in step.group_by],
+                # Absent where the window has no such choice, as the operator's model wants it.
+                partial_windows=step.partial_windows or None,
+                evicted_partitions=step.evicted_partitions or None,
+                clock=clock,
+            )
+        case SortStep():
+            by = [field_column(name) for name, _ in step.by]
+            return Sort(window, by, send, order=[order for _, order in step.by], clock=clock)
+        case DedupStep():
+            return Dedup(window, [field_column(name) for name in step.by], send, clock=clock)
+    made = user_operator.load(step.reference, step.settings)
+    return Handlers(window, user_operator.handled(made), _calling(step), send, clock=clock)
+
+
+def _calling(step: UserStep) -> Handle:
+    """Return what calls a handler of a user's class, and says which records it saw."""
+
+    def handle(name: str, key: Key, rows: Sequence[Tuple], row: Tuple | None) -> Iterable[Tuple]:
+        partition = key if isinstance(key, tuple) else ()
+        seen = [shown(one) for one in rows]
+        arguments: list[Any] = [partition, *([] if row is None else [shown(row)]), seen]
+        places = [one[PLACE] for one in rows]
+        for values in user_operator.send(
+            step.reference, step.settings, step.outputs, name, arguments
+        ):
+            yield {PLACE: places, VALUES: values}
+
+    return handle
+
+
+def _over_columns(clause: WindowClause, event_time: str) -> WindowClause:
+    """Return a window whose attributes are columns."""
+
+    def over(policy: Policy) -> Policy:
+        if not isinstance(policy, Delta):
+            return policy
+        timed = policy.attribute == event_time
+        return Delta(AT if timed else field_column(policy.attribute), policy.threshold)
+
+    return replace(
+        clause,
+        eviction=over(clause.eviction),
+        trigger=None if clause.trigger is None else over(clause.trigger),
+        partition_by=tuple(field_column(name) for name in clause.partition_by),
+    )
+
+
+def _phase(clause: WindowClause, began_us: int) -> int:
+    """Return the instant from which a window's timer counts: its periods are whole since 1970."""
+    policy = clause.trigger if clause.kind == "sliding" else clause.eviction
+    if not isinstance(policy, Time):
+        return began_us
+    return began_us // policy.period_us * policy.period_us

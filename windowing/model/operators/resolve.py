@@ -1,0 +1,349 @@
+"""From a query with operators as written to one with all defaults applied and all rules checked."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from windowing.model.errors import WindowError, shown
+from windowing.model.field_names import check_field_name
+from windowing.model.fields import Aggregate, FieldType, check_aggregate, parse_aggregate
+from windowing.model.late import Late
+from windowing.model.operators.file import OperatorFile, StepFile, StepsFile
+from windowing.model.operators.language import parse_clause
+from windowing.model.operators.models import check_aggregate as check_aggregate_model
+from windowing.model.operators.models import check_dedup, check_sort, check_window
+from windowing.model.operators.ports import graph_of, unpunctuated
+from windowing.model.operators.query import LANE, OperatorQuery
+from windowing.model.operators.steps import (
+    AggregateStep,
+    Condition,
+    DedupStep,
+    Direction,
+    Punctuate,
+    SortStep,
+    Step,
+    UserStep,
+    WindowStep,
+)
+from windowing.model.source import Source, known_fields
+from windowing.model.windows.policy import Delta, Policy, Profile, WindowClause
+
+if TYPE_CHECKING:
+    from windowing.model.file.pipeline import Pipeline
+
+Path = tuple[str | int, ...]
+Blaming = Callable[..., AbstractContextManager[None]]
+"""Attributes a broken rule inside the block to a path of the file."""
+
+_USER: Final = re.compile(r"python:([A-Za-z_][\w.]*:[A-Za-z_]\w*)")
+_STEPS_MAX: Final = 16
+_OPERATORS: Final = "aggregate, sort, dedup, python:module:Class"
+# What belongs to which operator, besides its window and its punctuations.
+_OWN: Final = {
+    "aggregate": {"group_by", "aggregates", "partial_windows", "evicted_partitions"},
+    "sort": {"by"},
+    "dedup": {"by"},
+    "python": {"outputs", "settings"},
+}
+_DIRECTIONS: Final[dict[str, Direction]] = {
+    **{"asc": "ascending", "ascending": "ascending"},
+    **{"desc": "descending", "descending": "descending"},
+}
+
+
+def resolve(
+    pipeline: Pipeline, name: str, file: OperatorFile | StepsFile, blaming: Blaming
+) -> OperatorQuery:
+    """Return a query of operators with all defaults applied.
+
+    Args:
+        pipeline: its pipeline.
+        name: of the query.
+        file: as written.
+        blaming: attributes a broken rule to a part of the file.
+
+    Raises:
+        ValueError: a rule is broken.
+    """
+    here, source = ("queries", name), pipeline.source
+    late = _late(pipeline, name, file, blaming)
+    with blaming(*here):
+        if len(file.steps) > _STEPS_MAX:
+            msg = f"{len(file.steps)} steps: a query has at most {_STEPS_MAX}; split it"
+            raise ValueError(msg)
+    steps = list[Step]()
+    places = list[Path]()
+    for number, step in enumerate(file.steps):
+        at: Path = here if isinstance(file, OperatorFile) else (*here, "steps", number)
+        last = number == len(file.steps) - 1
+        for one in _Reading(source, step, at, blaming).steps(last=last):
+            steps.append(one)
+            places.append(at)
+    query = OperatorQuery(
+        name=name,
+        steps=tuple(steps),
+        attribute=source.event_time.field,
+        fields=tuple(source.fields),
+        order=file.order,
+        clock=file.clock,
+        late=late,
+    )
+    operators = list(graph_of(query).operators)[1:]
+    for error in unpunctuated(graph_of(query)):
+        with blaming(*places[operators.index(error.operator)], "window"):
+            msg = f"{error}: add punctuate: {{when: FIELD = VALUE}} to this operator"
+            raise ValueError(msg)
+    with blaming(*here):
+        _check_key(query)
+    with blaming("source", "disorder"):
+        _check_progress(name, source)
+    return query
+
+
+def _late(pipeline: Pipeline, name: str, file: OperatorFile | StepsFile, blaming: Blaming) -> Late:
+    """Return the policy for late records; refuse options of queries with aggregates of windows."""
+    here = ("queries", name)
+    late, early = file.late or pipeline.late, file.early or pipeline.early
+    with blaming(*here, "late") if file.late else blaming("late"):
+        if late.policy == "update":
+            msg = (
+                f"{name} has operators, which take no late records, as these would reorder all "
+                "that follow: drop them, or write late: {policy: dead_letter} under the query"
+            )
+            raise ValueError(msg)
+    with blaming(*here, "early") if file.early else blaming("early"):
+        if early is not None:
+            msg = (
+                f"{name} has operators, which send no provisional rows: write early under the "
+                "queries that show some; an operator reports more often with a trigger"
+            )
+            raise ValueError(msg)
+    bounded = pipeline.retention is not None and pipeline.retention.entries is not None
+    kept = file.retention or (pipeline.retention if bounded else None)
+    with blaming(*here, "retention") if file.retention else blaming("retention"):
+        if kept is not None:
+            msg = (
+                f"{name} has operators, whose windows hold what their policies say: write "
+                "retention under the queries that take late records, and bound an operator by "
+                "its policies, as EVICT tuple_count(1000)"
+            )
+            raise ValueError(msg)
+    accumulation = file.accumulation or pipeline.accumulation
+    with blaming(*here, "accumulation") if file.accumulation else blaming("accumulation"):
+        if accumulation != "accumulating":
+            msg = (
+                f"{name} has operators, which send a row once, so that there is none to take back: "
+                f"write accumulation: {accumulation} under the queries with late revisions"
+            )
+            raise ValueError(msg)
+    return late
+
+
+def _check_key(query: OperatorQuery) -> None:
+    """Check that a field of the key is not called as the lane is."""
+    if query.order == "lane" and LANE in query.key_fields:
+        msg = f"in lane order {LANE} is the first field of a row's key: call the field otherwise"
+        raise ValueError(msg)
+
+
+def _check_progress(name: str, source: Source) -> None:
+    """Check that progress is that of lanes."""
+    if source.disorder.progress_attr is not None:
+        msg = (
+            f"E_KEYED_PROGRESS: {name} has operators, which take the records of all keys in one "
+            "order: use a generator whose progress is of the lane, as {slack: 30 seconds}"
+        )
+        raise ValueError(msg)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """An operator that is being read.
+
+    Attributes:
+        source: what its tuples are.
+        file: the operator as written.
+        at: where it stands in the file.
+        blaming: attributes a broken rule to a part of the file.
+    """
+
+    source: Source
+    file: StepFile
+    at: Path
+    blaming: Blaming
+
+    def within(self, *path: str | int) -> AbstractContextManager[None]:
+        """Attribute a broken rule to a part of this operator."""
+        return self.blaming(*self.at, *path)
+
+    def steps(self, *, last: bool) -> Iterator[Step]:
+        """Yield the operator, after its punctuations if it has some.
+
+        Args:
+            last: whether it is the last of its query.
+        """
+        file = self.file
+        if file.punctuate is not None:
+            with self.within("punctuate"):
+                yield Punctuate(_checked(file.punctuate.when, self.source))
+        with self.within("operator"):
+            user = _USER.fullmatch(file.operator)
+            kind = "python" if user else file.operator
+            if kind not in _OWN:
+                msg = f"{shown(file.operator)} is not an operator: use one of {_OPERATORS}"
+                raise ValueError(msg)
+            if kind in ("aggregate", "python") and not last:
+                msg = f"{file.operator} sends no records, and so must be the last of the steps"
+                raise ValueError(msg)
+        for other in sorted(set().union(*_OWN.values()) - _OWN[kind]):
+            if other in file.model_fields_set:
+                with self.within(other):
+                    msg = f"{other} does not go with operator: {file.operator}"
+                    raise ValueError(msg)
+        window = self._window()
+        yield self._user(user[1], window) if user else self._built_in(kind, window)
+
+    def _built_in(self, kind: str, window: WindowClause) -> WindowStep:
+        match kind:
+            case "aggregate":
+                return self._aggregate(window)
+            case "sort":
+                return self._sort(window)
+        return self._dedup(window)
+
+    def _window(self) -> WindowClause:
+        event_time = self.source.event_time.field
+        with self.within("window"):
+            window = parse_clause(self.file.window, event_time)
+            check_window(window)
+            for name in window.partition_by:
+                self._known(name)
+            trigger = window.trigger
+            return replace(
+                window,
+                eviction=_typed(window.eviction, event_time, self.source),
+                trigger=None if trigger is None else _typed(trigger, event_time, self.source),
+            )
+
+    def _aggregate(self, window: WindowClause) -> AggregateStep:
+        file, given = self.file, self.file.model_fields_set
+        with self.within("window"):
+            check_aggregate_model(
+                window,
+                file.partial_windows if "partial_windows" in given else None,
+                file.evicted_partitions if "evicted_partitions" in given else None,
+            )
+        for number, field in enumerate(file.group_by):
+            with self.within("group_by", number):
+                self._known(field)
+                if field in file.group_by[:number]:
+                    msg = f"{shown(field)} stands twice: keep one"
+                    raise ValueError(msg)
+        with self.within("aggregates"):
+            if not file.aggregates:
+                msg = "aggregates is empty: add one, as {records: count}"
+                raise ValueError(msg)
+        return AggregateStep(
+            window,
+            tuple(self._aggregates()),
+            tuple(file.group_by),
+            partial_windows=file.partial_windows,
+            evicted_partitions=file.evicted_partitions,
+        )
+
+    def _aggregates(self) -> Iterator[Aggregate]:
+        for name, text in self.file.aggregates.items():
+            with self.within("aggregates", name):
+                check_field_name(name)
+                one = parse_aggregate(name, text)
+                check_aggregate(one, self.source.fields)
+                yield one
+
+    def _sort(self, window: WindowClause) -> SortStep:
+        with self.within("by"):
+            by = tuple(self._directed(text) for text in self.file.by)
+            self._check_by([field for field, _ in by])
+        with self.within("window"):
+            names, directions = [field for field, _ in by], [direction for _, direction in by]
+            check_sort(window, names, directions, Profile.paper)
+        return SortStep(window, by)
+
+    def _dedup(self, window: WindowClause) -> DedupStep:
+        with self.within("by"):
+            self._check_by(self.file.by)
+        with self.within("window"):
+            check_dedup(window, self.file.by)
+        return DedupStep(window, tuple(self.file.by))
+
+    def _user(self, reference: str, window: WindowClause) -> UserStep:
+        file = self.file
+        with self.within("outputs"):
+            if not file.outputs:
+                msg = "outputs is empty: name what the operator sends, as {swing: float}"
+                raise ValueError(msg)
+        for name, value in file.settings.items():
+            with self.within("settings", name):
+                if isinstance(value, float) and not math.isfinite(value):
+                    msg = f"{value} is not a number that a setting can have"
+                    raise ValueError(msg)
+        outputs, settings = tuple(file.outputs.items()), tuple(file.settings.items())
+        return UserStep(window, reference, outputs, settings)
+
+    def _check_by(self, names: Sequence[str]) -> None:
+        if not names:
+            msg = f"{self.file.operator} needs by, the fields to compare, as by: [delay]"
+            raise ValueError(msg)
+        for number, name in enumerate(names):
+            if name != self.source.event_time.field:
+                self._known(name)
+            if name in names[:number]:
+                msg = f"{shown(name)} stands twice: keep one"
+                raise ValueError(msg)
+
+    def _directed(self, text: str) -> tuple[str, Direction]:
+        """Parse `delay`, or `delay desc`; a field may itself be called so."""
+        name, _, word = text.strip().rpartition(" ")
+        if text in self.source.fields or not name or word.lower() not in _DIRECTIONS:
+            return text.strip(), "ascending"
+        return name.strip(), _DIRECTIONS[word.lower()]
+
+    def _known(self, field: str) -> FieldType:
+        return _known(field, self.source)
+
+
+def _known(field: str, source: Source) -> FieldType:
+    if field not in source.fields:
+        msg = f"E_ATTR_UNKNOWN: {shown(field)} is not under source.fields ({known_fields(source)})"
+        raise ValueError(msg)
+    return source.fields[field]
+
+
+def _typed(policy: Policy, event_time: str, source: Source) -> Policy:
+    """Return a policy with its threshold in the type of its field."""
+    if not isinstance(policy, Delta) or policy.attribute == event_time:
+        return policy
+    name, threshold = policy.attribute, policy.threshold
+    type_ = _known(name, source)
+    if type_.kind == "string" or type_.nullable:
+        msg = f"delta({name}, {threshold}): {name} is {type_}, not a number that is never null"
+        raise WindowError("E_ATTR_TYPE", msg)
+    if type_.kind == "int" and not isinstance(threshold, int):
+        msg = f"delta({name}, {threshold}): {name} is an int, and needs a whole number"
+        raise WindowError("E_ATTR_TYPE", msg)
+    return Delta(name, float(threshold)) if type_.kind == "float" else policy
+
+
+def _checked(condition: Condition, source: Source) -> Condition:
+    """Check that a condition compares a field with a constant of its kind."""
+    text = isinstance(condition.constant, str)
+    type_ = _known(condition.field, source)
+    if text != (type_.kind == "string"):
+        rule = "a text in quotes, as 'x'" if type_.kind == "string" else "a number"
+        msg = f"{condition.field} is {type_}: compare it with {rule}"
+        raise ValueError(msg)
+    return condition
