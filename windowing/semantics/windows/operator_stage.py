@@ -27,7 +27,8 @@ from windowing.model.user import user_operator
 from windowing.model.windows.policy import Delta, Policy, WindowClause
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Item
-from windowing.semantics.windows.policies import Advance, Insert, Mark, Operation, Shown, evaluate
+from windowing.semantics.windows.history import Advance, Insert, Mark, Operation, Shown
+from windowing.semantics.windows.policies import evaluate
 
 _TIME: Final = "\0time"
 """The attribute of a tuple that is its event time; no field has this name."""
@@ -98,7 +99,8 @@ class Stage:
             until_us: what the clock shows in the end.
             ended: whether the stream has ended by then.
         """
-        shown = evaluate(self._clause, self._operations(until_us), began_us)
+        # An empty window makes no rows, and its punctuations end no window that has any.
+        shown = evaluate(self._clause, self._operations(until_us), began_us, empty=False)
         match self._step:
             case AggregateStep():
                 return list(self._aggregated(self._step, shown))
