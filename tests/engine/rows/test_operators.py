@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from conformance.drivers.spl_operators import judge, judge_validation
 from conformance.spl.case import OperatorCase, ValidationCase, read_lines
 from windowing.engine.rows.operators import (
     Aggregate,
+    Custom,
     Join,
     JoinKind,
     OperatorError,
@@ -102,6 +104,52 @@ def test_every_function_of_a_group_computed_by_hand() -> None:
     }
 
 
+def aggregated(rows: list[dict], **outputs: Output) -> object:
+    """The one tuple that a batch of tuples gives."""
+    sent: list[Sent] = []
+    operator = Aggregate(tumbling(count(len(rows))), outputs, sent.append)
+    for row in rows:
+        operator.insert(row)
+    return rows_of(sent)[0]
+
+
+def test_functions_of_lists_and_text() -> None:
+    rows = [{"l": [1, 9], "s": "b"}, {"l": [4, 2], "s": "a"}, {"l": [1, 9], "s": "b"}]
+    on_lists = {name: Output(name, ("l",)) for name in ("Sum", "Average", "Min", "Max")}
+    assert aggregated(
+        rows,
+        **on_lists,
+        distinct=Output("CollectDistinct", ("l",)),
+        counts=Output("CountByDistinct", ("l",)),
+        text=Output("Sum", ("s",)),
+        least=Output("Min", ("s",)),
+    ) == {
+        "Sum": [6, 20],
+        "Average": [2, 6],
+        "Min": [1, 2],
+        "Max": [4, 9],
+        "distinct": [[1, 9], [4, 2]],
+        "counts": [2, 1],
+        "text": "bab",
+        "least": "a",
+    }
+    with pytest.raises(ValueError, match="zip"):
+        aggregated([{"l": [1]}, {"l": [1, 2]}], x=Output("Sum", ("l",)))
+
+
+def test_functions_of_values_that_are_not_finite() -> None:
+    rows = [{"v": 1.0}, {"v": math.inf}]
+    names = ("Sum", "Average", "SampleStdDev")
+    found = aggregated(rows, **{name: Output(name, ("v",)) for name in names})
+    assert str(found) == "{'Sum': inf, 'Average': inf, 'SampleStdDev': nan}"
+
+
+def test_a_function_of_the_users() -> None:
+    longest = Custom(str, lambda best, row: max(best, row["s"], key=len), str.upper)
+    rows = [{"s": "a"}, {"s": "ccc"}, {"s": "bb"}]
+    assert aggregated(rows, x=Output(longest)) == {"x": "CCC"}
+
+
 def test_the_library_swaps_two_counts() -> None:
     sent: list[Sent] = []
     outputs = {"least": Output("MinCount", ("v",)), "most": Output("MaxCount", ("v",))}
@@ -146,6 +194,7 @@ def test_sort_takes_several_attributes_each_in_its_order() -> None:
     [
         lambda send: Aggregate(tumbling(count(1)), {"x": Output("Median", ("v",))}, send),
         lambda send: Aggregate(tumbling(count(1)), {"x": Output("ArgMin", ("v",))}, send),
+        lambda send: Aggregate(tumbling(count(1)), {"x": Output(Custom(int, 1, int))}, send),
         lambda send: Aggregate(tumbling(count(1)), {}, send, evicted_partitions=False),
         lambda send: Sort(sliding(count(3), count(2)), ["v"], send),
         lambda send: Sort(tumbling(count(3)), [], send),

@@ -6,6 +6,7 @@ accepts the window configurations of its model and refuses all others before any
 
 from windowing.engine.rows.operators.aggregate import Aggregate, Output
 from windowing.engine.rows.operators.dedup import Dedup
+from windowing.engine.rows.operators.functions import Custom
 from windowing.engine.rows.operators.join import Join, JoinKind
 from windowing.engine.rows.operators.operator import Operator, Punctuation, Sent
 from windowing.engine.rows.operators.sort import Order, Sort
@@ -14,6 +15,7 @@ from windowing.model.windows.policy import WindowClause, sliding, tumbling
 
 __all__ = [
     "Aggregate",
+    "Custom",
     "Dedup",
     "Join",
     "JoinKind",

@@ -6,11 +6,12 @@ Source: Gedik 2014, section 6.1.1; details: `spl.md` 10.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.functions import Group, function_of
+from windowing.engine.rows.operators.functions import Custom, Group, function_of
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import (
     Clock,
@@ -31,16 +32,20 @@ from windowing.model.windows.policy import WindowClause
 _SWAPPED = {"MinCount": "MaxCount", "MaxCount": "MinCount"}
 
 
+def _library_name(function: str | Custom) -> str | Custom:
+    return _SWAPPED.get(function, function) if isinstance(function, str) else function
+
+
 @dataclass(frozen=True)
 class Output:
     """One attribute of the tuples that Aggregate sends.
 
     Attributes:
-        function: its name, such as `Average`.
+        function: its name, such as `Average`, or the user's own.
         arguments: attributes of the input.
     """
 
-    function: str
+    function: str | Custom
     arguments: tuple[str, ...] = ()
 
 
@@ -80,8 +85,7 @@ class Aggregate(Operator):
         library = profile is Profile.osstreams
         self._functions = {
             name: function_of(
-                _SWAPPED.get(output.function, output.function) if library else output.function,
-                output.arguments,
+                _library_name(output.function) if library else output.function, output.arguments
             )
             for name, output in outputs.items()
         }
@@ -122,6 +126,10 @@ class Aggregate(Operator):
         """Return an instant before which nothing is due by the clock; None: nothing ever is."""
         return self._window.next_due_us()
 
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the window's lock."""
+        return self._window.locked()
+
     # --- reporting ----------------------------------------------------------------------------
 
     def _report_full(self, event: WindowEvent) -> None:
@@ -143,7 +151,7 @@ class Aggregate(Operator):
         rows = self._window.rows(key) or []
         groups: dict[tuple[Any, ...], list[Tuple]] = {}
         for row in rows:
-            groups.setdefault(tuple(row[name] for name in self._group_by), []).append(row)
+            groups.setdefault(tuple(hashable(row[name]) for name in self._group_by), []).append(row)
         sizes = [len(members) for members in groups.values()]
         total = len(self._window) if self._count_all_partitions else len(rows)
         for members in groups.values():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding
@@ -71,6 +72,10 @@ class Dedup(Operator):
     def next_due_us(self) -> int | None:
         """Return an instant before which nothing is due by the clock; None: nothing ever is."""
         return self._window.next_due_us()
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the window's lock."""
+        return self._window.locked()
 
     def _same(self, key: Key, row: Tuple) -> tuple[Key, tuple[Any, ...]]:
         return key, tuple(row[name] for name in self._by)

@@ -6,12 +6,14 @@ Source: Gedik 2014, section 6.1.1; names and rules of the functions: `spl.md` 10
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from windowing.engine.rows.operators.operator import Tuple
+from windowing.engine.rows.policies.window import hashable
 from windowing.model.operators.models import OperatorError
 
 Arguments = Sequence[str]
@@ -32,46 +34,73 @@ class Group:
     all_rows: int
 
 
+@dataclass(frozen=True)
+class Custom:
+    """A function of the user's, which folds the tuples of a group in order of arrival.
+
+    Attributes:
+        init: returns the first state; it is called once for each group and report.
+        process: returns the next state, from a state and a tuple.
+        result: returns the output, from the last state.
+    """
+
+    init: Callable[[], Any]
+    process: Callable[[Any, Tuple], Any]
+    result: Callable[[Any], Any]
+
+    def of(self, group: Group, _: Arguments) -> Any:
+        """Compute the output of a group."""
+        state = self.init()
+        for row in group.rows:
+            state = self.process(state, row)
+        return self.result(state)
+
+
 def _column(group: Group, name: str) -> list[Any]:
     return [row[name] for row in group.rows]
 
 
-def _average(group: Group, name: str) -> int | float:
-    values = _column(group, name)
+def _by_element(values: Sequence[Any], function: Callable[[Sequence[Any]], Any]) -> Any:
+    """Apply a function of numbers; to lists, which must be of one length, element by element."""
+    if isinstance(values[0], list):
+        return [function(column) for column in zip(*values, strict=True)]
+    return function(values)
+
+
+def _average(values: Sequence[Any]) -> int | float:
+    """Return the exact mean, of integers truncated toward zero."""
     if all(type(value) is int for value in values):
         return math.trunc(Fraction(sum(values), len(values)))
+    if not all(map(math.isfinite, values)):
+        return float(sum(values) / len(values))
     return float(sum(map(Fraction, values)) / len(values))
 
 
 def _deviation(group: Group, name: str, less: int) -> float:
     """Return the standard deviation, over n − less; zero for one tuple."""
-    values = [Fraction(value) for value in _column(group, name)]
-    if len(values) <= less:
+    column = _column(group, name)
+    if len(column) <= less:
         return 0.0
+    if not all(map(math.isfinite, column)):
+        return math.nan
+    values = [Fraction(value) for value in column]
     mean = sum(values) / len(values)
     squares = sum((value - mean) ** 2 for value in values)
     return math.sqrt(squares / (len(values) - less))
 
 
-def _sum(group: Group, name: str) -> Any:
-    values = _column(group, name)
-    if isinstance(values[0], list):
-        return [sum(column) for column in zip(*values, strict=True)]
+def _sum(values: Sequence[Any]) -> Any:
     if isinstance(values[0], str):
         return "".join(values)
-    return sum(values) if all(type(v) is int for v in values) else math.fsum(values)
+    exact = all(type(value) is int or math.isfinite(value) for value in values)
+    if not exact or all(type(value) is int for value in values):
+        return sum(values)
+    return math.fsum(values)
 
 
 def _extreme(pick: Callable[[Any], Any]) -> Callable[[Group, Arguments], Any]:
     """Return the smallest or largest value; of lists, element by element."""
-
-    def of(group: Group, names: Arguments) -> Any:
-        values = _column(group, names[0])
-        if isinstance(values[0], list):
-            return [pick(column) for column in zip(*values, strict=True)]
-        return pick(values)
-
-    return of
+    return lambda group, names: _by_element(_column(group, names[0]), pick)
 
 
 def _arg(pick: Callable[..., Any]) -> Callable[[Group, Arguments], Any]:
@@ -107,7 +136,11 @@ def _percentile(group: Group, names: Arguments) -> Any:
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:
-    return list(dict.fromkeys(values))
+    """Return the different values in order of arrival; they may be lists."""
+    found: dict[Any, Any] = {}
+    for value in values:
+        found.setdefault(hashable(value), value)
+    return list(found.values())
 
 
 Function = Callable[[Group, Arguments], Any]
@@ -125,12 +158,10 @@ FUNCTIONS: dict[str, tuple[int, Function]] = {
     "CountDistinct": (1, lambda group, names: len(_distinct(_column(group, names[0])))),
     "CountByDistinct": (
         1,
-        lambda group, names: [
-            _column(group, names[0]).count(value) for value in _distinct(_column(group, names[0]))
-        ],
+        lambda group, names: [*Counter(map(hashable, _column(group, names[0]))).values()],
     ),
-    "Sum": (1, lambda group, names: _sum(group, names[0])),
-    "Average": (1, lambda group, names: _average(group, names[0])),
+    "Sum": (1, lambda group, names: _by_element(_column(group, names[0]), _sum)),
+    "Average": (1, lambda group, names: _by_element(_column(group, names[0]), _average)),
     "Min": (1, _extreme(min)),
     "Max": (1, _extreme(max)),
     "ArgMin": (2, _arg(min)),
@@ -146,12 +177,14 @@ FUNCTIONS: dict[str, tuple[int, Function]] = {
 """Functions by name, with their numbers of arguments; Percentile's includes the percentage."""
 
 
-def function_of(name: str, arguments: Arguments) -> Function:
-    """Return a function by name.
+def function_of(name: str | Custom, arguments: Arguments) -> Function:
+    """Return a function by name, or the user's.
 
     Raises:
         OperatorError: it is unknown, or takes another number of arguments.
     """
+    if isinstance(name, Custom):
+        return _custom(name, arguments)
     if name not in FUNCTIONS:
         msg = f"{name} is no function of Aggregate: there are {', '.join(FUNCTIONS)}"
         raise OperatorError("UNKNOWN_FUNCTION", msg)
@@ -160,3 +193,10 @@ def function_of(name: str, arguments: Arguments) -> Function:
         msg = f"{name}({', '.join(arguments)}): it takes {wanted} arguments, not {len(arguments)}"
         raise OperatorError("WRONG_ARGUMENTS", msg)
     return function
+
+
+def _custom(function: Custom, arguments: Arguments) -> Function:
+    if arguments or not all(map(callable, (function.init, function.process, function.result))):
+        msg = "Custom takes three functions, and no attributes: `process` reads them from the tuple"
+        raise OperatorError("CUSTOM", msg)
+    return function.of

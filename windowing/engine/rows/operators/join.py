@@ -6,6 +6,7 @@ Source: Gedik 2014, section 6.1.2; order of probing and evicting: `spl.md` 10.2 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
@@ -202,6 +203,17 @@ class Join(Operator):
     def tick(self, now_us: int) -> None:
         """Evict expired tuples; their output has no punctuation."""
         advance_together([side.window for side in self._sides], now_us)
+
+    def next_due_us(self) -> int | None:
+        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        due = (side.window.next_due_us() for side in self._sides)
+        return min((us for us in due if us is not None), default=None)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Take the locks of both windows, the left one first."""
+        with self._sides[0].window.locked(), self._sides[1].window.locked():
+            yield
 
     # --- probing ------------------------------------------------------------------------------
 

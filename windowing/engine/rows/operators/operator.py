@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +57,10 @@ class Operator(ABC):
     @abstractmethod
     def next_due_us(self) -> int | None:
         """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the lock for calls from a second thread; see `PolicyWindow.locked`."""
+        return nullcontext()
 
     def purge(self) -> None:  # noqa: B027 - overriding is optional
         """Do nothing: policies decide what leaves a window."""

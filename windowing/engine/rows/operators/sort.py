@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import insort_right
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from functools import total_ordering
 from typing import Any
@@ -129,6 +130,10 @@ class Sort(Operator):
     def next_due_us(self) -> int | None:
         """Return an instant before which nothing is due by the clock; None: nothing ever is."""
         return self._window.next_due_us()
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the window's lock."""
+        return self._window.locked()
 
     def _rank(self, row: Tuple) -> tuple[Any, ...]:
         ranks = ((null_first(row[name]), order) for name, order in self._sort_by)

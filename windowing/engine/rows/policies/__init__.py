@@ -6,11 +6,13 @@ operator and on no storage.
 """
 
 from windowing.engine.rows.policies.clock import Clock, ManualClock
+from windowing.engine.rows.policies.driver import Driver, WallClock
 from windowing.engine.rows.policies.events import Event, WindowEvent
 from windowing.engine.rows.policies.interval import IntervalWindow, Pane
 from windowing.engine.rows.policies.partitions import Storage
 from windowing.engine.rows.policies.sliding import SlidingWindow
 from windowing.engine.rows.policies.tumbling import Summarizer, TumblingWindow
+from windowing.engine.rows.policies.window import PolicyWindow
 from windowing.model.windows.policy import (
     Count,
     Delta,
@@ -36,6 +38,7 @@ __all__ = [
     "Clock",
     "Count",
     "Delta",
+    "Driver",
     "Event",
     "IntervalWindow",
     "ManualClock",
@@ -44,6 +47,7 @@ __all__ = [
     "PartitionAge",
     "PartitionCount",
     "PolicyError",
+    "PolicyWindow",
     "Profile",
     "Punct",
     "Selection",
@@ -53,6 +57,7 @@ __all__ = [
     "Time",
     "TumblingWindow",
     "TupleCount",
+    "WallClock",
     "WindowEvent",
     "count",
     "delta",

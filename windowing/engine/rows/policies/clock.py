@@ -22,8 +22,7 @@ class Clock(Protocol):
 class ManualClock:
     """A clock that moves only when its owner advances it.
 
-    In production `advance` passes the machine's clock before each tuple and periodically; a replay
-    passes the time of the records; a test, any.
+    A replay passes the time of the records to `advance`; a test, any. See also `WallClock`.
 
     Attributes:
         now_us: the time; a handler that takes time advances it.
@@ -43,15 +42,23 @@ class Deadlines:
     def __init__(self) -> None:
         self.due_us: dict[Key, int] = {}
         # Entries that differ from `due_us` are stale, and skipped.
-        self._heap: list[tuple[int, int, Key]] = []
+        self._heap: list[tuple[int, int, int, Key]] = []
         self._entries = 0
 
-    def put(self, key: Key, due_us: int) -> None:
-        """Set the deadline of a key."""
+    def put(self, key: Key, due_us: int, rank: int | None = None) -> None:
+        """Set the deadline of a key.
+
+        Args:
+            key: the key.
+            due_us: the instant.
+            rank: orders the keys of one instant; None: keys in the order of their calls.
+        """
         if self.due_us.get(key) != due_us:
             self.due_us[key] = due_us
             self._entries += 1
-            heapq.heappush(self._heap, (due_us, self._entries, key))
+            # The number of the call also keeps keys, which may have no order, from being compared.
+            entry = (due_us, self._entries if rank is None else rank, self._entries, key)
+            heapq.heappush(self._heap, entry)
 
     def drop(self, key: Key) -> None:
         """Delete the deadline of a key, if it has one."""
@@ -60,7 +67,7 @@ class Deadlines:
     def earliest(self) -> tuple[int, Key] | None:
         """Return the first deadline and its key, or None."""
         while self._heap:
-            due_us, _, key = self._heap[0]
+            due_us, _, _, key = self._heap[0]
             if self.due_us.get(key) == due_us:
                 return due_us, key
             heapq.heappop(self._heap)

@@ -102,7 +102,7 @@ class IntervalWindow:
         if at < max(self._watermark - self._discard_age, 0) or at < self._offset:
             return
         start = at - (at - self._offset) % self._period
-        while start > max(at - self._duration, 0) or start == at == 0:
+        while start > max(at - self._duration, 0):
             self._put(start, key, row)
             start -= self._period
 

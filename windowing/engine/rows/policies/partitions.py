@@ -51,6 +51,7 @@ class Subwindow:
     Attributes:
         entries: its tuples; empty if a summarizer holds them.
         created_us: when it was created.
+        number: how many were created before it.
         inserts: how many tuples it has received since.
         summary: the summarizer of a tumbling window's tuples, if registered and there was a tuple.
         summarized: how many tuples the summary holds.
@@ -59,6 +60,7 @@ class Subwindow:
 
     entries: Sequence
     created_us: int
+    number: int
     inserts: int = 0
     summary: Any = None
     summarized: int = 0
@@ -84,6 +86,7 @@ class Partitions:
 
     def __post_init__(self) -> None:
         self._subwindows = self.storage.mapping()
+        self._created = 0
 
     def __len__(self) -> int:
         return len(self._subwindows)
@@ -107,8 +110,9 @@ class Partitions:
         """Return the partition of a key, creating it if necessary."""
         subwindow: Subwindow | None = self._subwindows.get(key)
         if subwindow is None:
-            subwindow = Subwindow(self.storage.sequence(), now_us)
+            subwindow = Subwindow(self.storage.sequence(), now_us, self._created)
             self._subwindows[key] = subwindow
+            self._created += 1
         return subwindow
 
     def touch(self, key: Key, now_us: int) -> None:

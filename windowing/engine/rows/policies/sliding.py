@@ -12,7 +12,13 @@ from windowing.engine.rows.policies.clock import Deadlines
 from windowing.engine.rows.policies.crossing import crosses
 from windowing.engine.rows.policies.events import Event, Key, Row
 from windowing.engine.rows.policies.partitions import Subwindow
-from windowing.engine.rows.policies.window import DEFAULT_KEY, Due, PolicyWindow, hashable
+from windowing.engine.rows.policies.window import (
+    DEFAULT_KEY,
+    Due,
+    PolicyWindow,
+    hashable,
+    skip_past,
+)
 from windowing.model.windows.policy import Count, Delta, Policy, PolicyError, Profile, Time
 
 # Table II, made exact: what a tuple does to its partition, in order. E: tuples are evicted, I: it
@@ -51,15 +57,20 @@ class SlidingWindow(PolicyWindow):
 
     Args:
         eviction: when a tuple leaves: count, delta or time.
-        trigger: when the window reports: count, delta or time.
+        trigger: when the window reports: count, delta or time. The paper's profile demands one;
+            only a clause fills in count(1).
         more: as for all policy windows.
 
     Raises:
         PolicyError: the configuration is invalid.
     """
 
-    def __init__(self, eviction: Policy, trigger: Policy, **more: Any) -> None:
+    def __init__(self, eviction: Policy, trigger: Policy | None = None, **more: Any) -> None:
         super().__init__(**more)
+        if trigger is None:
+            if self._profile is Profile.paper:
+                raise PolicyError("a sliding window needs a trigger, such as count(1)")
+            trigger = Count(1)
         for role, policy in (("eviction", eviction), ("trigger", trigger)):
             if not isinstance(policy, Count | Delta | Time):
                 msg = f"{policy!r} is no {role} of a sliding window: use count, delta or time"
@@ -79,6 +90,8 @@ class SlidingWindow(PolicyWindow):
         self._tick_us: int | None = None
         if isinstance(trigger, Time):
             self._tick_us = self._clock.now_us + trigger.period_us
+        if isinstance(trigger, Time) or isinstance(eviction, Time):
+            self._has_timers()
 
     def insert(self, row: Row) -> None:
         """Process a tuple: evict, insert and report in the order of the policies."""
@@ -180,7 +193,9 @@ class SlidingWindow(PolicyWindow):
     def _await_eviction(self, key: Key, part: Subwindow) -> None:
         """Set the instant at which the oldest tuple of a partition expires."""
         if isinstance(self._eviction, Time) and len(part.entries):
-            self._deadlines.put(key, part.entries[0][1] + self._eviction.period_us)
+            due_us = part.entries[0][1] + self._eviction.period_us
+            # At one instant in the order of creation, which a restore keeps.
+            self._deadlines.put(key, due_us, part.number)
 
     def _outlive(self, key: Key, due_us: int) -> None:
         """Evict the tuples that expire just after an instant."""
@@ -216,19 +231,29 @@ class SlidingWindow(PolicyWindow):
         else:
             self._tick_us = max(began_us + period_us, self._clock.now_us)
 
+    def _resume(self) -> None:
+        super()._resume()
+        if self._tick_us is not None and isinstance(self._trigger, Time):
+            self._tick_us = skip_past(self._tick_us, self._trigger.period_us, self._clock.now_us)
+
     # --- state --------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
         """Return the window's state."""
         marks = [[key, m.received, m.reference, m.full] for key, m in self._marks.items()]
-        return {"partitions": self._partitions_state(), "marks": marks, "tick": self._tick_us}
+        return {
+            "partitions": self._partitions_state(),
+            "marks": marks,
+            "tick": self._tick_us,
+            "suspended": self._suspended,
+        }
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Restore a snapshot."""
         self.reset()
         self._restore_partitions(snapshot["partitions"])
         if timers:
-            self._tick_us = snapshot["tick"]
+            self._tick_us, self._suspended = snapshot["tick"], snapshot["suspended"]
         for key, received, reference, full in snapshot["marks"]:
             self._marks[hashable(key)] = _Marks(received, reference, full)
         for key in self._partitions:
@@ -239,3 +264,4 @@ class SlidingWindow(PolicyWindow):
         self._partitions.clear()
         self._marks.clear()
         self._deadlines.clear()
+        self.suspend()

@@ -12,7 +12,13 @@ from windowing.engine.rows.policies.clock import Deadlines
 from windowing.engine.rows.policies.crossing import crosses
 from windowing.engine.rows.policies.events import Event, Key, Row
 from windowing.engine.rows.policies.partitions import Subwindow
-from windowing.engine.rows.policies.window import DEFAULT_KEY, Due, PolicyWindow, hashable
+from windowing.engine.rows.policies.window import (
+    DEFAULT_KEY,
+    Due,
+    PolicyWindow,
+    hashable,
+    skip_past,
+)
 from windowing.model.windows.policy import Count, Delta, Marker, Policy, Profile, Punct, Time
 
 
@@ -66,8 +72,10 @@ class TumblingWindow(PolicyWindow):
         # Summarizers from before a restore. The library never drops them: a partition that returns
         # later opens a new one and continues with the old one.
         self._left: dict[Key, Summarizer] = {}
-        if isinstance(eviction, Time) and not self._per_key:
-            self._clocks.put(None, self._clock.now_us + eviction.period_us)
+        if isinstance(eviction, Time):
+            self._has_timers()
+            if not self._per_key:
+                self._clocks.put(None, self._clock.now_us + eviction.period_us)
 
     def insert(self, row: Row) -> None:
         """Process a tuple; a count of zero ignores it."""
@@ -193,13 +201,25 @@ class TumblingWindow(PolicyWindow):
             self._flush(key)
             self._partitions.remove(key)
 
+    def _resume(self) -> None:
+        super()._resume()
+        if isinstance(self._eviction, Time):
+            period_us, now_us = self._eviction.period_us, self._clock.now_us
+            for key, due_us in list(self._clocks.due_us.items()):
+                self._clocks.put(key, skip_past(due_us, period_us, now_us))
+
     # --- state --------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
         """Return the window's state, including that of summarizers."""
         clocks = [[key, due_us] for key, due_us in self._clocks.due_us.items()]
         left = [[key, summary.state()] for key, summary in self._left.items()]
-        return {"partitions": self._partitions_state(), "clocks": clocks, "left": left}
+        return {
+            "partitions": self._partitions_state(),
+            "clocks": clocks,
+            "left": left,
+            "suspended": self._suspended,
+        }
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Restore a snapshot; summarizers of existing partitions restore their states."""
@@ -217,6 +237,7 @@ class TumblingWindow(PolicyWindow):
             for key, state in snapshot["left"]:
                 left = self._left[hashable(key)] = self._summarizer(hashable(key))
                 left.restore(state)
+        self._suspended = snapshot["suspended"] if timers else True
         if self._per_key or timers:
             self._clocks.clear()
             for key, due_us in snapshot["clocks"]:
@@ -228,6 +249,7 @@ class TumblingWindow(PolicyWindow):
         self._partitions.clear()
         if self._per_key:
             self._clocks.clear()
+        self.suspend()
 
     def _drop_summaries(self) -> None:
         for key in self._partitions:

@@ -1,13 +1,16 @@
 """The base of policy windows: access, partition eviction, timers, state.
 
 Source: Gedik 2014, sections 3.5 and 4.1. A window is a plain state machine without threads. Its
-owner passes the time by `advance`; everything due by then happens in order.
+owner passes the time by `advance`; everything due by then happens in order. A `Driver` does so by
+the machine's clock, from a second thread, under the window's lock.
 """
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from windowing.engine.rows.policies.clock import Clock, ManualClock
@@ -28,6 +31,8 @@ Select = Callable[[Sequence[tuple[Key, int]]], Sequence[Key]]
 
 DEFAULT_KEY = "__default__"
 """The partition that the library invents for a tick of a partitioned window without partitions."""
+
+_NO_LOCK = nullcontext()
 
 Due = tuple[int, bool, Callable[[], None]]
 """A due instant, whether the action is at it (or just after it), and the action."""
@@ -68,6 +73,9 @@ class PolicyWindow(ABC):
         self._tell = self._handlers.tell
         self._select: Select | None = None
         self._partitions = Partitions(storage or Storage())
+        self._lock: AbstractContextManager[Any] = _NO_LOCK
+        # After a reset or restore, nothing happens by the clock until the next tuple.
+        self._suspended = False
 
     # --- what an operator calls ---------------------------------------------------------------
 
@@ -98,6 +106,17 @@ class PolicyWindow(ABC):
         A handler may take time: actions that become due are done if they begin by the instant.
         """
         advance_together([self], to_us)
+
+    def tick(self, now_us: int) -> None:
+        """Do everything due up to an instant: `advance`, by the name that operators have for it."""
+        self.advance(now_us)
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Return the window's lock, for access from outside its handlers: `with window.locked():`.
+
+        Only a window with a time policy has a second thread, and hence a lock (4.1.4).
+        """
+        return self._lock
 
     # --- window access (section 4.1.4) --------------------------------------------------------
 
@@ -137,12 +156,24 @@ class PolicyWindow(ABC):
         Args:
             snapshot: of a window of the same configuration.
             timers: also restore the phase of its timers, to resume in another process; otherwise
-                the phase stays (`spl.md` 8).
+                the phase stays, and timers rest until the next tuple (`spl.md` 8).
         """
 
     @abstractmethod
     def reset(self) -> None:
-        """Delete all state, without window events."""
+        """Delete all state, without window events; timers rest until the next tuple."""
+
+    def suspend(self) -> None:
+        """Let timers rest until the next tuple, as while a region drains: due ticks are skipped."""
+        self._suspended = True
+
+    def _resume(self) -> None:
+        """Let timers work again, in their old phase."""
+        self._suspended = False
+
+    def _has_timers(self) -> None:
+        """Note that a policy depends on the clock, so that there may be a second thread."""
+        self._lock = threading.RLock()
 
     def _partitions_state(self) -> list[Any]:
         """Return the partitions in the order of their creation, with their ranks of recency."""
@@ -183,6 +214,10 @@ class PolicyWindow(ABC):
         """What the window takes for the time."""
         return self._clock
 
+    def awaited(self) -> Due | None:
+        """Return what happens next by the clock; None: nothing."""
+        return None if self._suspended else self.next_due()
+
     def next_due(self) -> Due | None:
         """Return what is due next; None: nothing."""
         return None
@@ -196,6 +231,8 @@ class PolicyWindow(ABC):
     def _admit(self, row: Row) -> tuple[Key, Subwindow]:
         """Prepare an insert: evict partitions that are too old, open the tuple's own."""
         key = self._key_of(row)
+        if self._suspended:
+            self._resume()
         if isinstance(self._partition_eviction, PartitionAge):
             self._evict_partitions()
         return key, self._partitions.open(key, self._clock.now_us)
@@ -250,7 +287,7 @@ def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
     """
     clock = windows[0].clock
     while True:
-        found = [due for window in windows if (due := window.next_due()) is not None]
+        found = [due for window in windows if (due := window.awaited()) is not None]
         if not found:
             break
         due_us, at_once, action = min(
@@ -262,6 +299,11 @@ def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
         clock.wait_until(due_us)
         action()
     clock.wait_until(to_us)
+
+
+def skip_past(due_us: int, period_us: int, now_us: int) -> int:
+    """Return the first instant of a timer's phase after now."""
+    return due_us if due_us > now_us else now_us + period_us - (now_us - due_us) % period_us
 
 
 def key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
