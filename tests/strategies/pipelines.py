@@ -54,9 +54,9 @@ def cases(
 
 
 @st.composite
-def join_cases(draw: st.DrawFn, records_max: int = 24) -> Case:
+def join_cases(draw: st.DrawFn, records_max: int = 24, kind: str = JOIN) -> Case:
     """A pipeline that joins two topics, and a log of both."""
-    wish = Wish(classes=(JOIN,), records_max=records_max, long=0, overflow=0, refusals=False)
+    wish = Wish(classes=(kind,), records_max=records_max, long=0, overflow=0, refusals=False)
     return _case(draw, wish)
 
 

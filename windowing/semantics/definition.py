@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from windowing.model.fields import Aggregate, Kind
 from windowing.model.file.pipeline import Pipeline, Query, Source
+from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
@@ -23,8 +24,8 @@ from windowing.semantics.lanes import Arrival
 from windowing.semantics.log import LogEntry
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.units import Item, Shown
-from windowing.semantics.view import Views
-from windowing.semantics.windows import joins, operators
+from windowing.semantics.view import View, Views
+from windowing.semantics.windows import joins, operators, policy_joins
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import FlowDefinition
 
@@ -102,7 +103,7 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
         definition: FlowDefinition
         if isinstance(query, JoinQuery):
             definition = joins.JoinDefinition(query)
-            rows += joins.rows(query, view.items, view.lanes)
+            rows += _joined(query, view)
         elif isinstance(query, OperatorQuery):
             definition = operators.OperatorDefinition(query)
             event_time = source.event_time.field
@@ -247,6 +248,12 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
         shows = [item.fields[spec.more[0]] if spec.more else item.value for item in shown.holds]
         return extreme(spec, list(zip(values, shows, strict=True)))
     return aggregate(spec, kinds[spec.field], values)
+
+
+def _joined(query: JoinQuery, view: View) -> list[Row]:
+    if isinstance(query, PolicyJoinQuery):
+        return policy_joins.rows(query, view.items, view.lanes)
+    return joins.rows(query, view.items, view.lanes)
 
 
 def _dead(arrival: Arrival, query: str | None, reason: str) -> DeadLetter:
