@@ -44,7 +44,7 @@ def judged(path: Path, *rows: dict[str, Any] | str, kind: str = "spl") -> Result
         (ROW | {"profile": "papers"}, "profile"),
         (
             ROW | {"partition_eviction": {"kind": "tupleCount", "selection": {"mark": "newest"}}},
-            "mark",
+            "partition_eviction.selection",
         ),
     ],
 )
