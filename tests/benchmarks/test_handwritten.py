@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.handwritten import aggregate
-from windowing.engine.rows.operators import Aggregate, Output, Punctuation, Sent, sliding, tumbling
+from benchmarks.handwritten import aggregate, join, sort
+from windowing.engine.rows.operators import (
+    Aggregate,
+    Join,
+    JoinKind,
+    Order,
+    Output,
+    Punctuation,
+    Sent,
+    Sort,
+    sliding,
+    tumbling,
+)
 from windowing.engine.rows.policies import (
     Marker,
     count,
@@ -112,3 +124,85 @@ def test_aggregate(window: WindowClause, steps: list[Step], grouped: bool, more:
         evicted_partitions=victims,
     )
     check(library, sent, handwritten, found, steps)
+
+
+@given(
+    st.sampled_from([*_TUMBLING, *(one for one in _SLIDING if one.trigger == count(1))]),
+    _STEPS,
+    st.sampled_from([("ascending",), ("descending", "ascending")]),
+)
+def test_sort(window: WindowClause, steps: list[Step], order: tuple[str, ...]) -> None:
+    sent: list[Sent] = []
+    found: list[Any] = []
+    library = Sort(window, ["v", "g"], sent.append, order=[Order(one) for one in order])
+    check(library, sent, sort.Sort(window, ["v", "g"], found.append, order=order), found, steps)
+
+
+def pair(left: Any, right: Any) -> Any:
+    return {"left": dict(left), "right": dict(right)}
+
+
+def related(left: Any, right: Any) -> bool:
+    return bool(left["v"] <= right["v"])
+
+
+_JOINED = st.sampled_from([one for one in _SLIDING if one.trigger == count(1)])
+
+
+@given(
+    st.tuples(_JOINED, _JOINED),
+    st.lists(st.tuples(_STEPS, st.integers(0, 1)), max_size=6),
+    st.tuples(st.sampled_from(JoinKind), st.booleans()),
+    st.sampled_from([None, related]),
+    st.booleans(),
+)
+def test_join(
+    windows: tuple[WindowClause, WindowClause],
+    steps: list[tuple[list[Step], int]],
+    unmatched: tuple[JoinKind, bool],
+    where: Callable[[Any, Any], bool] | None,
+    equal: bool,
+) -> None:
+    sent: list[Sent] = []
+    found: list[Any] = []
+    names = ["g"] if equal else []
+    kind, extra = unmatched
+    outer, defaults = kind.outer_sides, ({"v": -1}, {"v": -2})
+    library = Join(
+        *windows,
+        pair,
+        sent.append,
+        kind=kind,
+        equal=(names, names),
+        where=where,
+        extra_ports=sum(outer) if extra else 0,
+        defaults={
+            side: row
+            for side, row, other in zip(("left", "right"), defaults, reversed(outer), strict=True)
+            if other and not extra
+        },
+    )
+    handwritten = join.Join(
+        *windows,
+        pair,
+        lambda port, item: found.append((port, item)),
+        outer=outer,
+        equal=(names, names),
+        where=where,
+        extra_ports=extra,
+        defaults=defaults,
+    )
+    now_us = 0
+    try:
+        for part, port in steps:
+            for what, content in part:
+                if what == "insert":
+                    library.insert(content, port)
+                    handwritten.insert(content, port)
+                elif what == "tick":
+                    now_us += content
+                    library.tick(now_us)
+                    handwritten.tick(now_us)
+    finally:
+        handwritten.close()
+    assert found == [(one.port, shown(one)) for one in sent]
