@@ -8,6 +8,7 @@ from windowing.engine.plan import FlowPlan, Plan
 from windowing.explain.context import context_of
 from windowing.explain.join import explain_join
 from windowing.explain.lengths import speller
+from windowing.explain.operators import explain_operators
 from windowing.explain.size import growing, partial_bytes
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
@@ -47,6 +48,9 @@ def explain(plan: Plan) -> Iterator[str]:
     for flow in plan.queries:
         yield ""
         yield from explain_query(flow, plan)
+    for query in pipeline.operators:
+        yield ""
+        yield from explain_operators(query, source)
 
 
 def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Protocol
 from pydantic import BeforeValidator, Field
 
 from windowing.model.emission import Accumulation, Early, Retention, parse_retention
-from windowing.model.fields import FieldType, ValueType, value_type
+from windowing.model.fields import FieldType, Kind, ValueType, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
 from windowing.model.late import Late
@@ -47,6 +47,13 @@ class Flow(Protocol):
     @property
     def key(self) -> tuple[str, ...]:
         """The fields that make up a row's key, in their order."""
+
+    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+        """Give the types of a row's key, in the order of its fields.
+
+        Args:
+            fields: of the pipeline's source.
+        """
 
     @property
     def shows(self) -> tuple[str, ...]:
@@ -88,6 +95,10 @@ class Query(StreamFlow):
     """
 
     name: str
+
+    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+        """Give the types of a row's key, in the order of its fields."""
+        return {name: fields[name].kind for name in self.key}
 
     @property
     def shows(self) -> tuple[str, ...]:
@@ -137,6 +148,10 @@ class JoinQuery(JoinFlow):
         """What is equal, then the places of both records."""
         return (*self.on, *PLACE)
 
+    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+        """Give the types of a row's key, in the order of its fields."""
+        return {name: fields[name].kind for name in self.key}
+
     @property
     def shows(self) -> tuple[str, ...]:
         """The names of a row's values, in the order of its columns."""
@@ -168,6 +183,16 @@ class JoinQuery(JoinFlow):
     def type_of(self, operand: Operand) -> FieldType:
         """The type of a field of one of the records."""
         return self.source(operand.side).fields[operand.field]
+
+    @property
+    def sharded_by(self) -> dict[str, str]:
+        """Pairs of a left and a right field whose equal values one shard has; none: one has all."""
+        return self.on
+
+    def shard_fields(self, side: Side) -> tuple[str, ...]:
+        """The fields of a side whose values choose a record's shard."""
+        pairs = self.sharded_by
+        return tuple(pairs) if side == "left" else tuple(pairs.values())
 
     def needed(self, side: Side) -> tuple[str, ...]:
         """The fields of a side that a row or a condition needs beside the equal ones."""

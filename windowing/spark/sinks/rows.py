@@ -30,7 +30,7 @@ from windowing.engine.windows.classes import extents
 from windowing.model import Pipeline
 from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
-from windowing.model.query import AnyFlow, Flow
+from windowing.model.query import AnyFlow
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
@@ -121,7 +121,7 @@ class BatchRows:
             schema=schema,
         )
 
-    def _lags(self, query: Flow, ends: Sequence[int]) -> list[int | None]:
+    def _lags(self, query: AnyFlow, ends: Sequence[int]) -> list[int | None]:
         """How long after its window's end each row is written; null where an end is no time.
 
         Only a diagnostic: never compared.
@@ -177,9 +177,9 @@ def _passed_type(name: str) -> pa.DataType:
     return types.get(polars, pa.string())
 
 
-def _result_schema(query: Flow, pipeline: Pipeline) -> pa.Schema:
+def _result_schema(query: AnyFlow, pipeline: Pipeline) -> pa.Schema:
     fields = pipeline.source.fields
-    key = pa.struct([(name, _TYPES[fields[name].kind]) for name in dict.fromkeys(query.key)])
+    key = pa.struct([(name, _TYPES[kind]) for name, kind in query.key_kinds(fields).items()])
     types = query.value_types(fields)
     values = [(name, _value_type(types[name])) for name in query.shows]
     columns = [

@@ -51,7 +51,8 @@ class Subwindow:
     Attributes:
         entries: its tuples; empty if a summarizer holds them.
         created_us: when it was created.
-        inserts: how many tuples it has received since.
+        number: how many partitions were created before it.
+        inserts: how many tuples it has received since its creation.
         summary: the summarizer of a tumbling window's tuples, if registered and there was a tuple.
         summarized: how many tuples the summary holds.
         reference: the first tuple of a tumbling window by delta whose tuples are not stored.
@@ -59,6 +60,7 @@ class Subwindow:
 
     entries: Sequence
     created_us: int
+    number: int
     inserts: int = 0
     summary: Any = None
     summarized: int = 0
@@ -87,6 +89,7 @@ class Partitions:
         self._subwindows: MutableMapping[Key, Subwindow] = self.storage.mapping()
         # The mapping's own method: every tuple calls it.
         self.get = self._subwindows.get
+        self._created = 0
 
     def __len__(self) -> int:
         return len(self._subwindows)
@@ -105,7 +108,8 @@ class Partitions:
         """Return the partition of a key, creating it if necessary."""
         subwindow = self.get(key)
         if subwindow is None:
-            subwindow = Subwindow(self.storage.sequence(), now_us)
+            subwindow = Subwindow(self.storage.sequence(), now_us, self._created)
+            self._created += 1
             self._subwindows[key] = subwindow
         return subwindow
 

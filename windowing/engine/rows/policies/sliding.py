@@ -200,7 +200,9 @@ class SlidingWindow(PolicyWindow):
     def _await_eviction(self, key: Key, part: Subwindow) -> None:
         """Set the instant at which the oldest tuple of a partition expires."""
         if isinstance(self._eviction, Time) and len(part.entries):
-            self._deadlines.put(key, part.entries[0][1] + self._eviction.period_us)
+            due_us = part.entries[0][1] + self._eviction.period_us
+            # Partitions with the same instant come in the order of their creation.
+            self._deadlines.put(key, due_us, part.number)
 
     def _outlive(self, key: Key, due_us: int) -> None:
         """Evict the tuples that expire just after an instant."""
