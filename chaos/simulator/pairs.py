@@ -12,16 +12,17 @@ from functools import cache
 from itertools import combinations
 from typing import Final
 
-from chaos.simulator.features import ALL, FEATURES, SEVERAL, Feature, pair_number
+from chaos.simulator.features import ALL, FEATURES, OPERATOR_SUBJECTS, SEVERAL, Feature, pair_number
 
 _SHOWN_MAX = 12
 
-_JOINS = ("inner join", "left join", "right join", "full join")
+_BY_POLICIES = "join over policy windows"
+_JOINS = ("inner join", "left join", "right join", "full join", _BY_POLICIES)
 _IN_LOG_ORDER = ("rows", "landmark rows", "session of rows")
 _RANKED = ("ranked rows", "landmark ranked rows")
 _AT_RECORDS = ("by tuple", "by n", "by rank")
 _KEYED = ("ordered per key", "punctuation per key")
-_WINDOWS = tuple(name for name in FEATURES["class"] if name not in _JOINS)
+_WINDOWS = tuple(name for name in FEATURES["class"] if name not in (*_JOINS, "operators"))
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,41 @@ def _all(of: str) -> tuple[str, tuple[str, ...]]:
 _A_JOIN = ("class", _JOINS)
 _OF_ROWS = ("class", (*_IN_LOG_ORDER, *_RANKED))
 
+_UPDATE = ("late", ("update",))
+_OF_OPERATORS = (
+    Illegal(("class", ("operators",)), _UPDATE, "operators take no late records"),
+    Illegal(("class", ("operators",)), _but("retention", "none"), "operators have no retention"),
+    Illegal(("class", ("operators",)), _all("early"), "operators send no provisional rows"),
+    Illegal(("class", ("operators",)), _all("accumulation"), "operators send a row once"),
+    Illegal(("class", ("operators",)), ("generator", _KEYED), "operators need progress of lanes"),
+    Illegal(("class", ("operators",)), ("axis", ("number",)), "operators go by event time"),
+    Illegal(("class", ("operators",)), _all("window"), "operators have windows by policies"),
+    Illegal(("class", ("operators",)), _all("join"), "operators have windows by policies"),
+)
+_LAST_ALONE = "aggregate and a user's operator are last in a chain, which has one of them"
+
+
+def _without_operators() -> Iterator[Illegal]:
+    """Yield the rules about features that only queries with operators have."""
+    for of in OPERATOR_SUBJECTS:
+        yield Illegal(_all(of), ("class", (*_JOINS, *_WINDOWS)), "only operators have policies")
+        for rule in _OF_OPERATORS:
+            yield Illegal(_all(of), rule.other, rule.why)
+
+
 ILLEGAL: Final = (
+    *_OF_OPERATORS,
+    *_without_operators(),
+    Illegal(("operator", ("user's",)), ("operator", ("aggregate",)), _LAST_ALONE),
+    *(
+        Illegal(("operator", ("user's",)), _all(of), _LAST_ALONE)
+        for of in ("aggregate", "group_by", "operator option")
+    ),
+    Illegal(
+        ("operator option", ("partial windows",)),
+        ("operator option", ("evicted partitions",)),
+        "AGGREGATE_SLIDING_AND_EVICTED: one is of sliding windows, the other of tumbling ones",
+    ),
     Illegal(
         ("class", (*_IN_LOG_ORDER, *_RANKED, "by rank")),
         ("late", ("update",)),
@@ -76,6 +111,21 @@ ILLEGAL: Final = (
     Illegal(_A_JOIN, ("generator", _KEYED), "a join needs progress of its lanes, not per key"),
     Illegal(_A_JOIN, ("retention", ("windows",)), "a join has no windows to count"),
     Illegal(_A_JOIN, ("run", ("several queries",)), "a join stands instead of queries"),
+    Illegal(
+        ("class", (_BY_POLICIES,)),
+        ("late", ("update",)),
+        "a join over policy windows takes no late records",
+    ),
+    Illegal(
+        ("class", (_BY_POLICIES,)),
+        ("retention", ("time",)),
+        "windows of a join say themselves what they keep",
+    ),
+    Illegal(
+        ("class", (_BY_POLICIES,)),
+        ("join", ("a window on one side", "windows on both sides")),
+        "its windows have policies",
+    ),
     *(
         Illegal(_A_JOIN, _all(of), "a join has no windows and no aggregates, and sends pairs once")
         for of in ("axis", "accumulation", "early", "aggregate", "group_by", "window")

@@ -184,8 +184,8 @@ def _provisional(
     rng: random.Random, document: dict[str, Any], kinds: list[str], clock: Clock
 ) -> None:
     """Draw early rows and idle lanes, if all queries support them."""
-    if all(order_free(kind) for kind in kinds):
+    if all(order_free(kind) or kind == OPERATORS for kind in kinds):
         if rng.random() < 0.35:
             document["source"]["idle_timeout"] = clock.us(rng.randint(1, 4))
-        if rng.random() < 0.2:
+        if OPERATORS not in kinds and rng.random() < 0.2:
             document["early"] = draw_early(rng, clock)

@@ -44,7 +44,8 @@ def order_free(kind: str) -> bool:
 
 
 def _classes() -> tuple[str, ...]:
-    return (*KINDS, "sliding", "session", *(JOIN,) * 3, POLICY_JOIN, *own_kinds())
+    joins = (*(JOIN,) * 3, POLICY_JOIN)
+    return (*KINDS, "sliding", "session", *joins, *(OPERATORS,) * 4, *own_kinds())
 
 
 @dataclass(frozen=True)
