@@ -65,8 +65,9 @@ def run(
     Raises:
         WindowingError: Spark's `window()` cannot express a query.
     """
-    if pipeline.join is not None:
-        msg = f"pipeline {pipeline.name!r} cannot be said with Spark's window(): it is a join"
+    if pipeline.join is not None or pipeline.operators:
+        why = "it is a join" if pipeline.join is not None else "it has operators"
+        msg = f"pipeline {pipeline.name!r} cannot be said with Spark's window(): {why}"
         raise WindowingError(msg)
     session = spark.newSession()
     for name, value in _SHIPPED.items():

@@ -27,9 +27,9 @@ def check_classes(spec: Pipeline, file: Path) -> None:
         PipelineError: with every class that cannot be used.
         BadParameter: the import hangs, or ends the process.
     """
-    from windowing.model.file.user_code import check_user_code
+    from windowing.model.file.user_code import check_user_code, user_classes
 
-    if all(a.user is None for query in spec.queries for a in query.aggregates):
+    if not any(user_classes(spec)):
         return
     try:
         limited(WITHIN_S, f"{file}: importing its classes", check_user_code, spec, str(file))

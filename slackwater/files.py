@@ -222,6 +222,7 @@ def explain(
 
 def validate(pipeline: PipelineFile) -> None:
     """Check a pipeline file; every mistake is reported with line, field, rule and example."""
+    from windowing.explain.operators import WALL
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
@@ -237,3 +238,6 @@ def validate(pipeline: PipelineFile) -> None:
         else:
             validate_quality(spec, str(pipeline))
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")
+    for query in spec.operators:
+        if query.clock == "wall":
+            say(f"query {query.name} is {WALL}")

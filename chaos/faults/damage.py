@@ -32,9 +32,9 @@ _SURVIVES_BATCHES = 2
 def _keeps_records(pipeline: Pipeline) -> bool:
     """Whether the state holds single records or open sessions, not just sums."""
     keeping = (Ends.DRAWN, Ends.ROWS)
-    return pipeline.join is not None or any(
-        query.window.traits.ends in keeping for query in pipeline.queries
-    )
+    if pipeline.join is not None or pipeline.operators:
+        return True
+    return any(query.window.traits.ends in keeping for query in pipeline.queries)
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chaos.readers.output import Identity, Output
 from chaos.verdict.contrast import Contrast, contrast
@@ -12,8 +12,11 @@ from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.fingerprint import facts_of
 from windowing.model.join import Operand
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.operators.steps import AggregateStep, UserStep
 from windowing.model.query import JoinQuery
 
+_Flow = Query | OperatorQuery | JoinQuery
 Line = tuple[Identity, str]
 Window = tuple[str, ...]
 """The start of a row's identity: query, window id, key."""
@@ -53,6 +56,9 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
     common: dict[str, frozenset[str]] = {}
     for name in [name for name in ours if name in theirs]:
         one, other = ours[name], theirs[name]
+        if isinstance(one, OperatorQuery) and one.clock == "wall":
+            apart.append(f"query {name} is not compared: it follows the machine's clock")
+            continue
         if _frame(one) != _frame(other):
             apart.append(f"query {name} is not compared: its windows or its key are others")
             continue
@@ -78,22 +84,32 @@ def _read(pipeline: Pipeline) -> object:
     )
 
 
-def _frame(query: Query | JoinQuery) -> Query | JoinQuery:
+def _frame(query: _Flow) -> _Flow:
     """Return a query without its aggregates, or a join without what it shows."""
     if isinstance(query, JoinQuery):
         return query.model_copy(update={"select": dict[str, Operand]()})
-    return query.model_copy(update={"aggregates": tuple[Aggregate, ...]()})
+    if isinstance(query, Query):
+        return query.model_copy(update={"aggregates": tuple[Aggregate, ...]()})
+    if isinstance(query.last, AggregateStep):
+        last = replace(query.last, aggregates=())
+        return query.model_copy(update={"steps": (*query.steps[:-1], last)})
+    return query
 
 
-def _shown(query: Query | JoinQuery) -> Mapping[str, Aggregate | Operand]:
+def _shown(query: _Flow) -> Mapping[str, Aggregate | Operand | str]:
     """Return what each value of a row is, by name."""
     if isinstance(query, JoinQuery):
         return query.select
-    return {aggregate.name: aggregate for aggregate in query.aggregates}
+    aggregating = query if isinstance(query, Query) else query.last
+    if isinstance(aggregating, Query | AggregateStep):
+        return {aggregate.name: aggregate for aggregate in aggregating.aggregates}
+    return {name: name for name in query.shows}
 
 
-def _by_users(query: Query | JoinQuery) -> list[str]:
+def _by_users(query: _Flow) -> list[str]:
     """Return the names of the values that classes of the user's compute."""
+    if isinstance(query, OperatorQuery) and isinstance(query.last, UserStep):
+        return [*query.shows]
     return [name for name, one in _shown(query).items() if isinstance(one, Aggregate) and one.user]
 
 

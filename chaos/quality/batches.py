@@ -192,7 +192,7 @@ def final(query: Flow, rows: pd.DataFrame) -> pd.DataFrame:
 def defined_windows(outcome: Outcome, query: Flow, pipeline: Pipeline) -> pa.Table:
     """The windows that the definition gives, one row each, in columns as `rows` has them."""
     names = window_columns(query)
-    kinds = [pipeline.source.fields[field].kind for field in dict.fromkeys(query.key)]
+    kinds = query.key_kinds(pipeline.source.fields).values()
     own = [row for row in outcome.rows if row.query == query.name]
     gone = {(row.window_id, *row.key) for row in own if row.absorbed_by is not None}
     named = dict.fromkeys((row.window_id, *row.key) for row in own)

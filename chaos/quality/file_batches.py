@@ -53,8 +53,9 @@ class RunLines:
             name: pa.array([row.get(name) for row in own], _TYPES[name]) for name in ROW_COLUMNS
         }
         fields = self._pipeline.source.fields
+        key_kinds = query.key_kinds(fields)
         for at, (field, column) in enumerate(key_columns(query).items()):
-            columns[column] = pa.array([row["key"][at] for row in own], _KINDS[fields[field].kind])
+            columns[column] = pa.array([row["key"][at] for row in own], _KINDS[key_kinds[field]])
         kinds = query.value_types(fields)
         for name, column in value_columns(query).items():
             kind = _KINDS[kinds[name].kind]

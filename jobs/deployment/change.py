@@ -14,6 +14,7 @@ from enum import StrEnum
 from jobs.runs.difference import differences
 from jobs.runs.placement import is_version_of, with_place
 from windowing.model import Pipeline
+from windowing.model.file.user_code import user_classes
 
 
 class Kind(StrEnum):
@@ -89,11 +90,9 @@ def _place(pipeline: Pipeline) -> str:
 
 
 def _other_code(pipeline: Pipeline) -> Iterator[str]:
-    """List the aggregates with user code: only these can differ between equal files."""
-    for query in pipeline.queries:
-        for aggregate in query.aggregates:
-            if aggregate.user is not None:
-                yield (
-                    f"queries.{query.name}.aggregates.{aggregate.name}: its class has other code "
-                    "than when the run was begun, or that of another one here has"
-                )
+    """List the fields that name user code: only this can differ between equal files."""
+    for class_ in user_classes(pipeline):
+        yield (
+            f"{'.'.join(map(str, class_.path))}: its class has other code "
+            "than when the run was begun, or that of another one here has"
+        )

@@ -20,8 +20,11 @@ ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "data" / "pipelines"
 
 _SEEDS = 2_000
-_OWN_CLASS = "tests.checkpoints.user_classes"
-_THEIRS = ("pipelines.swing", "chaos.simulator.draw.swing")
+_FROZEN = {
+    "pipelines.swing": "tests.checkpoints.user_classes",
+    "chaos.simulator.draw.swing": "tests.checkpoints.user_classes",
+    "chaos.simulator.draw.reporter": "tests.checkpoints.user_operators",
+}
 
 
 def files() -> dict[str, Path]:
@@ -33,8 +36,8 @@ def files() -> dict[str, Path]:
 
 def frozen(text: str) -> str:
     """The text of a pipeline file with a class of ours, which never changes, for each of a user."""
-    for module in _THEIRS:
-        text = text.replace(f"python:{module}:", f"python:{_OWN_CLASS}:")
+    for module, ours in _FROZEN.items():
+        text = text.replace(f"python:{module}:", f"python:{ours}:")
     return text
 
 

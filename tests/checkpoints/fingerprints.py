@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chaos.simulator.draw import KINDS, Wish, draw_pipeline
-from chaos.simulator.draw.wish import JOIN
+from chaos.simulator.draw.wish import JOIN, OPERATORS
 from tests.checkpoints.drawn import files, frozen
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.operators.steps import Punctuate, Step
 
 FILE = Path(__file__).parent / "fingerprints.jsonl"
 _SEEDS = 150
@@ -36,7 +37,7 @@ def chosen() -> Iterator[tuple[str, str]]:
     for name, path in files().items():
         yield name, frozen(path.read_text(encoding="utf-8"))
     seen: set[tuple[object, ...]] = set()
-    for kind in (*KINDS, JOIN):
+    for kind in (*KINDS, JOIN, OPERATORS):
         for seed in range(_SEEDS):
             wish = Wish(classes=(kind,), same_class=True, queries_max=2)
             text = frozen(draw_pipeline(random.Random(f"{kind} {seed}"), wish))
@@ -65,9 +66,24 @@ def features(pipeline: Pipeline) -> set[tuple[object, ...]]:
         }
         found |= {("aggregate", one.function, one.parameters) for one in query.aggregates}
         found |= {("kept", query.entries_max is None, query.retention_us is None)}
+    for operators in pipeline.operators:
+        found |= {("operators", operators.order, operators.late.policy, len(operators.steps) > 1)}
+        for step in operators.steps:
+            found |= _features_of_step(step)
     for part in source.parts:
         found |= {("source", part.event_time.unit, part.dense, part.unknown_fields)}
     return found | {("idle", source.idle_timeout_us is None), ("joined", len(source.joined_lanes))}
+
+
+def _features_of_step(step: Step) -> set[tuple[object, ...]]:
+    if isinstance(step, Punctuate):
+        return {("condition", step.when.comparator, type(step.when.constant))}
+    window, evicts = step.window, step.window.partition_eviction
+    return {
+        ("operator", type(step), window.kind, bool(window.partition_by)),
+        ("window", window.kind, type(window.eviction), type(window.trigger)),
+        ("partitions", type(evicts), getattr(evicts, "selection", None)),
+    }
 
 
 def main() -> None:

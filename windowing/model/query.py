@@ -8,7 +8,7 @@ from typing import Annotated, Any, Protocol
 from pydantic import BeforeValidator, Field
 
 from windowing.model.emission import Accumulation, Early, Retention, parse_retention
-from windowing.model.fields import FieldType, ValueType, value_type
+from windowing.model.fields import FieldType, Kind, ValueType, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
 from windowing.model.late import Late
@@ -47,6 +47,13 @@ class Flow(Protocol):
     @property
     def key(self) -> tuple[str, ...]:
         """The fields that make up a row's key, in their order."""
+
+    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+        """Give the types of a row's key, in the order of its fields.
+
+        Args:
+            fields: of the pipeline's source.
+        """
 
     @property
     def shows(self) -> tuple[str, ...]:
@@ -88,6 +95,10 @@ class Query(StreamFlow):
     """
 
     name: str
+
+    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+        """Give the types of a row's key, in the order of its fields."""
+        return {name: fields[name].kind for name in self.key}
 
     @property
     def shows(self) -> tuple[str, ...]:
@@ -136,6 +147,10 @@ class JoinQuery(JoinFlow):
     def key(self) -> tuple[str, ...]:
         """What is equal, then the places of both records."""
         return (*self.on, *PLACE)
+
+    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+        """Give the types of a row's key, in the order of its fields."""
+        return {name: fields[name].kind for name in self.key}
 
     @property
     def shows(self) -> tuple[str, ...]:

@@ -44,8 +44,8 @@ def order_free(kind: str) -> bool:
 
 
 def _classes() -> tuple[str, ...]:
-    joins = (*(JOIN,) * 3, POLICY_JOIN)
-    return (*KINDS, "sliding", "session", *joins, *(OPERATORS,) * 4, *own_kinds())
+    rows = (*(OPERATORS,) * 4, POLICY_JOIN)
+    return (*KINDS, "sliding", "session", *(JOIN,) * 3, *rows, *own_kinds())
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,44 @@ def test_what_is_not_compared_is_said(
     assert said in " ".join(of.apart)
 
 
+OPERATORS = """
+  a: {operator: aggregate, window: TUMBLING count(2), aggregates: {n: count, s: sum(v)}}
+  b: {operator: sort, window: SLIDING count(9), by: [v]}
+  c: {operator: 'python:tests.model.user_operators:Swing', window: TUMBLING count(2),
+    outputs: {s: int}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "values", "said"),
+    [
+        ("", "", {"a": {"n", "s"}, "b": {"k", "v"}, "c": set()}, "of query c not compared: s"),
+        ("sum(v)", "max(v)", {"a": {"n"}, "b": {"k", "v"}, "c": set()}, "of query a not comp"),
+        ("TUMBLING count(2), agg", "TUMBLING count(3), agg", {"b": {"k", "v"}, "c": set()}, "its"),
+        ("by: [v]", "by: [k]", {"a": {"n", "s"}, "c": set()}, "query b is not compared: its win"),
+        ("by: [v]", "by: [v], order: lane", {"a": {"n", "s"}, "c": set()}, "query b is not com"),
+    ],
+)
+def test_of_operators_the_same_values_of_the_same_windows_are_compared(
+    old: str, new: str, values: dict[str, set[str]], said: str
+) -> None:
+    head = PIPELINE[: PIPELINE.index("late:")]
+    blue, green = (
+        parse_pipeline(f"{head}queries:{text}") for text in (OPERATORS, OPERATORS.replace(old, new))
+    )
+    of = shared(blue, green, same_code=False)
+    assert of.aggregates == values
+    assert said in " ".join(of.apart)
+
+
+def test_what_follows_the_machines_clock_is_not_compared() -> None:
+    head = PIPELINE[: PIPELINE.index("late:")]
+    wall = parse_pipeline(f"{head}queries:{OPERATORS.replace('by: [v]', 'by: [v], clock: wall')}")
+    of = shared(wall, wall)
+    assert of.aggregates == {"a": {"n", "s"}, "c": {"s"}}
+    assert of.apart == ("query b is not compared: it follows the machine's clock",)
+
+
 RISING = [(ts, ts % 2, ts) for ts in range(40)]
 
 

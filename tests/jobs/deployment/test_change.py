@@ -120,6 +120,16 @@ def test_other_code_of_a_users_aggregate_is_another_meaning() -> None:
     assert change.sentences[0].startswith("queries.a.aggregates.n: its class has other code")
 
 
+def test_other_code_of_a_users_operator_is_another_meaning() -> None:
+    own = "{operator: 'python:tests.model.user_operators:Swing', window: TUMBLING count(2), "
+    queries = f"queries:\n  own: {own}late: {{policy: drop}}, outputs: {{swing: float}}}}\n"
+    pipeline = parse_pipeline(TEXT.replace("queries:\n", queries))
+    assert compare(pipeline, pipeline, pipeline.fingerprint).kind is Kind.same
+    change = compare(pipeline, pipeline, "another")
+    assert change.kind is Kind.new_run
+    assert change.sentences[0].startswith("queries.own.operator: its class has other code")
+
+
 def test_a_run_that_was_begun_under_a_fingerprint_of_the_first_form_goes_on() -> None:
     """Also where lanes have joined it since."""
     old = edited()

@@ -6,14 +6,67 @@ that is about to run a pipeline calls this first.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
 from windowing.model.errors import PipelineError, Problem
+from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.file.yaml_lines import line_of, load_with_lines
-from windowing.model.user.user_aggregate import UserAggregateError, source_digest
+from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
+from windowing.model.operators.file import StepsFile
+from windowing.model.operators.steps import AggregateStep, Scalar, UserStep
+from windowing.model.user import user_aggregate, user_operator
+
+
+@dataclass(frozen=True)
+class UserClass:
+    """A class that a pipeline file names.
+
+    Attributes:
+        path: the field that names it.
+        reference: `module:Class`.
+        settings: of an operator, the arguments of the class; None: it is an aggregate.
+    """
+
+    path: Path
+    reference: str
+    settings: tuple[tuple[str, Scalar], ...] | None = None
+
+    def check(self) -> None:
+        """Import the class, and read its source.
+
+        Raises:
+            UserAggregateError, UserOperatorError: it cannot be used.
+        """
+        if self.settings is None:
+            user_aggregate.source_digest(self.reference)
+        else:
+            user_operator.source_digest(self.reference, self.settings)
+
+
+def user_classes(pipeline: Pipeline) -> Iterator[UserClass]:
+    """Yield the classes that a pipeline names, without importing them."""
+    for query in pipeline.queries:
+        yield from _of_aggregates(("queries", query.name), query.aggregates)
+    for operators in pipeline.operators:
+        within: Path = ("queries", operators.name)
+        several = isinstance(pipeline.query_files[operators.name], StepsFile)
+        for number, step in enumerate(operators.windows):
+            at: Path = (*within, "steps", number) if several else within
+            if isinstance(step, UserStep):
+                yield UserClass((*at, "operator"), step.reference, step.settings)
+            elif isinstance(step, AggregateStep):
+                yield from _of_aggregates(at, step.aggregates)
+
+
+def _of_aggregates(at: Path, aggregates: Iterable[Aggregate]) -> Iterator[UserClass]:
+    for aggregate in aggregates:
+        if aggregate.user is not None:
+            yield UserClass((*at, "aggregates", aggregate.name), aggregate.user)
 
 
 def check_user_code(pipeline: Pipeline, file: str) -> None:
-    """Import every class that the pipeline's aggregates name.
+    """Import every class that the pipeline names.
 
     Args:
         pipeline: as parsed.
@@ -23,15 +76,12 @@ def check_user_code(pipeline: Pipeline, file: str) -> None:
         PipelineError: with all classes that cannot be used.
     """
     problems: list[Problem] = []
-    for query in pipeline.queries:
-        for aggregate in query.aggregates:
-            if aggregate.user is None:
-                continue
-            try:
-                source_digest(aggregate.user)
-            except UserAggregateError as error:
-                path = ("queries", query.name, "aggregates", aggregate.name)
-                lines = load_with_lines(pipeline.text, file)[1]
-                problems.append(Problem(file, line_of(path, lines), ".".join(path), str(error)))
+    for class_ in user_classes(pipeline):
+        try:
+            class_.check()
+        except (user_aggregate.UserAggregateError, user_operator.UserOperatorError) as error:
+            lines = load_with_lines(pipeline.text, file)[1]
+            dotted = ".".join(map(str, class_.path))
+            problems.append(Problem(file, line_of(class_.path, lines), dotted, str(error)))
     if problems:
         raise PipelineError(problems)

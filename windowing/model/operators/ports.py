@@ -150,7 +150,7 @@ def _missing(graph: Graph, operator: str, port: int) -> str | None:
         output = graph.operators[name].outputs[number]
         if output.mode is OutputMode.generating:
             return None
-        if output.mode is OutputMode.free:
+        if output.mode is not OutputMode.preserving:
             return f"output port {number} of {name} sends none"
         inputs = len(graph.operators[name].inputs)
         preserved = 0 if output.preserves is None and inputs == 1 else output.preserves

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from windowing.model.emission import Accumulation
-from windowing.model.fields import FieldType, ValueType, value_type
+from windowing.model.fields import FieldType, Kind, ValueType, value_type
 from windowing.model.late import Late
 from windowing.model.operators.steps import (
     AggregateStep,
@@ -18,7 +18,7 @@ from windowing.model.operators.steps import (
 from windowing.model.source import SpecModel
 
 LANE = "lane"
-"""The first field of a row's key in lane order."""
+"""The first field of a row's key in lane order: the name of the lane, `topic/partition`."""
 
 Order = Literal["canonical", "lane"]
 Clock = Literal["record", "wall"]
@@ -76,6 +76,15 @@ class OperatorQuery(SpecModel):
         """The fields of a record that are part of a row's key."""
         groups = self.last.group_by if isinstance(self.last, AggregateStep) else ()
         return tuple(dict.fromkeys((*self.last.window.partition_by, *groups)))
+
+    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+        """Give the types of a row's key, in the order of its fields; the lane is its name.
+
+        Args:
+            fields: of the pipeline's source.
+        """
+        lane: dict[str, Kind] = {LANE: "string"} if self.order == "lane" else {}
+        return {**lane, **{name: fields[name].kind for name in self.key_fields}}
 
     @property
     def shows(self) -> tuple[str, ...]:

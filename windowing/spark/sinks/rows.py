@@ -6,7 +6,7 @@ All table sinks write these, whatever the destination.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 import pyarrow as pa
@@ -28,7 +28,7 @@ from windowing.engine.frames import from_bytes
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.engine.windows.classes import extents
 from windowing.model import Pipeline
-from windowing.model.fields import FieldType, ValueType
+from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
 from windowing.model.query import AnyFlow
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
@@ -177,14 +177,9 @@ def _passed_type(name: str) -> pa.DataType:
     return types.get(polars, pa.string())
 
 
-def _key_type(name: str, fields: Mapping[str, FieldType]) -> pa.DataType:
-    """Return the type of a field of the key; the lane, which is no field of records, is text."""
-    return _TYPES[fields[name].kind] if name in fields else pa.string()
-
-
 def _result_schema(query: AnyFlow, pipeline: Pipeline) -> pa.Schema:
     fields = pipeline.source.fields
-    key = pa.struct([(name, _key_type(name, fields)) for name in dict.fromkeys(query.key)])
+    key = pa.struct([(name, _TYPES[kind]) for name, kind in query.key_kinds(fields).items()])
     types = query.value_types(fields)
     values = [(name, _value_type(types[name])) for name in query.shows]
     columns = [

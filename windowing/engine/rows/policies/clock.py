@@ -42,15 +42,15 @@ class Deadlines:
     def __init__(self) -> None:
         self.due_us: dict[Key, int] = {}
         # Entries that differ from `due_us` are stale, and skipped.
-        self._heap: list[tuple[int, int, Key]] = []
+        self._heap: list[tuple[int, int, int, Key]] = []
         self._entries = 0
 
-    def put(self, key: Key, due_us: int) -> None:
-        """Set the deadline of a key."""
+    def put(self, key: Key, due_us: int, rank: int = 0) -> None:
+        """Set the deadline of a key; of equal ones, the lowest rank is first, then the oldest."""
         if self.due_us.get(key) != due_us:
             self.due_us[key] = due_us
             self._entries += 1
-            heapq.heappush(self._heap, (due_us, self._entries, key))
+            heapq.heappush(self._heap, (due_us, rank, self._entries, key))
 
     def drop(self, key: Key) -> None:
         """Delete the deadline of a key, if it has one."""
@@ -59,7 +59,7 @@ class Deadlines:
     def earliest(self) -> tuple[int, Key] | None:
         """Return the first deadline and its key, or None."""
         while self._heap:
-            due_us, _, key = self._heap[0]
+            due_us, _, _, key = self._heap[0]
             if self.due_us.get(key) == due_us:
                 return due_us, key
             heapq.heappop(self._heap)
