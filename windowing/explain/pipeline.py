@@ -49,7 +49,7 @@ def explain(plan: Plan) -> Iterator[str]:
             yield from explain_policy_join(plan.join.query, plan.join.parts.evaluation)
         else:
             yield from explain_join(plan.join)
-        yield f"  late: {_late(plan.join.query, source)}"
+            yield f"  late: {_late(plan.join.query, source)}"
     for flow in plan.queries:
         yield ""
         yield from explain_query(flow, plan)

@@ -18,6 +18,8 @@ _ALONE: Final = {
     "full": "a record that leaves its window without a partner is sent, too",
 }
 
+_LATE: Final = {"drop": "it is counted and dropped", "dead_letter": "it is a dead letter"}
+
 
 def explain_policy_join(join: PolicyJoinQuery, evaluation: Evaluation) -> Iterator[str]:
     """Give the lines of a join over policy windows.
@@ -40,6 +42,8 @@ def explain_policy_join(join: PolicyJoinQuery, evaluation: Evaluation) -> Iterat
     yield "  order: canonical: by event time, topic, partition and offset, once progress has passed"
     yield f"  unit: {_unit(join)}"
     yield f"  key: {', '.join(join.key)}: both records, so that a pair is sent once"
+    late = _LATE[join.late.policy]
+    yield f"  late: a record behind the progress of its lane takes no part: {late}"
     yield f"  evaluated as: {evaluation.way}"
     yield f"  because: {evaluation.because}"
     if join.entries_max is not None:
