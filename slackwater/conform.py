@@ -27,6 +27,7 @@ class Kind(StrEnum):
     spl = "spl"
     spl_operators = "spl-operators"
     spl_validation = "spl-validation"
+    secret = "secret"  # noqa: S105 - the name of a model
 
 
 class Judged(StrEnum):
@@ -47,7 +48,7 @@ def conform(
         Kind,
         typer.Argument(
             help="The semantics: wid, the window language; samza, the window operator; spl, "
-            "policy windows."
+            "policy windows; secret, models of other engines."
         ),
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one per line.")],
@@ -62,8 +63,8 @@ def conform(
     ] = 3,
 ) -> None:
     """Judge cases; for each, print pass or the first difference, and what computed it."""
-    if kind.value.startswith("spl") and by is not Judged.engine:
-        complain("scenarios of policy windows are run by the windows themselves: --by engine")
+    if kind not in (Kind.wid, Kind.samza) and by is not Judged.engine:
+        complain(f"cases of {kind.value} are judged in one way only: leave out --by {by.value}")
         raise typer.Exit(USAGE)
     prepare = {
         Kind.wid: _wid,
@@ -71,6 +72,7 @@ def conform(
         Kind.spl: _spl,
         Kind.spl_operators: _spl_operators,
         Kind.spl_validation: _spl_validation,
+        Kind.secret: _secret,
     }[kind]
     cases, drivers = prepare(file, by, interleavings)
     passed = failed = 0
@@ -128,6 +130,14 @@ def _spl_validation(file: Path, by: Judged, interleavings: int) -> Work:
 
     del by, interleavings
     return read_lines(file, ValidationCase), [Models()]
+
+
+def _secret(file: Path, by: Judged, interleavings: int) -> Work:
+    from conformance.drivers.secret_model import Model
+    from conformance.secret.case import read_cases
+
+    del by, interleavings  # a run has one order of arrival
+    return read_cases(file), [Model()]
 
 
 def _wid(file: Path, by: Judged, interleavings: int) -> Work:

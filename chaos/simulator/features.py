@@ -13,6 +13,7 @@ from typing import Final, get_args
 from chaos.simulator.case import Case, FailureKind, PlannedBatch
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (
     AggregateStep,
@@ -65,7 +66,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "retention": ("none", "time", "windows", "entries"),
     "group_by": ("none", "one", "several"),
     "window": ("ALIGN start", "ORIGIN", "PATTR", "gaps"),
-    "join": ("equal", "where", "a window on one side", "windows on both sides"),
+    "join": ("equal", "where", "a window on one side", "windows on both sides", "policy windows"),
     "operator": ("aggregate", "sort", "dedup", "user's", "punctuate", "chain"),
     "eviction": (
         *("tumbling count", "tumbling delta", "tumbling time", "tumbling punct"),
@@ -224,7 +225,11 @@ def _join(join: JoinQuery) -> Iterator[Feature]:
     if join.where:
         yield "join", "where"
     windows = sum(window is not None for window in (join.left, join.right))
-    if windows:
+    if isinstance(join, PolicyJoinQuery):
+        yield "join", "policy windows"
+        for window in join.windows:
+            yield from _policy_window(window)
+    elif windows:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
 
 

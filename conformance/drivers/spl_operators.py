@@ -10,7 +10,17 @@ from typing import Any
 from conformance.drivers.driver import Outcome
 from conformance.drivers.spl_windows import partition_eviction, policy
 from conformance.spl import judge as spl
-from conformance.spl.case import Logged, OperatorCase, PolicyCase, PortCase, ValidationCase
+from conformance.spl.case import (
+    AdvanceCase,
+    Logged,
+    OperatorCase,
+    ParamsCase,
+    PolicyCase,
+    PortCase,
+    PunctCase,
+    TupleCase,
+    ValidationCase,
+)
 from conformance.wid.judge import Verdict
 from windowing.engine.rows import operators
 from windowing.engine.rows.operators import Operator, OperatorError, Punctuation, Sent, WindowClause
@@ -21,16 +31,15 @@ from windowing.model.operators.models import check_aggregate, check_join_window,
 _SECOND_US = 1_000_000
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<=": compare.le,
+    ">=": compare.ge,
     "!=": compare.ne,
+    "==": compare.eq,
     "<": compare.lt,
+    ">": compare.gt,
     "=": compare.eq,
 }
 # The attributes of the streams in the scenarios; `f` is input only.
 _SCHEMA = ("id", "k", "g", "v", "ts")
-_NAMES = {
-    "aggregateIncompleteWindows": "partial_windows",
-    "aggregatePartialWindows": "partial_windows",
-}
 
 
 class Operators:
@@ -106,13 +115,13 @@ class _Drive:
                 operator = self._build()
                 operator.restore(snapshot, timers=True)
             self._step = number
-            match operation["op"]:
-                case "tuple":
-                    operator.insert(operation["tuple"], operation["port"])
-                case "punct":
-                    operator.punctuate(Marker(operation["punct"]), operation["port"])
-                case "advance":
-                    operator.tick(round(operation["to"] * _SECOND_US))
+            match operation:
+                case TupleCase():
+                    operator.insert(operation.tuple, operation.port)
+                case PunctCase():
+                    operator.punctuate(Marker(operation.punct), operation.port)
+                case AdvanceCase():
+                    operator.tick(round(operation.to * _SECOND_US))
         return self._log
 
     def _send(self, sent: Sent) -> None:
@@ -133,25 +142,26 @@ class _Drive:
         common: dict[str, Any] = {"profile": self._profile, "clock": self._clock}
         if case.operator == "Aggregate":
             outputs = {
-                output["name"]: operators.Output(output["fn"], tuple(output["args"]))
+                output.name: operators.Output(output.fn, tuple(output.args))
                 for output in case.outputs
             }
             return operators.Aggregate(
                 windows[0], outputs, self._send, **common, **_aggregate_options(params)
             )
         if case.operator == "Sort":
-            order = [operators.Order(one) for one in params.get("order", ["ascending"])]
-            return operators.Sort(windows[0], params["sortBy"], self._send, order=order, **common)
+            return operators.Sort(
+                windows[0], params.sort_by, self._send, order=params.order, **common
+            )
         left, right = windows
         return operators.Join(
             left,
             right,
             combine=_combine,
             send=self._send,
-            kind=operators.JoinKind(params.get("algorithm", "inner")),
-            equal=(params.get("equalityLHS", []), params.get("equalityRHS", [])),
-            where=_condition(params.get("match")),
-            extra_ports=params.get("extra_output_ports", 0),
+            kind=operators.JoinKind(params.algorithm),
+            equal=(params.equality_lhs, params.equality_rhs),
+            where=_condition(params.match),
+            extra_ports=params.extra_output_ports,
             defaults=_defaults(params),
             **common,
         )
@@ -164,14 +174,15 @@ def _clause(port: PortCase) -> WindowClause:
     return WindowClause(port.type, policy(port.eviction), trigger, by, evicts)
 
 
-def _aggregate_options(params: Mapping[str, Any]) -> dict[str, Any]:
-    options: dict[str, Any] = {"group_by": params.get("groupBy", [])}
-    for name, ours in _NAMES.items():
-        if name in params:
-            options[ours] = params[name]
-    if "aggregateEvictedPartitions" in params:
-        options["evicted_partitions"] = params["aggregateEvictedPartitions"]
-    return options
+def _aggregate_options(params: ParamsCase) -> dict[str, Any]:
+    partial = params.aggregate_partial_windows  # the paper's name; the library has another
+    if partial is None:
+        partial = params.aggregate_incomplete_windows
+    return {
+        "group_by": params.group_by,
+        "partial_windows": partial,
+        "evicted_partitions": params.aggregate_evicted_partitions,
+    }
 
 
 def _combine(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,18 +198,17 @@ def _condition(text: str | None) -> Callable[[Any, Any], bool] | None:
     return lambda one, other: test(one[left.removeprefix("L.")], other[right.removeprefix("R.")])
 
 
-def _defaults(params: Mapping[str, Any]) -> dict[str, Any]:
+def _defaults(params: ParamsCase) -> dict[str, Any]:
     """Return the default tuples of a join; zeros by default."""
-    if params.get("extra_output_ports", 0):
+    if params.extra_output_ports:
         return {}
-    kind = operators.JoinKind(params.get("algorithm", "inner"))
-    left, right = kind.outer_sides
+    left, right = operators.JoinKind(params.algorithm).outer_sides
     zeros = dict.fromkeys(_SCHEMA, 0)
     defaults = {}
     if right:
-        defaults["left"] = params.get("defaultTupleLHS", zeros)
+        defaults["left"] = params.default_tuple_lhs or zeros
     if left:
-        defaults["right"] = params.get("defaultTupleRHS", zeros)
+        defaults["right"] = params.default_tuple_rhs or zeros
     return defaults
 
 

@@ -12,10 +12,29 @@ from typing import Any
 
 from conformance.drivers.driver import Outcome
 from conformance.spl import judge as spl
-from conformance.spl.case import Logged, PolicyCase, WindowCase
+from conformance.spl.case import (
+    AdvanceCase,
+    InsertCase,
+    Logged,
+    MarkCase,
+    PolicyCase,
+    PunctCase,
+    ResetCase,
+    SavedCase,
+    WatermarkCase,
+    WindowCase,
+    WindowStep,
+)
 from conformance.wid.judge import Verdict
 from windowing.engine.rows import policies
-from windowing.engine.rows.policies import Event, Marker, Profile, Storage, WindowEvent
+from windowing.engine.rows.policies import (
+    Event,
+    Marker,
+    PolicyError,
+    Profile,
+    Storage,
+    WindowEvent,
+)
 
 _SECOND_US = 1_000_000
 _LIBRARY_STORAGE = Storage()
@@ -69,8 +88,10 @@ def partition_eviction(case: PolicyCase | None) -> Any:
     """Return the partition eviction policy that a scenario names."""
     if case is None:
         return None
-    user = isinstance(case.selection, dict)
-    selection = policies.Selection.user if user else policies.Selection.lru
+    if isinstance(case.selection, MarkCase):
+        selection = policies.Selection.user
+    else:
+        selection = policies.Selection((case.selection or "LRU").lower())
     if case.kind == "partitionCount":
         return policies.partition_count(int(case.size), selection)
     if case.kind == "tupleCount":
@@ -136,25 +157,34 @@ class Drive:
 
     # --- operations ---------------------------------------------------------------------------
 
-    def _apply(self, operation: dict[str, Any]) -> None:
+    def _apply(self, operation: WindowStep) -> None:
+        try:
+            self._do(operation)
+        except PolicyError:
+            self.log("exception")
+
+    def _do(self, operation: WindowStep) -> None:
         window = self._window
-        match operation["op"]:
-            case "insert":
+        match operation:
+            case InsertCase():
                 self._tuples += 1
-                window.insert({"id": self._tuples, **operation})
-            case "punct":
-                window.punctuate(Marker(operation["punct"]))
-            case "watermark" if isinstance(window, policies.IntervalWindow):
-                window.advance_watermark(operation["value"])
-            case "advance" if not isinstance(window, policies.IntervalWindow):
-                window.advance(round(operation["to"] * _SECOND_US))
-            case "checkpoint":
+                window.insert({"id": self._tuples, **operation.model_dump()})
+            case PunctCase():
+                window.punctuate(Marker(operation.punct))
+            case WatermarkCase() if isinstance(window, policies.IntervalWindow):
+                window.advance_watermark(operation.value)
+            case AdvanceCase() if not isinstance(window, policies.IntervalWindow):
+                window.advance(round(operation.to * _SECOND_US))
+            case SavedCase(op="checkpoint"):
                 # Through JSON: a snapshot consists of plain values.
-                self._snapshots[operation["name"]] = json.dumps(window.snapshot())
-            case "restore":
-                window.restore(json.loads(self._snapshots[operation["name"]]))
-            case "reset" if not isinstance(window, policies.IntervalWindow):
+                self._snapshots[operation.name] = json.dumps(window.snapshot())
+            case SavedCase():
+                window.restore(json.loads(self._snapshots[operation.name]))
+            case ResetCase() if not isinstance(window, policies.IntervalWindow):
                 window.reset()
+            case _:
+                msg = f"{operation.op} means nothing to this window"
+                raise PolicyError(msg)
 
     def _renew(self) -> None:
         snapshot = json.loads(json.dumps(self._window.snapshot()))
@@ -175,10 +205,10 @@ class Drive:
         if case.interval is not None:
             window = policies.IntervalWindow(
                 "value",
-                case.interval["intervalDuration"],
-                period=case.interval["creationPeriod"],
-                offset=case.interval["intervalOffset"],
-                discard_age=case.interval["discardAge"],
+                case.interval.interval_duration,
+                period=case.interval.creation_period,
+                offset=case.interval.interval_offset,
+                discard_age=case.interval.discard_age,
                 partition_by=by,
             )
         else:
@@ -198,9 +228,9 @@ class Drive:
 
     def _selection(self) -> Callable[[Sequence[tuple[Any, int]]], Sequence[Any]] | None:
         case = self._case.partition_eviction
-        if case is None or not isinstance(case.selection, dict):
+        if case is None or not isinstance(case.selection, MarkCase):
             return None
-        mark, most = case.selection["mark"], case.selection.get("n", 1)
+        mark, most = case.selection.mark, case.selection.n
 
         def select(candidates: Sequence[tuple[Any, int]]) -> Sequence[Any]:
             keys = [key for key, _ in candidates]

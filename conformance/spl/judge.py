@@ -13,6 +13,7 @@ from typing import Any
 
 from conformance.spl.case import Logged, OperatorCase, WindowCase
 from conformance.wid.judge import Verdict
+from windowing.model.windows.policy import PolicyError
 
 Final = dict[str, list[int]]
 DriveWindow = Callable[[WindowCase, str], tuple[Sequence[Logged], Final]]
@@ -31,14 +32,33 @@ def judge_window(case: WindowCase, drive: DriveWindow, judged_by: str) -> list[V
     """
     verdicts = []
     for profile in case.profiles:
-        events, final = drive(case, profile)
-        difference = _first(case.expected, events, _window_groups(case))
-        if difference is None and case.final is not None and case.final != final:
-            difference = f"stored at the end: expected {case.final}, got {final}"
+        difference = _window_difference(case, drive, profile)
         if case.informative:
             difference = None
         verdicts.append(Verdict(case.id, f"{judged_by}, {profile}", difference))
     return verdicts
+
+
+def _window_difference(case: WindowCase, drive: DriveWindow, profile: str) -> str | None:
+    """Describe the first difference; None: there is none."""
+    try:
+        events, final = drive(case, profile)
+    except PolicyError as refused:
+        return None if case.construct_error else f"the window is refused: {refused}"
+    if case.construct_error:
+        return f"expected that the window is refused ({case.construct_error}), got one"
+    expected = [_without_text(event) for event in case.expected]
+    difference = _first(expected, events, _window_groups(case))
+    if difference is None and case.final is not None and case.final != final:
+        difference = f"stored at the end: expected {case.final}, got {final}"
+    return difference
+
+
+def _without_text(event: Logged) -> Logged:
+    """Drop the message of an exception, which is the library's."""
+    if event["event"] != "exception":
+        return event
+    return {name: event[name] for name in ("step", "event", "t") if name in event}
 
 
 def judge_operator(case: OperatorCase, drive: DriveOperator, judged_by: str) -> list[Verdict]:
@@ -46,7 +66,12 @@ def judge_operator(case: OperatorCase, drive: DriveOperator, judged_by: str) -> 
     unordered = any(tag.endswith("_unspecified") for tag in case.tags)
     verdicts = []
     for profile in case.profiles:
-        difference = _first(case.expected, drive(case, profile), _by_step, as_sets=unordered)
+        try:
+            sent = drive(case, profile)
+        except PolicyError as refused:
+            difference: str | None = f"the operator is refused: {refused}"
+        else:
+            difference = _first(case.expected, sent, _by_step, as_sets=unordered)
         if case.informative:
             difference = None
         verdicts.append(Verdict(case.id, f"{judged_by}, {profile}", difference))

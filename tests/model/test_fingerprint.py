@@ -356,6 +356,8 @@ NO_FACTS = {
     *((JoinQuery, name) for name in ("sources", "left", "right", "kind", "on", "where", "select")),
     # There is one join in a pipeline, and it joins by event time within windows.
     *((JoinQuery, name) for name in ("name", "axis", "session_gap")),
+    # Policy windows say that it is an operator, and stand in the facts of the sides.
+    (Join, "operator"),
 }
 FACTS: dict[type, set[str]] = {
     EventTime: {"field", "unit", "min_us", "max_us", "max_ahead_us"},
@@ -363,7 +365,7 @@ FACTS: dict[type, set[str]] = {
         *("topic", "partitions", "format", "event_time", "fields", "disorder", "disorder_of"),
         *("idle_timeout_us", "unknown_fields", "dense", "joined"),
     },
-    JoinSide: {"source", "window_us"},
+    JoinSide: {"source", "window"},
     Join: {"left", "right", "kind", "equal", "where", "select"},
     Operand: {"side", "field"},
     Comparison: {"first", "operator", "second"},

@@ -13,7 +13,7 @@ from typing import Generic
 from windowing.engine.progress.clock import ClockId, clock_by, clock_of, row_clock_of
 from windowing.engine.rows.lane_part import RowLanePart
 from windowing.engine.rows.shard_part import RowShardPart
-from windowing.engine.windows.classes import JOIN, F, Parts, parts_of
+from windowing.engine.windows.classes import F, Parts, join_parts_of, parts_of
 from windowing.engine.windows.part import LanePart, ReplacesState, ShardPart
 from windowing.model import Pipeline, Query
 from windowing.model.operators.query import OperatorQuery
@@ -159,4 +159,5 @@ def plan_query(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
 def _plan_join(query: JoinQuery, pipeline: Pipeline) -> FlowPlan[JoinQuery]:
     """Decide how a join is run: by event time, and nothing is shown before it is whole."""
     clock = clock_by(query.attribute, pipeline.source)
-    return FlowPlan(query=query, parts=JOIN, clock=clock, row_clock=None, provisional=False)
+    parts = join_parts_of(query)
+    return FlowPlan(query=query, parts=parts, clock=clock, row_clock=None, provisional=False)

@@ -232,8 +232,13 @@ def _join(join: Join) -> Facts:
 
 
 def _side(side: JoinSide) -> Facts:
-    facts: Facts = {"log": _log(side.source), "window_us": side.window_us}
-    return told(facts, {"window_us": None})
+    clause, event_time = side.clause, side.source.event_time.field
+    facts: Facts = {
+        "log": _log(side.source),
+        "window_us": side.window_us,
+        "window": None if clause is None else spelled_clause(clause, event_time),
+    }
+    return told(facts, {"window_us": None, "window": None})
 
 
 def _operand(operand: Operand) -> Fact:

@@ -9,15 +9,19 @@ Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from windowing.model.fields import FieldType
+from windowing.model.lengths import duration_us
 from windowing.model.names import ColumnName
+from windowing.model.operators.sides import is_clause, parse_side
 from windowing.model.progress import Slack
-from windowing.model.source import Duration, Source, SpecModel
+from windowing.model.source import Source, SpecModel
+from windowing.model.windows.policy import WindowClause
 
 Side = Literal["left", "right"]
 
@@ -56,17 +60,37 @@ class Comparison:
     second: Operand | int | float | str
 
 
+def _window(window: object, side: ValidationInfo) -> object:
+    if window is None or not is_clause(window):
+        return None if window is None else duration_us(window)
+    # Without a source, the mistakes of that are reported instead.
+    source = side.data.get("source")
+    return None if source is None else parse_side(window, source)
+
+
 class JoinSide(SpecModel):
     """One stream of a join.
 
     Attributes:
         source: the log of the stream.
-        window_us: how far back its records are visible to a later one of the other stream,
-            inclusive; None: as far as the retention, or forever without one.
+        window: a length of time or, of SPL's Join, a policy window.
     """
 
     source: Source
-    window_us: Duration | None = Field(default=None, alias="window")
+    window: Annotated[int | WindowClause | None, BeforeValidator(_window)] = None
+
+    @property
+    def window_us(self) -> int | None:
+        """How far back its records are visible to a later one of the other stream, inclusive.
+
+        None: as far as the retention, or forever without one.
+        """
+        return self.window if isinstance(self.window, int) else None
+
+    @property
+    def clause(self) -> WindowClause | None:
+        """The policy window of its records; None: it has another."""
+        return self.window if isinstance(self.window, WindowClause) else None
 
 
 def _operand(text: object) -> Operand:
@@ -109,6 +133,7 @@ class Join(SpecModel):
     """A join of two streams.
 
     Attributes:
+        operator: SPL's Join, over a policy window on each side; None: by distance in event time.
         left, right: the sides.
         kind: whose records are also sent alone, once no on-time partner can come.
         equal: pairs of a left and a right field that must be equal; null equals nothing.
@@ -116,6 +141,7 @@ class Join(SpecModel):
         select: a row's columns: names, and fields of either record.
     """
 
+    operator: Literal["join"] | None = None
     left: JoinSide
     right: JoinSide
     kind: Literal["inner", "left", "right", "full"] = "inner"
@@ -136,21 +162,57 @@ class Join(SpecModel):
             if source.disorder.progress_attr is not None:
                 msg = f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
                 raise ValueError(msg)
-        for one, other in self.equal.items():
+        for word, one, other in self._paired():
             kinds = [self.type_of(o).kind for o in (Operand("left", one), Operand("right", other))]
             if kinds[0] != kinds[1] or kinds[0] == "float" or one in PLACE:
                 msg = (
-                    f"equal: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or strings"
+                    f"{word}: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or "
+                    "strings"
                 )
                 raise ValueError(msg)
             if one in {operand.name for operand in self.select.values()}:
-                msg = f"equal: a field called {one!r} is taken for that field of a side: rename it"
+                msg = f"{word}: a field called {one!r} is taken for that field of a side: rename it"
                 raise ValueError(msg)
         for comparison in self.where:
             self._check(comparison)
         for operand in self.select.values():
             self.type_of(operand)
         return self
+
+    def _paired(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the fields that must be equal or share a partition, with the key that names them.
+
+        Raises:
+            ValueError: both sides are partitioned, by different numbers of fields.
+        """
+        yield from (("equal", one, other) for one, other in self.equal.items())
+        yield from (("PARTITIONED BY", one, other) for one, other in self.partitions.items())
+
+    @property
+    def partitions(self) -> dict[str, str]:
+        """Pairs of a left and a right partition field; none unless both sides are partitioned.
+
+        Raises:
+            ValueError: the sides are partitioned by different numbers of fields.
+        """
+        left, right = (
+            () if side.clause is None else side.clause.partition_by
+            for side in (self.left, self.right)
+        )
+        if not left or not right:
+            return {}
+        if len(left) != len(right):
+            msg = (
+                f"PARTITIONED BY {', '.join(left)} and {', '.join(right)}: a record probes the "
+                "opposite partition of its own key, so give as many fields left as right"
+            )
+            raise ValueError(msg)
+        return dict(zip(left, right, strict=True))
+
+    @property
+    def key(self) -> dict[str, str]:
+        """What a row's key has besides the places: fields of the left side, and of the right."""
+        return {**self.partitions, **self.equal}
 
     def _check(self, comparison: Comparison) -> None:
         second = comparison.second
@@ -201,7 +263,7 @@ class JoinedSource(Source):
     def of(cls, join: Join) -> JoinedSource:
         """Number the lanes of both sides together."""
         left, right = join.left.source, join.right.source
-        fields = {name: join.type_of(Operand("left", name)) for name in join.equal}
+        fields = {name: join.type_of(Operand("left", name)) for name in join.key}
         fields |= {name: FieldType("int" if "offset" in name else "string") for name in PLACE}
         fields |= {o.name: join.type_of(o) for o in join.select.values()}
         return cls.model_construct(

@@ -184,6 +184,16 @@ class JoinQuery(JoinFlow):
         """The type of a field of one of the records."""
         return self.source(operand.side).fields[operand.field]
 
+    @property
+    def sharded_by(self) -> dict[str, str]:
+        """Pairs of a left and a right field whose equal values one shard has; none: one has all."""
+        return self.on
+
+    def shard_fields(self, side: Side) -> tuple[str, ...]:
+        """The fields of a side whose values choose a record's shard."""
+        pairs = self.sharded_by
+        return tuple(pairs) if side == "left" else tuple(pairs.values())
+
     def needed(self, side: Side) -> tuple[str, ...]:
         """The fields of a side that a row or a condition needs beside the equal ones."""
         operands = [*self.select.values()]

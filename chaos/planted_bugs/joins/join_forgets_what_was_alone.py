@@ -14,7 +14,8 @@ from chaos.planted_bugs.conditions import some_join, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import AT, INSTANT
 from windowing.engine.progress.reached import Progress
-from windowing.engine.windows.join import SIDES, JoinShardPart
+from windowing.engine.windows.join import JoinShardPart
+from windowing.engine.windows.join_rows import SIDES
 from windowing.engine.windows.part import Tables
 
 

@@ -24,7 +24,7 @@ class ForgetfulShardPart(JoinShardPart):
         due = pl.col("due").is_between(moved.since, moved.until, closed="right")
         records = moved.sides[side].with_columns(due=self._due_alone(side, f"{side}:"))
         alone = records.filter(due).join(pairs.select(place), on=place, how="anti")
-        return [self._row(alone, retracts=False)]
+        return [self._rows.of(alone, retracts=False)]
 
 
 BUG = planted_bug(

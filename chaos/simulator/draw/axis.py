@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from chaos.simulator.draw.clock import UNIT_US
 from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Disorder, Slack
 from windowing.model.query import AnyFlow, JoinQuery
@@ -136,6 +137,9 @@ def _slack(generator: Disorder, slide: int) -> int:
 
 def _reach(join: JoinQuery, step: int) -> int:
     """Return how far a side of a join looks back by its own window, and at least two steps."""
+    if isinstance(join, PolicyJoinQuery):
+        evictions = [window.eviction for window in join.windows]
+        return max([2 * step, *(one.period_us for one in evictions if isinstance(one, Time))])
     return max(2 * step, join.left or 0, join.right or 0)
 
 

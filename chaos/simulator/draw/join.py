@@ -7,6 +7,7 @@ from typing import Any
 
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
 from chaos.simulator.draw.generators import draw_disorder
+from chaos.simulator.draw.policy_join import with_policies
 from chaos.simulator.draw.queries import draw_late, draw_retention
 from chaos.simulator.draw.wish import Wish
 
@@ -18,8 +19,14 @@ _EQUAL: tuple[object, ...] = ([], [], ["g"], ["g"], {"g": "s"}, ["h"], ["g", "h"
 _WHERE = ("left.v < right.w", "left.v != right.w", "left.v >= 0", "right.s = 'a'", "left.v <= 1.5")
 
 
-def draw_join(rng: random.Random, wish: Wish) -> dict[str, Any]:
-    """Draw the document of a pipeline that joins two topics."""
+def draw_join(rng: random.Random, wish: Wish, *, policies: bool) -> dict[str, Any]:
+    """Draw the document of a pipeline that joins two topics.
+
+    Args:
+        rng: the source of every choice.
+        wish: constraints on the pipeline.
+        policies: whether its sides have policy windows.
+    """
     clock = draw_clock(rng)
     join: dict[str, Any] = {}
     for side, topic, time, fields in _SIDES:
@@ -46,6 +53,8 @@ def draw_join(rng: random.Random, wish: Wish) -> dict[str, Any]:
         little = rng.random() < 0.4
         kept = clock.us(rng.choice([0, 1, 2])) if little else None
         document["retention"] = kept or draw_retention(rng, clock.us, wish, windows=False)
+    if policies:
+        document = with_policies(rng, document, clock)
     return {**document, "shards": rng.choice([1, 1, 2, 3])}
 
 

@@ -19,7 +19,14 @@ from chaos.simulator.draw.queries import (
     draw_retention,
 )
 from chaos.simulator.draw.windows import NUMBER, UNIT
-from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, OPERATORS, Wish, order_free
+from chaos.simulator.draw.wish import (
+    AS_THEY_ARRIVE,
+    JOINS,
+    OPERATORS,
+    POLICY_JOIN,
+    Wish,
+    order_free,
+)
 
 TOPIC = "s"
 
@@ -40,7 +47,10 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
     """
     wish = wish or Wish()
     kind = rng.choice(wish.classes)
-    document = draw_join(rng, wish) if kind == JOIN else _of_queries(rng, kind, wish)
+    if kind in JOINS:
+        document = draw_join(rng, wish, policies=kind == POLICY_JOIN)
+    else:
+        document = _of_queries(rng, kind, wish)
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
@@ -100,17 +110,15 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
 
 def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:
     """Draw the classes of the queries; most pipelines have one or two."""
-    others = [kind] if wish.same_class else [one for one in wish.classes if one != JOIN]
+    others = [kind] if wish.same_class else [one for one in wish.classes if one not in JOINS]
     sizes = [size for size in _QUERIES if size <= wish.queries_max]
     return [kind, *(rng.choice(others) for _ in range(rng.choice(sizes) - 1))]
 
 
 def _retention(rng: random.Random, kinds: list[str], clock: Clock, wish: Wish) -> Any:
     """Draw the pipeline's retention; operators do not let it limit their state."""
-    while True:
-        kept = draw_retention(rng, clock.us, wish, windows=False)
-        if OPERATORS not in kinds or "entries" not in kept:
-            return kept
+    kept = draw_retention(rng, clock.us, wish, windows=False)
+    return kept["time"] if OPERATORS in kinds and "entries" in kept else kept
 
 
 def _can_be_keyed(kinds: list[str]) -> bool:

@@ -15,6 +15,11 @@ KINDS = (
 JOIN = "join"
 """The class of a pipeline that joins two topics instead of having queries."""
 
+POLICY_JOIN = "join over policy windows"
+"""The same with a policy window on each side."""
+
+JOINS = frozenset({JOIN, POLICY_JOIN})
+
 OPERATORS = "operators"
 """The class of a query with operators over policy windows."""
 
@@ -39,7 +44,8 @@ def order_free(kind: str) -> bool:
 
 
 def _classes() -> tuple[str, ...]:
-    return (*KINDS, "sliding", "session", *(JOIN,) * 3, *(OPERATORS,) * 4, *own_kinds())
+    rows = (*(OPERATORS,) * 4, POLICY_JOIN)
+    return (*KINDS, "sliding", "session", *(JOIN,) * 3, *rows, *own_kinds())
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class Wish:
     """The constraints on a case.
 
     Attributes:
-        classes: the classes to draw from: some of `KINDS`, `JOIN`, `OPERATORS`, and users'
+        classes: the classes to draw from: some of `KINDS`, `JOINS`, `OPERATORS`, and users'
             classes; a class listed more often is drawn more often.
         number: whether some windows are over a plain number of the records; None: sometimes.
         wide: whether windows may be aligned at their starts, and discard or retract.

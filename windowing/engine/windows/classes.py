@@ -16,6 +16,7 @@ import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.columns import AT_FIRST, AT_LAST, GAP, WINDOW_ID
+from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
@@ -27,6 +28,7 @@ from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbe
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
 from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
 from windowing.model import Pipeline, Query
+from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import AnyFlow, JoinQuery
 from windowing.model.registry import Registry
@@ -164,7 +166,20 @@ def _of_sessions(window: Window) -> Parts[Query]:
 
 
 JOIN: Final = Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED, _drawn)
-"""How joins are evaluated."""
+"""How joins by distance are evaluated."""
+
+
+def join_parts_of(query: JoinQuery) -> Parts[JoinQuery]:
+    """Give the parts that evaluate a join."""
+    if isinstance(query, PolicyJoinQuery):
+        return Parts(JoinLanePart, _policy_join, evaluation.WINDOWED, _drawn)
+    return JOIN
+
+
+def _policy_join(query: JoinQuery, pipeline: Pipeline) -> ShardPart:
+    assert isinstance(query, PolicyJoinQuery)  # noqa: S101 - no other has these parts
+    return PolicyJoinShardPart(query, pipeline)
+
 
 for _kind, _parts in (
     (Sliding.kind, _sliding),

@@ -145,6 +145,14 @@ PAIRED = Evaluation(
     estimate=_unknown,
 )
 
+WINDOWED = Evaluation(
+    way="records wait until progress has passed them; then each probes the opposite window",
+    because="policy windows depend on the order of the records, which progress decides",
+    keeps=Keeps.RECORDS,
+    counted="records between progress and the newest, and those in both windows",
+    estimate=_unknown,
+)
+
 
 def valued(kind: str) -> Evaluation:
     """Return the evaluation of a user's windows, which follow from values.

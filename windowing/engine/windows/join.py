@@ -21,31 +21,14 @@ import numpy as np
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.columns import (
-    AT,
-    AT_LAST,
-    FIRST_OFFSET,
-    GAP,
-    INSTANT,
-    IS_LATE,
-    KEY,
-    LAST_OFFSET,
-    OFFSET,
-    OFFSETS,
-    PARTITION,
-    RECORDS,
-    RETRACTS,
-    REVISION,
-    VALUES,
-    WINDOW_ID,
-    field_column,
-)
+from windowing.engine.columns import AT, INSTANT, IS_LATE, OFFSET, PARTITION, field_column
 from windowing.engine.frames import to_bytes
 from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
+from windowing.engine.windows.join_rows import DTYPES, SIDES, PairRows, prefixed, side_column
 from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline
@@ -53,10 +36,6 @@ from windowing.model.join import Comparison, Operand, Side
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.query import JoinQuery
 
-SIDES: tuple[Side, Side] = ("left", "right")
-_DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
-# Columns of a record besides those of the other side.
-_HEAD = (AT, INSTANT, IS_LATE, OFFSET, PARTITION)
 _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "<": pl.Expr.lt,
     "<=": pl.Expr.le,
@@ -68,8 +47,8 @@ _COMPARE: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 
 
 def equal_columns(query: JoinQuery) -> list[str]:
-    """The columns that both sides' tables have, for what must be equal."""
-    return [field_column(name) for name in query.on]
+    """The columns that both sides' tables have, for what one shard has all of."""
+    return [field_column(name) for name in query.sharded_by]
 
 
 class JoinLanePart:
@@ -118,7 +97,7 @@ class JoinLanePart:
             [
                 *(
                     records[field_column(name)].alias(equal)
-                    for name, equal in zip(query.key_fields(own), self._equal, strict=True)
+                    for name, equal in zip(query.shard_fields(own), self._equal, strict=True)
                 ),
                 pl.Series(AT, scan.values[taken]),
                 pl.Series(INSTANT, instant[taken]),
@@ -132,11 +111,11 @@ class JoinLanePart:
     def _schema(self, side: Side) -> dict[str, type[pl.DataType]]:
         query = self._query
         types = query.source(side).fields
-        equal = zip(query.key_fields(side), self._equal, strict=True)
+        equal = zip(query.shard_fields(side), self._equal, strict=True)
         return {
-            **{name: _DTYPES[types[field].kind] for field, name in equal},
+            **{name: DTYPES[types[field].kind] for field, name in equal},
             **{AT: pl.Int64, INSTANT: pl.Int64, IS_LATE: pl.Boolean, OFFSET: pl.Int64},
-            **{f"{side}.{name}": _DTYPES[types[name].kind] for name in query.needed(side)},
+            **{f"{side}.{name}": DTYPES[types[name].kind] for name in query.needed(side)},
         }
 
     def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
@@ -165,11 +144,11 @@ class _Moved:
 
     def old(self, side: Side) -> pl.DataFrame:
         """Return the records delivered before."""
-        return self.sides[side].filter(pl.col(_side_column(side, INSTANT)) <= self.since)
+        return self.sides[side].filter(pl.col(side_column(side, INSTANT)) <= self.since)
 
     def new(self, side: Side) -> pl.DataFrame:
         """Return the records delivered since."""
-        instant = pl.col(_side_column(side, INSTANT))
+        instant = pl.col(side_column(side, INSTANT))
         return self.sides[side].filter(instant > self.since, instant <= self.until)
 
 
@@ -184,17 +163,17 @@ class JoinShardPart:
     """
 
     def __init__(self, query: JoinQuery, pipeline: Pipeline) -> None:
-        self._query, self._source = query, pipeline.source
+        self._query, self._rows = query, PairRows(query, pipeline.source)
         self._equal = equal_columns(query)
         self._reach = {side: query.reach(side) for side in SIDES}
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows due while progress moves."""
         since, until = (int(p.of(tables["left"])[0]) for p in (before, after))
-        sides = {side: _prefixed(tables[side], side) for side in SIDES}
+        sides = {side: prefixed(tables[side], side) for side in SIDES}
         moved = _Moved(sides, since, until)
         pairs = self._new_pairs(moved)
-        found = [self._row(pairs, retracts=False)]
+        found = [self._rows.of(pairs, retracts=False)]
         for side in SIDES:
             if self._query.keeps(side):
                 found += self._alone(side, moved, pairs)
@@ -248,12 +227,12 @@ class JoinShardPart:
             pairs = left.join_where(right, *bounds)
         else:
             pairs = left.join(right, how="cross")
-        instant = pl.max_horizontal(_side_column("left", INSTANT), _side_column("right", INSTANT))
+        instant = pl.max_horizontal(side_column("left", INSTANT), side_column("right", INSTANT))
         return pairs.filter(*self._conditions()).with_columns(instant.alias(INSTANT))
 
     def _bounds(self) -> list[pl.Expr]:
         """Return the range of the left record's times for a right one, if there are windows."""
-        at, right_at = (pl.col(_side_column(side, AT)) for side in SIDES)
+        at, right_at = (pl.col(side_column(side, AT)) for side in SIDES)
         bounds = list[pl.Expr]()
         if (back := self._reach["right"]) is not None:
             least = pl.lit(INT64_MIN, dtype=pl.Int64)
@@ -282,14 +261,14 @@ class JoinShardPart:
             moved: the records of both sides.
             pairs: the new ones.
         """
-        place = [_side_column(side, PARTITION), _side_column(side, OFFSET)]
-        records = moved.sides[side].with_columns(due=self._due_alone(side, _side_column(side, "")))
+        place = [side_column(side, PARTITION), side_column(side, OFFSET)]
+        records = moved.sides[side].with_columns(due=self._due_alone(side, side_column(side, "")))
         paired = records.join(pairs.select(place).unique(), on=place, how="semi")
         asked = pl.col("due").is_between(moved.since, moved.until, closed="right")
         records = pl.concat([records.filter(asked), paired]).unique(place)
         # Earlier pairs of these records.
         other: Side = "right" if side == "left" else "left"
-        old = {side: records.filter(pl.col(_side_column(side, INSTANT)) <= moved.since).drop("due")}
+        old = {side: records.filter(pl.col(side_column(side, INSTANT)) <= moved.since).drop("due")}
         old[other] = moved.old(other)
         known = self._match(old["left"], old["right"])
         first = pl.concat([pairs, known]).group_by(place).agg(paired=pl.col(INSTANT).min())
@@ -298,65 +277,7 @@ class JoinShardPart:
         records = records.filter(unpaired, pl.col("due") <= moved.until)
         sent = records.filter(pl.col("due") > moved.since)
         back = records.filter(pl.col("paired") > moved.since)
-        return [self._row(sent, retracts=False), self._row(back, retracts=True)]
-
-    def _row(self, records: pl.DataFrame, *, retracts: bool) -> pl.DataFrame:
-        """Return rows of pairs, or of lone records of one side."""
-        there = [side for side in SIDES if _side_column(side, AT) in records.columns]
-        times = [_side_column(side, AT) for side in there]
-        late = pl.any_horizontal(_side_column(side, IS_LATE) for side in there)
-        return records.select(
-            pl.min_horizontal(times).alias(WINDOW_ID),
-            pl.max_horizontal(times).alias(AT_LAST),
-            pl.lit(1, dtype=pl.Int64).alias(GAP),
-            pl.lit(retracts).alias(RETRACTS),
-            late.cast(pl.Int64).alias(REVISION),
-            pl.lit(len(there), dtype=pl.Int64).alias(RECORDS),
-            pl.concat_list(_offsets(side) for side in there).alias(OFFSETS),
-            self._key(there).alias(KEY),
-            self._values(there).alias(VALUES),
-        )
-
-    def _key(self, there: Sequence[Side]) -> pl.Expr:
-        """Return the key: the equal fields, then lanes and offsets of both records."""
-        names = {n: self._source.lane(n) for n in range(self._source.partitions)}
-        parts = [
-            pl.col(equal).alias(name)
-            for equal, name in zip(self._equal, self._query.on, strict=True)
-        ]
-        for side in SIDES:
-            lane, offset = pl.lit(None, dtype=pl.String), pl.lit(None, dtype=pl.Int64)
-            if side in there:
-                number = pl.col(_side_column(side, PARTITION))
-                lane = number.replace_strict(names, return_dtype=pl.String)
-                offset = pl.col(_side_column(side, OFFSET))
-            parts += [lane.alias(side), offset.alias(f"{side}_offset")]
-        return pl.struct(parts)
-
-    def _values(self, there: Sequence[Side]) -> pl.Expr:
-        query = self._query
-        return pl.struct(
-            pl.col(o.name).alias(name)
-            if o.side in there
-            else pl.lit(None, dtype=_DTYPES[query.type_of(o).kind]).alias(name)
-            for name, o in query.select.items()
-        )
-
-
-def _side_column(side: Side, name: str) -> str:
-    """Return the name of one side's column among the columns of both sides."""
-    return f"{side}:{name}"
-
-
-def _prefixed(records: pl.DataFrame, side: Side) -> pl.DataFrame:
-    """Return records with columns prefixed by side."""
-    return records.rename({name: _side_column(side, name) for name in _HEAD})
-
-
-def _offsets(side: Side) -> pl.Expr:
-    offset = pl.col(_side_column(side, OFFSET))
-    lane = pl.col(_side_column(side, PARTITION)).cast(pl.Int32)
-    return pl.struct(lane.alias(PARTITION), offset.alias(FIRST_OFFSET), offset.alias(LAST_OFFSET))
+        return [self._rows.of(sent, retracts=False), self._rows.of(back, retracts=True)]
 
 
 def _condition(comparison: Comparison) -> pl.Expr:

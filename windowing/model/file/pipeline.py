@@ -36,6 +36,7 @@ from windowing.model.late import Late
 from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
 from windowing.model.names import PipelineName, QueryName
 from windowing.model.operators.file import OperatorFile, StepsFile, section
+from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Unordered
 from windowing.model.query import AnyFlow, JoinQuery, Kept, Query, QueryFile
@@ -44,7 +45,7 @@ from windowing.model.sink import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel
 
 # Placeholder for the source of a join that cannot be parsed.
-_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 0, "fields": {}, "disorder": Unordered()}
+_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
 
 _QueryFile = Annotated[
     Annotated[QueryFile, Tag("[window]")]
@@ -199,7 +200,7 @@ class Pipeline(SpecModel):
 
     def _legacy(self, source: Source) -> str | None:
         """Return the fingerprint in the first format, which knew no operators."""
-        if self.operators:
+        if self.operators or isinstance(self.join_query, PolicyJoinQuery):
             return None
         flows = self.queries if self.join_query is None else (self.join_query,)
         return legacy_fingerprint(source, self.shards, flows)

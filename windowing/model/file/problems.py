@@ -35,6 +35,8 @@ _EXAMPLES = {
     "mode": "mode: generous (or consistent)",
 }
 
+_OF_A_SIDE = "window: 10 minutes or, with operator: join, SLIDING count(100)"
+
 
 def describe(error: ValidationError, file: str, lines: dict[Path, int]) -> list[Problem]:
     """Return one problem per pydantic error, in the order of the file."""
@@ -47,7 +49,7 @@ def _problem(finding: Any, file: str, lines: dict[Path, int]) -> Problem:
     path: Path = tuple(part for part in finding["loc"] if not str(part).startswith("["))
     name = str(path[-1]) if path else ""
     message = _message(finding, name)
-    example = _EXAMPLES.get(name)
+    example = _OF_A_SIDE if path[:1] == ("join",) and name == "window" else _EXAMPLES.get(name)
     if example and "such as" not in message and finding["type"] != "extra_forbidden":
         message += f"; an example: {example}"
     return Problem(file, line_of(path, lines), ".".join(map(str, path)), message)

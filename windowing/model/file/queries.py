@@ -12,6 +12,7 @@ from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths
 from windowing.model.operators.file import OperatorFile, StepsFile
+from windowing.model.operators.join import PolicyJoinQuery, check_operator
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.resolve import resolve
 from windowing.model.query import JoinQuery, Query, QueryFile
@@ -51,6 +52,10 @@ def _blaming(*path: str | int) -> Iterator[None]:
 
 def resolve_join(pipeline: Pipeline, join: Join) -> JoinQuery:
     """The join with all defaults applied."""
+    with _blaming("join", "select"):
+        pipeline.destination.rules.check_names(PAIRS, [*join.key, *PLACE, *join.select])
+    if check_operator(join, pipeline.late, _blaming):
+        return _policy_join(pipeline, join)
     late, retention = pipeline.late, pipeline.retention or Retention()
     if late.policy == "update" and retention.time is None:
         raise FieldError(("late",), _NO_RETENTION)
@@ -59,8 +64,6 @@ def resolve_join(pipeline: Pipeline, join: Join) -> JoinQuery:
     with _blaming("retention"):
         for step in (late.every, retention.time):
             check_step(join.left.source.event_time.field, step, timed=True)
-    with _blaming("join", "select"):
-        pipeline.destination.rules.check_names(PAIRS, [*join.equal, *PLACE, *join.select])
     return JoinQuery(
         sources=(join.left.source, join.right.source),
         left=join.left.window_us,
@@ -72,6 +75,27 @@ def resolve_join(pipeline: Pipeline, join: Join) -> JoinQuery:
         late=late,
         # Also where nothing late is taken: a side without a window is seen as far back.
         retention_us=None if retention.time is None else retention.time.amount,
+        entries_max=retention.entries,
+    )
+
+
+def _policy_join(pipeline: Pipeline, join: Join) -> PolicyJoinQuery:
+    """Return a join over policy windows."""
+    retention = pipeline.retention or Retention()
+    if retention.time is not None or retention.windows is not None:
+        msg = "windows of a join say themselves what they keep: give entries only, or leave it out"
+        raise FieldError(("retention",), msg)
+    assert join.left.clause is not None  # noqa: S101 - checked with the operator
+    assert join.right.clause is not None  # noqa: S101 - the same
+    return PolicyJoinQuery(
+        sources=(join.left.source, join.right.source),
+        windows=(join.left.clause, join.right.clause),
+        partitions=join.partitions,
+        kind=join.kind,
+        on=join.equal,
+        where=join.where,
+        select=join.select,
+        late=pipeline.late,
         entries_max=retention.entries,
     )
 

@@ -113,7 +113,7 @@ def rows(query: JoinQuery, items: Sequence[Item], lanes: Iterable[Lane]) -> list
         if definition.takes(item):
             sides[query.side_of(item.source)].append((definition.delivered(item), item))
     progress = min(lane.progress for lane in lanes)
-    return [_row(query, one) for one in sent_by(query, sides) if one.instant <= progress]
+    return [row_of(query, one) for one in sent_by(query, sides) if one.instant <= progress]
 
 
 def sent_by(flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
@@ -146,7 +146,7 @@ def _in_sessions(flow: JoinFlow, gap: int, sides: Mapping[Side, Sequence[Timed]]
     for one, left in sides["left"]:
         for other, right in sides["right"]:
             key = _key(flow, "left", left)
-            if key is None or key != _key(flow, "right", right) or not _fulfil(flow, left, right):
+            if key is None or key != _key(flow, "right", right) or not fulfil(flow, left, right):
                 continue
             own = [(at, item) for its_key, at, item in every if its_key == key]
             instants = sorted({instant for instant, _ in own if instant >= max(one, other)})
@@ -186,7 +186,7 @@ def _matches(flow: JoinFlow, left: Item, right: Item) -> bool:
     # The earlier record must lie in its own side's window before the later one.
     reach = flow.reach("right" if left.value >= right.value else "left")
     near = reach is None or abs(left.value - right.value) <= reach
-    return near and _fulfil(flow, left, right)
+    return near and fulfil(flow, left, right)
 
 
 def _key(flow: JoinFlow, side: Side, item: Item) -> tuple[Scalar, ...] | None:
@@ -195,7 +195,7 @@ def _key(flow: JoinFlow, side: Side, item: Item) -> tuple[Scalar, ...] | None:
     return None if None in values else values
 
 
-def _fulfil(flow: JoinFlow, left: Item, right: Item) -> bool:
+def fulfil(flow: JoinFlow, left: Item, right: Item) -> bool:
     """Return whether two records fulfil the further conditions."""
     if callable(flow.where):
         return flow.where(_record(left), _record(right))
@@ -220,7 +220,8 @@ def _holds(comparison: Comparison, pair: Mapping[str, Item]) -> bool:
     return _OPERATORS[comparison.operator](first, second)
 
 
-def _row(query: JoinQuery, sent: Sent) -> Row:
+def row_of(query: JoinQuery, sent: Sent) -> Row:
+    """Return a row of a pipeline's join."""
     pair = {
         side: item
         for side, item in (("left", sent.left), ("right", sent.right))

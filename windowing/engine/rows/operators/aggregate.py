@@ -5,7 +5,7 @@ Source: Gedik 2014, section 6.1.1; details: `spl.md` 10.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
 from windowing.engine.rows.operators.functions import Custom, Group, function_of
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
+from windowing.engine.rows.operators.percentiles import OrderedWindow
+from windowing.engine.rows.operators.summaries import SUMMARIES, Summarized
 from windowing.engine.rows.policies import (
     Clock,
     Event,
@@ -83,21 +85,23 @@ class Aggregate(Operator):
         super().__init__(send)
         check_aggregate(window, partial_windows, evicted_partitions)
         library = profile is Profile.osstreams
-        self._functions = {
-            name: function_of(
-                _library_name(output.function) if library else output.function, output.arguments
-            )
+        self._called = {
+            name: (_library_name(output.function) if library else output.function, output.arguments)
             for name, output in outputs.items()
         }
-        self._arguments = {name: output.arguments for name, output in outputs.items()}
+        self._functions = {name: function_of(*called) for name, called in self._called.items()}
         self._group_by = tuple(group_by)
         self._partial = bool(partial_windows)
         self._count_all_partitions = library and window.kind == "sliding"
         # In order, so that equal states are equal bytes.
         self._full: dict[Key, None] = {}
+        self._summarized = False
+        self._ordered: OrderedWindow | None = None
         self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
-            self._window = open_tumbling(window, profile, clock, storage)
+            self._summarized = all(output.function in SUMMARIES for output in outputs.values())
+            summarizer = self._summarize if self._summarized else None
+            self._window = open_tumbling(window, profile, clock, storage, summarizer)
             self._window.on(Event.before_flush, self._report)
             self._window.on(Event.empty_window_punct, lambda _: self._emit_punctuation())
             if evicted_partitions:
@@ -107,6 +111,8 @@ class Aggregate(Operator):
             self._window.on(Event.initial_full, lambda event: self._full.setdefault(event.key))
             self._window.on(Event.trigger, self._report_full)
             self._window.on(Event.partition_eviction, self._forget_victims)
+            if not group_by and OrderedWindow.computes(self._called):
+                self._ordered = OrderedWindow(self._window, self._called)
 
     def insert(self, row: Tuple, port: int = 0) -> bool:
         """Process a tuple."""
@@ -146,20 +152,35 @@ class Aggregate(Operator):
     def _forget_victims(self, event: WindowEvent) -> None:
         for key in event.victims:
             self._full.pop(key, None)
+        if self._ordered is not None:
+            self._ordered.drop(event.victims)
+
+    def _summarize(self, _: Key) -> Summarized:
+        return Summarized(self._called, self._group_by)
 
     def _send_groups(self, key: Key) -> None:
+        for row in self._results(key):
+            self._emit(row)
+        self._emit_punctuation()
+
+    def _results(self, key: Key) -> Iterator[Tuple]:
+        if self._summarized and isinstance(self._window, TumblingWindow):
+            summary = self._window.summary(key)
+            return summary.results() if isinstance(summary, Summarized) else iter(())
+        total = len(self._window) if self._count_all_partitions else self._window.size(key)
+        if self._ordered is not None:
+            return self._ordered.results(key, total)
+        return self._computed(key, total)
+
+    def _computed(self, key: Key, total: int) -> Iterator[Tuple]:
         rows = self._window.rows(key) or []
         groups: dict[tuple[Any, ...], list[Tuple]] = {}
         for row in rows:
             groups.setdefault(tuple(hashable(row[name]) for name in self._group_by), []).append(row)
         sizes = [len(members) for members in groups.values()]
-        total = len(self._window) if self._count_all_partitions else len(rows)
         for members in groups.values():
             group = Group(members, sizes, total)
-            self._emit(
-                {name: f(group, self._arguments[name]) for name, f in self._functions.items()}
-            )
-        self._emit_punctuation()
+            yield {name: f(group, self._called[name][1]) for name, f in self._functions.items()}
 
     # --- state --------------------------------------------------------------------------------
 
@@ -171,3 +192,5 @@ class Aggregate(Operator):
         """Restore a snapshot."""
         self._window.restore(snapshot["window"], timers=timers)
         self._full = {hashable(key): None for key in snapshot["full"]}
+        if self._ordered is not None:
+            self._ordered.rebuild()

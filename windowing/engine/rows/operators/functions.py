@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
+from windowing.engine.rows.operators import totals
 from windowing.engine.rows.operators.operator import Tuple
 from windowing.engine.rows.policies.window import hashable
 from windowing.model.operators.models import OperatorError
@@ -60,20 +62,16 @@ def _column(group: Group, name: str) -> list[Any]:
     return [row[name] for row in group.rows]
 
 
-def _by_element(values: Sequence[Any], function: Callable[[Sequence[Any]], Any]) -> Any:
+def by_element(values: Sequence[Any], function: Callable[[Sequence[Any]], Any]) -> Any:
     """Apply a function of numbers; to lists, which must be of one length, element by element."""
     if isinstance(values[0], list):
         return [function(column) for column in zip(*values, strict=True)]
     return function(values)
 
 
-def _average(values: Sequence[Any]) -> int | float:
+def average_of(values: Sequence[Any]) -> int | float:
     """Return the exact mean, of integers truncated toward zero."""
-    if all(type(value) is int for value in values):
-        return math.trunc(Fraction(sum(values), len(values)))
-    if not all(map(math.isfinite, values)):
-        return float(sum(values) / len(values))
-    return float(sum(map(Fraction, values)) / len(values))
+    return totals.mean(totals.add(None, values), len(values))
 
 
 def _deviation(group: Group, name: str, less: int) -> float:
@@ -89,18 +87,16 @@ def _deviation(group: Group, name: str, less: int) -> float:
     return math.sqrt(squares / (len(values) - less))
 
 
-def _sum(values: Sequence[Any]) -> Any:
+def sum_of(values: Sequence[Any]) -> Any:
+    """Return the exact sum of numbers, or strings joined."""
     if isinstance(values[0], str):
         return "".join(values)
-    exact = all(type(value) is int or math.isfinite(value) for value in values)
-    if not exact or all(type(value) is int for value in values):
-        return sum(values)
-    return math.fsum(values)
+    return totals.rounded(totals.add(None, values))
 
 
 def _extreme(pick: Callable[[Any], Any]) -> Callable[[Group, Arguments], Any]:
     """Return the smallest or largest value; of lists, element by element."""
-    return lambda group, names: _by_element(_column(group, names[0]), pick)
+    return lambda group, names: by_element(_column(group, names[0]), pick)
 
 
 def _arg(pick: Callable[..., Any]) -> Callable[[Group, Arguments], Any]:
@@ -128,11 +124,20 @@ def _count_extreme(pick: Callable[[Any], Any]) -> Callable[[Group, Arguments], A
     return of
 
 
+def percentile_of(ordered: Sequence[Any], percentage: str) -> Any:
+    """Return the percentile by nearest rank of values in ascending order."""
+    above, below = _ratio(percentage)
+    rank = -(-above * len(ordered) // below)
+    return ordered[max(rank, 1) - 1]
+
+
+@lru_cache(maxsize=64)
+def _ratio(percentage: str) -> tuple[int, int]:
+    return (Fraction(percentage) / 100).as_integer_ratio()
+
+
 def _percentile(group: Group, names: Arguments) -> Any:
-    """Return the percentile by nearest rank."""
-    values = sorted(_column(group, names[0]))
-    rank = math.ceil(Fraction(names[1]) * len(values) / 100)
-    return values[max(rank, 1) - 1]
+    return percentile_of(sorted(_column(group, names[0])), names[1])
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:
@@ -160,8 +165,8 @@ FUNCTIONS: dict[str, tuple[int, Function]] = {
         1,
         lambda group, names: [*Counter(map(hashable, _column(group, names[0]))).values()],
     ),
-    "Sum": (1, lambda group, names: _by_element(_column(group, names[0]), _sum)),
-    "Average": (1, lambda group, names: _by_element(_column(group, names[0]), _average)),
+    "Sum": (1, lambda group, names: by_element(_column(group, names[0]), sum_of)),
+    "Average": (1, lambda group, names: by_element(_column(group, names[0]), average_of)),
     "Min": (1, _extreme(min)),
     "Max": (1, _extreme(max)),
     "ArgMin": (2, _arg(min)),

@@ -91,7 +91,7 @@ class _Side:
 
     def candidates(self, equal: Key, partitions: Sequence[Key] | None) -> Iterator[_Stored]:
         """Return stored tuples with these values, oldest first within a partition; None: any."""
-        for partition in list(self._index) if partitions is None else partitions:
+        for partition in self.window.keys if partitions is None else partitions:
             yield from list(self._index.get(partition, {}).get(equal, {}).values())
 
     def remove(self, event: WindowEvent) -> None:
@@ -101,6 +101,8 @@ class _Side:
         del found[id(event.row)]
         if not found:
             del by_equal[self.equal_key(event.row)]
+        if not by_equal:
+            del self._index[event.key]
 
     def reindex(self) -> None:
         """Rebuild the index from the window."""

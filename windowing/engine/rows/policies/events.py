@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from windowing.model.windows.policy import PolicyError
 
@@ -35,8 +34,7 @@ class Event(StrEnum):
 _KINDS = [kind.value for kind in Event]
 
 
-@dataclass(frozen=True, slots=True)
-class WindowEvent:
+class WindowEvent(NamedTuple):
     """One window event.
 
     Attributes:
@@ -58,10 +56,15 @@ Handler = Callable[[WindowEvent], None]
 
 
 class Handlers:
-    """One handler per kind of event; an empty slot costs one look-up."""
+    """One handler per kind of event; an empty slot costs one look-up.
+
+    Attributes:
+        of_inserts: whether there is one for inserts, which every tuple asks for.
+    """
 
     def __init__(self) -> None:
         self._slots: dict[Event, Handler] = {}
+        self.of_inserts = False
 
     def register(self, kind: Event | str, handler: Handler | None) -> Handler | None:
         """Set the handler of a kind, or clear it; return the previous one.
@@ -76,6 +79,7 @@ class Handlers:
         before = self._slots.pop(kind, None)
         if handler is not None:
             self._slots[kind] = handler
+        self.of_inserts = Event.before_insert in self._slots or Event.after_insert in self._slots
         return before
 
     def tell(

@@ -51,8 +51,8 @@ class Subwindow:
     Attributes:
         entries: its tuples; empty if a summarizer holds them.
         created_us: when it was created.
-        number: how many were created before it.
-        inserts: how many tuples it has received since.
+        number: how many partitions were created before it.
+        inserts: how many tuples it has received since its creation.
         summary: the summarizer of a tumbling window's tuples, if registered and there was a tuple.
         summarized: how many tuples the summary holds.
         reference: the first tuple of a tumbling window by delta whose tuples are not stored.
@@ -76,6 +76,7 @@ class Partitions:
 
     Attributes:
         storage: the containers.
+        get: returns the partition of a key, or None.
         updated_us: the last arrival per partition with any; least recent first.
         total: the number of tuples.
     """
@@ -85,7 +86,9 @@ class Partitions:
     total: int = 0
 
     def __post_init__(self) -> None:
-        self._subwindows = self.storage.mapping()
+        self._subwindows: MutableMapping[Key, Subwindow] = self.storage.mapping()
+        # The mapping's own method: every tuple calls it.
+        self.get = self._subwindows.get
         self._created = 0
 
     def __len__(self) -> int:
@@ -95,12 +98,7 @@ class Partitions:
         return key in self._subwindows
 
     def __getitem__(self, key: Key) -> Subwindow:
-        subwindow: Subwindow = self._subwindows[key]
-        return subwindow
-
-    def get(self, key: Key) -> Subwindow | None:
-        """Return the partition of a key, or None."""
-        return self._subwindows.get(key)
+        return self._subwindows[key]
 
     def __iter__(self) -> Iterator[Key]:
         """Iterate over a copy of the keys, so that partitions may change meanwhile."""
@@ -108,11 +106,11 @@ class Partitions:
 
     def open(self, key: Key, now_us: int) -> Subwindow:
         """Return the partition of a key, creating it if necessary."""
-        subwindow: Subwindow | None = self._subwindows.get(key)
+        subwindow = self.get(key)
         if subwindow is None:
             subwindow = Subwindow(self.storage.sequence(), now_us, self._created)
-            self._subwindows[key] = subwindow
             self._created += 1
+            self._subwindows[key] = subwindow
         return subwindow
 
     def touch(self, key: Key, now_us: int) -> None:
@@ -137,6 +135,6 @@ class Partitions:
 
     def clear(self) -> None:
         """Delete all partitions."""
-        self._subwindows = self.storage.mapping()
+        self._subwindows.clear()
         self.updated_us.clear()
         self.total = 0

@@ -76,6 +76,7 @@ class SlidingWindow(PolicyWindow):
                 msg = f"{policy!r} is no {role} of a sliding window: use count, delta or time"
                 raise PolicyError(msg)
         self._eviction, self._trigger = eviction, trigger
+        self._expires = isinstance(eviction, Time)
         library = self._profile is Profile.osstreams
         order = (_LIBRARY_ORDER if library else _ORDER)[type(eviction), type(trigger)]
         if eviction == Count(0):
@@ -105,10 +106,13 @@ class SlidingWindow(PolicyWindow):
     # --- the steps of an insert ---------------------------------------------------------------
 
     def _take(self, key: Key, part: Subwindow, row: Row) -> None:
-        self._tell(Event.before_insert, key, row)
+        told = self._handlers.of_inserts
+        if told:
+            self._tell(Event.before_insert, key, row)
         part.entries.append((row, self._clock.now_us))
-        self._tell(Event.after_insert, key, row)
-        if self._count_in(key):
+        if told:
+            self._tell(Event.after_insert, key, row)
+        if self._count_in(key) and self._expires:
             self._await_eviction(key, part)
 
     def _evict(self, key: Key, part: Subwindow, row: Row) -> None:
@@ -170,7 +174,10 @@ class SlidingWindow(PolicyWindow):
                 marks.reference = row[name]
 
     def _marks_of(self, key: Key) -> _Marks:
-        return self._marks.setdefault(key, _Marks())
+        marks = self._marks.get(key)
+        if marks is None:
+            marks = self._marks[key] = _Marks()
+        return marks
 
     def _give_up(self, key: Key) -> None:
         self._marks.pop(key, None)
@@ -194,7 +201,7 @@ class SlidingWindow(PolicyWindow):
         """Set the instant at which the oldest tuple of a partition expires."""
         if isinstance(self._eviction, Time) and len(part.entries):
             due_us = part.entries[0][1] + self._eviction.period_us
-            # At one instant in the order of creation, which a restore keeps.
+            # Partitions with the same instant come in the order of their creation.
             self._deadlines.put(key, due_us, part.number)
 
     def _outlive(self, key: Key, due_us: int) -> None:

@@ -65,6 +65,8 @@ class TumblingWindow(PolicyWindow):
     ) -> None:
         super().__init__(**more)
         self._eviction = eviction
+        self._size = eviction.size if isinstance(eviction, Count) else None
+        self._delta = eviction if isinstance(eviction, Delta) else None
         self._summarizer = summarizer
         self._per_key = self.partitioned and self._profile is Profile.paper
         # Flushes by the clock: one for the window (key None), or in the paper one per partition.
@@ -79,12 +81,14 @@ class TumblingWindow(PolicyWindow):
 
     def insert(self, row: Row) -> None:
         """Process a tuple; a count of zero ignores it."""
-        if isinstance(self._eviction, Count) and not self._eviction.size:
+        size, delta = self._size, self._delta
+        if size == 0:
             return
         key, part = self._admit(row)
-        if isinstance(self._eviction, Delta) and self._crosses(self._eviction, part, row):
+        if delta is not None and self._crosses(delta, part, row):
             self._flush(key)
-        if self._take(key, part, row) and self._eviction == Count(len(part)):
+        stays = self._take(key, part, row)
+        if size is not None and stays and (part.summarized or len(part.entries)) == size:
             self._flush(key)
             self._partitions.remove(key)
 
@@ -120,16 +124,21 @@ class TumblingWindow(PolicyWindow):
 
     def _take(self, key: Key, part: Subwindow, row: Row) -> bool:
         """Insert a tuple; false: this evicted its partition."""
-        self._tell(Event.before_insert, key, row)
+        told = self._handlers.of_inserts
+        if told:
+            self._tell(Event.before_insert, key, row)
         if self._summarizer is None:
             part.entries.append((row, self._clock.now_us))
+        elif part.summarized:
+            part.summary.insert(row)
+            part.summarized += 1
         else:
             self._summarize(key, part).insert(row)
-            part.reference = row if not part.summarized else part.reference
-            part.summarized += 1
-        if isinstance(self._eviction, Time) and self._per_key and key not in self._clocks.due_us:
+            part.reference, part.summarized = row, 1
+        if self._per_key and isinstance(self._eviction, Time) and key not in self._clocks.due_us:
             self._clocks.put(key, self._clock.now_us + self._eviction.period_us)
-        self._tell(Event.after_insert, key, row)
+        if told:
+            self._tell(Event.after_insert, key, row)
         return self._count_in(key)
 
     def _summarize(self, key: Key, part: Subwindow) -> Summarizer:

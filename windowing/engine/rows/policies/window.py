@@ -11,6 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from operator import itemgetter
 from typing import Any
 
 from windowing.engine.rows.policies.clock import Clock, ManualClock
@@ -67,6 +68,7 @@ class PolicyWindow(ABC):
         self.partitioned = partition_by is not None
         self._key_of = key_function(partition_by)
         self._partition_eviction = partition_eviction
+        self._by_age = isinstance(partition_eviction, PartitionAge)
         self._profile = profile
         self._clock = clock or ManualClock()
         self._handlers = Handlers()
@@ -230,29 +232,36 @@ class PolicyWindow(ABC):
 
     def _admit(self, row: Row) -> tuple[Key, Subwindow]:
         """Prepare an insert: evict partitions that are too old, open the tuple's own."""
-        key = self._key_of(row)
+        key = self._key_of(row) if self.partitioned else None
         if self._suspended:
             self._resume()
-        if isinstance(self._partition_eviction, PartitionAge):
+        if self._by_age:
             self._evict_partitions()
-        return key, self._partitions.open(key, self._clock.now_us)
+        part = self._partitions.get(key)
+        return key, self._partitions.open(key, self._clock.now_us) if part is None else part
 
     def _count_in(self, key: Key) -> bool:
         """Finish an insert; false: it evicted the tuple's own partition."""
+        if self._partition_eviction is None:
+            # Nobody asks then which partitions were updated when.
+            self._partitions.total += 1
+            return True
         self._partitions.touch(key, self._clock.now_us)
-        if not isinstance(self._partition_eviction, PartitionAge):
+        if not self._by_age:
             self._evict_partitions()
         return key in self._partitions
 
     def _check_age(self) -> None:
         """Evict partitions that are too old, before a tick or a punctuation."""
-        if isinstance(self._partition_eviction, PartitionAge):
+        if self._by_age:
             self._evict_partitions()
 
     def _evict_partitions(self) -> None:
         """Evict partitions until the policy is satisfied: at most two passes, the second LRU."""
         policy = self._partition_eviction
         if policy is None:
+            return
+        if not needed(policy, self._partitions, self._clock.now_us, self._profile):
             return
         selection = Selection.lru if isinstance(policy, PartitionAge) else policy.selection
         for chosen_by in (selection, Selection.lru):
@@ -315,8 +324,10 @@ def key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
     if isinstance(partition_by, str):
         name = partition_by
         return lambda row: row[name]
-    names = tuple(partition_by)
-    return lambda row: tuple(row[name] for name in names)
+    if len(partition_by) == 1:
+        (only,) = partition_by
+        return lambda row: (row[only],)
+    return itemgetter(*partition_by)
 
 
 def hashable(key: Any) -> Key:

@@ -1,0 +1,1 @@
+"""Cases of the SECRET model: format and judgement."""

@@ -1,0 +1,86 @@
+"""A recorded run of the SECRET simulator, or of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+
+from conformance.case_lines import case_lines, first_of
+from conformance.wid.case import CaseError
+
+
+class InputCase(BaseModel):
+    """A tuple of the input."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    tsys: int
+    tid: int
+    tapp: int
+    bid: int
+
+
+class ReportCase(BaseModel):
+    """A report.
+
+    Attributes:
+        at: the instant, or the picked id; None: not printed.
+        tids: ids of the content.
+        tsys: arrival of the tuple that caused it; None: not recorded.
+        scope: the reported interval, `(low, high]`; None: not recorded.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    at: int | None
+    tids: list[int]
+    tsys: int | None = None
+    scope: tuple[int, int] | None = None
+
+
+class Case(BaseModel):
+    """A run as in the file.
+
+    Attributes:
+        id: a unique name.
+        engine: name of the engine.
+        window: `time`, `tuple`, or `session` (real engines only).
+        size, slide: of the windows; a session's gap is its size.
+        first_tapp: application time of the first tuple, for the start formulas.
+        t0: the start that the simulator derived; None: a real engine.
+        input: tuples in order of arrival.
+        reports: in the order in which they appeared.
+        engine_version: of a real engine; None: the simulator.
+        note: for people.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    id: str
+    engine: str
+    window: Literal["time", "tuple", "session"]
+    size: PositiveInt
+    slide: PositiveInt | None
+    first_tapp: int
+    t0: int | None = None
+    input: list[InputCase]
+    reports: list[ReportCase]
+    engine_version: str | None = None
+    note: str | None = None
+
+
+def read_cases(path: Path) -> Iterator[Case]:
+    """Read a file of cases.
+
+    Raises:
+        CaseError: the file cannot be read, or a line is not a case; with its number.
+    """
+    for number, line in case_lines(path):
+        try:
+            yield Case.model_validate_json(line)
+        except ValidationError as error:
+            msg = f"{path}:{number}: not a case of the SECRET model: {first_of(error)}"
+            raise CaseError(msg) from None

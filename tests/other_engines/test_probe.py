@@ -1,0 +1,144 @@
+"""The prober finds what a box is, up to what no input in order can tell apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from tests.other_engines.boxes import (
+    EveryWindow,
+    Hasty,
+    Simulated,
+    Unsteady,
+    random_model,
+)
+from windowing.other_engines.parameters import Domain, Pick, Report, Tick
+from windowing.other_engines.prober.formulas import Formula
+from windowing.other_engines.prober.hypotheses import Hypothesis
+from windowing.other_engines.prober.inputs import SIZES
+from windowing.other_engines.prober.probe import Model, Recovered, Unmodelable, probe
+
+CLOSED = Report(non_empty=True, window_close=True)
+ALIGNED_ENDS = Formula("", -1, 1, 0, -1)
+ALIGNED_STARTS = Formula("ceil", -1, 0, 0, -1)
+
+
+def recovered(model: Model, domain: Domain) -> Recovered:
+    found = probe(Simulated(model), domain)
+    assert isinstance(found, Recovered), f"{model}: {found}"
+    return found
+
+
+def check_time(model: Model) -> bool:
+    """Whether the answer is unique; it is not only if tick and close hide each other."""
+    found = recovered(model, Domain.time)
+    assert model in found.models
+    tick, report, _ = model.hypothesis
+    hidden = report.window_close and tick in {Tick.time, Tick.tuple}
+    ticks = {Tick.time, Tick.tuple} if hidden else {tick}
+    assert {one.tick for one in found.hypotheses} == ticks
+    return len(found.hypotheses) == 1
+
+
+def check_tuple(model: Model) -> bool:
+    """Whether the answer is unique; what is left differs in content change and non-empty."""
+    found = recovered(model, Domain.tuple)
+    assert model in found.models
+    seen = {(one.tick, one.report.window_close, one.report.period) for one in found.hypotheses}
+    tick, report, _ = model.hypothesis
+    assert seen == {(tick, report.window_close, report.period)}
+    return len(found.hypotheses) == 1
+
+
+def test_random_time_engines_are_recovered() -> None:
+    chance = Random(18)
+    for _ in range(60):
+        check_time(random_model(chance, Domain.time))
+
+
+def test_random_tuple_engines_are_recovered() -> None:
+    chance = Random(18)
+    for _ in range(30):
+        check_tuple(random_model(chance, Domain.tuple))
+
+
+@pytest.mark.slow
+def test_a_thousand_engines_are_recovered_with_the_expected_shares() -> None:
+    """The sources' share: all but {tuple, time} under window close are unique, 641 of 1,000."""
+    chance = Random(1)
+    unique: Counter[str] = Counter()
+    for _ in range(1000):
+        unique["time"] += check_time(random_model(chance, Domain.time))
+    for _ in range(500):
+        unique["tuple"] += check_tuple(random_model(chance, Domain.tuple))
+    assert 600 <= unique["time"] <= 720
+    assert 100 <= unique["tuple"] <= 300
+
+
+def test_flink_is_recovered_except_for_its_tick() -> None:
+    model = Model(Hypothesis(Tick.time, CLOSED), ALIGNED_ENDS)
+    found = recovered(model, Domain.time)
+    assert set(found.hypotheses) == {
+        Hypothesis(Tick.time, CLOSED),
+        Hypothesis(Tick.tuple, CLOSED),
+    }
+    assert model in found.models
+    # No window before the first tuple is shown: starts a whole number of slides apart look alike.
+    for asked in SIZES[Domain.time]:
+        phases = {one.formula.start(asked) % asked.slide for one in found.models}
+        assert phases == {ALIGNED_ENDS.start(asked) % asked.slide}
+
+
+def test_spark_structured_streaming_is_told_from_a_time_driven_engine() -> None:
+    model = Model(Hypothesis(Tick.batch_end, CLOSED), ALIGNED_STARTS)
+    assert recovered(model, Domain.time).hypotheses == (model.hypothesis,)
+
+
+def test_a_pick_is_recovered() -> None:
+    for pick in Pick:
+        model = Model(Hypothesis(Tick.time, CLOSED, pick), Formula("", 0, 0, 0, 0))
+        found = recovered(model, Domain.tuple)
+        assert {one.pick for one in found.hypotheses} == {pick}
+
+
+def test_a_start_without_formula_is_a_table_of_starts() -> None:
+    class Odd(Simulated):
+        def run(self, domain, asked, stream):  # type: ignore[no-untyped-def]
+            odd = Formula("", 0, 0, 0, asked.size * asked.slide % 5)
+            return Simulated(Model(self.model.hypothesis, odd)).run(domain, asked, stream)
+
+    model = Model(Hypothesis(Tick.time, Report(window_close=True)), ALIGNED_ENDS)
+    found = probe(Odd(model), Domain.time)
+    assert isinstance(found, Recovered)
+    assert not found.models
+    asked = SIZES[Domain.time][0]
+    assert asked.size * asked.slide % 5 in found.starts[asked]
+
+
+def test_a_report_that_holds_the_tuple_that_caused_it_is_not_expressible() -> None:
+    found = probe(EveryWindow(), Domain.time)
+    assert isinstance(found, Unmodelable)
+    assert found.why == "no hypothesis explains this input"
+    assert found.nearest is not None
+    assert len(found.experiment.stream) == 1, "the first tuple alone shows it"
+    assert found.answer == (((1,),),)
+
+
+def test_a_box_that_answers_differently_each_time_is_not_expressible() -> None:
+    found = probe(Unsteady(), Domain.time)
+    assert isinstance(found, Unmodelable)
+    assert found.why == "two runs of one input differ"
+
+
+def test_a_box_must_answer_for_each_tuple() -> None:
+    with pytest.raises(ValueError, match="a box answers once for each tuple"):
+        probe(Hasty(), Domain.time)
+
+
+def test_formulas_are_spelled_for_people() -> None:
+    assert str(ALIGNED_ENDS) == "-w + b - 1"
+    assert str(ALIGNED_STARTS) == "ceil((f - w) / b) * b - 1"
+    assert str(Formula("", 0, 0, 0, 0)) == "0"
+    assert str(Formula("floor", 0, -2, -1, 0)) == "floor((f - 2b) / b) * b - w"
