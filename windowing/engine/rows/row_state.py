@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import polars as pl
 
-from windowing.engine.columns import PARTITION
+from windowing.engine.columns import OFFSET
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.parcel import Parcel
+from windowing.engine.rows.lane_part import ROWS
 from windowing.engine.state import StateStore
 from windowing.engine.windows.part import Tables
 
@@ -18,18 +19,20 @@ Stored = dict[str, bytes]
 
 
 def add(store: StateStore, query: str, parcels: Sequence[Parcel]) -> None:
-    """Store what lanes add to a query's state, without reading it."""
-    found = [parcel for parcel in parcels if query in parcel.queries]
-    if not found:
-        return
-    frames: dict[str, list[pl.DataFrame]] = {}
-    for parcel in found:
-        lane = pl.lit(parcel.partition, dtype=pl.Int32).alias(PARTITION)
-        for name, stream in parcel.queries[query].tables.items():
-            frames.setdefault(name, []).append(from_bytes(stream).with_columns(lane))
-    number = sum(1 for _ in store.scan(_prefix(query)))
-    addition = {name: pl.concat(parts) for name, parts in frames.items()}
-    store.put(f"{_prefix(query)}{number:06d}", _encoded(addition))
+    """Store what lanes add to a query's state, without reading it: tables of records.
+
+    Args:
+        store: a shard's.
+        query: the query.
+        parcels: from the lanes.
+    """
+    for parcel in parcels:
+        if query in parcel.queries:
+            tables = parcel.queries[query].tables
+            # Every record comes once, which makes this a new key.
+            first: int = from_bytes(tables[ROWS])[OFFSET][0]
+            key = f"{_prefix(query)}{parcel.partition:05d}-{first:020d}"
+            store.put(key, msgspec.msgpack.encode(tables))
 
 
 def read(store: StateStore, query: str) -> Tables:
