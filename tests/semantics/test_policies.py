@@ -33,7 +33,8 @@ from windowing.model.windows.policy import (
     TupleCount,
     WindowClause,
 )
-from windowing.semantics.windows.policies import Advance, Insert, Mark, Operation, Shown, evaluate
+from windowing.semantics.windows.history import Advance, Insert, Mark, Operation, Shown
+from windowing.semantics.windows.policies import evaluate
 
 _EXAMPLES = max(settings.default.max_examples * 3, 100) if settings.default else 100
 _QUARTER_US = 250_000
