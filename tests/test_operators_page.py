@@ -11,10 +11,16 @@ import pytest
 import yaml
 
 from tests.strategies import Entry
+from windowing.engine.input.batches import batches
 from windowing.engine.input.pack import RawRows
 from windowing.explain.operators import order_of_events
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.operators.models import aggregate_windows, dedup_windows, sort_windows
+from windowing.model.operators.models import (
+    aggregate_windows,
+    dedup_windows,
+    join_windows,
+    sort_windows,
+)
 from windowing.model.rows import row_lines
 from windowing.model.windows.policy import Profile
 from windowing.runtime.local import run
@@ -23,7 +29,10 @@ from windowing.semantics import evaluate
 PAGE = (Path(__file__).parents[1] / "docs" / "operators.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 (CODE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-QUERIES = {name: query for text in SNIPPETS for name, query in yaml.safe_load(text).items()}
+(JOIN,) = (text for text in SNIPPETS if text.startswith("join:"))
+QUERIES = {
+    name: query for text in SNIPPETS if text != JOIN for name, query in yaml.safe_load(text).items()
+}
 LANES, RECORDS = 2, 150
 SOURCE = f"""
 name: p
@@ -92,6 +101,24 @@ def test_each_query_gives_the_rows_that_are_defined(name: str) -> None:
     assert [*row_lines(found.rows)] == [*row_lines(evaluate(pipeline(name), log).rows)]
 
 
+def test_the_join_gives_the_rows_that_are_defined() -> None:
+    rng = random.Random(2)
+    joined = parse_pipeline(f"name: p\n{JOIN}")
+    fields = ({"origin": "JFK", "delay": 30.0}, {"airport": "JFK", "wind": 12.5})
+    log = [
+        Entry(topic, 0, number, json.dumps({"ts": 600 * number, **own}).encode(), None, None)
+        for topic, own in zip(("flights", "weather"), fields, strict=True)
+        for number in range(12)
+    ]
+    rng.shuffle(log)
+    log.sort(key=lambda record: record.offset)
+    rows = run(joined, batches(log, 5, joined)).rows
+    assert [*row_lines(rows)] == [*row_lines(evaluate(joined, log).rows)]
+    # All but the last two hours' records have been passed; a flight finds two reports at most.
+    assert {row.values["wind"] for row in rows} == {12.5}
+    assert len(rows) > 12
+
+
 def test_an_operator_of_a_user_takes_at_most_twenty_lines() -> None:
     assert len(CODE.splitlines()) <= 20
     rows = run(pipeline("outliers"), [{n: batch(values) for n, values in enumerate(lanes())}]).rows
@@ -113,6 +140,7 @@ def test_the_order_of_events_is_what_explain_says() -> None:
 def test_the_counts_are_those_of_the_models() -> None:
     counts = dict(re.findall(r"^\| `(\w+)`.*= (\d+) \|$", PAGE, re.MULTILINE))
     for name, windows in (
+        ("join", join_windows()),
         ("aggregate", aggregate_windows()),
         ("sort", sort_windows(Profile.paper)),
         ("dedup", dedup_windows()),

@@ -51,7 +51,8 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "class": (
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
-        *("inner join", "left join", "right join", "full join", "operators"),
+        *("inner join", "left join", "right join", "full join", "join over policy windows"),
+        "operators",
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -66,7 +67,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "retention": ("none", "time", "windows", "entries"),
     "group_by": ("none", "one", "several"),
     "window": ("ALIGN start", "ORIGIN", "PATTR", "gaps"),
-    "join": ("equal", "where", "a window on one side", "windows on both sides", "policy windows"),
+    "join": ("equal", "where", "a window on one side", "windows on both sides"),
     "operator": ("aggregate", "sort", "dedup", "user's", "punctuate", "chain"),
     "eviction": (
         *("tumbling count", "tumbling delta", "tumbling time", "tumbling punct"),
@@ -218,18 +219,15 @@ def _retention(pipeline: Pipeline, query: AnyFlow) -> Iterator[str]:
 
 
 def _join(join: JoinQuery) -> Iterator[Feature]:
-    yield "class", f"{join.kind} join"
+    policies = isinstance(join, PolicyJoinQuery)
+    yield "class", "join over policy windows" if policies else f"{join.kind} join"
     yield from (("generator", _generator(part.disorder)) for part in join.sources)
     if join.on:
         yield "join", "equal"
     if join.where:
         yield "join", "where"
     windows = sum(window is not None for window in (join.left, join.right))
-    if isinstance(join, PolicyJoinQuery):
-        yield "join", "policy windows"
-        for window in join.windows:
-            yield from _policy_window(window)
-    elif windows:
+    if windows:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
 
 

@@ -16,7 +16,8 @@ from chaos.simulator.features import ALL, FEATURES, OPERATOR_SUBJECTS, SEVERAL, 
 
 _SHOWN_MAX = 12
 
-_JOINS = ("inner join", "left join", "right join", "full join")
+_BY_POLICIES = "join over policy windows"
+_JOINS = ("inner join", "left join", "right join", "full join", _BY_POLICIES)
 _IN_LOG_ORDER = ("rows", "landmark rows", "session of rows")
 _RANKED = ("ranked rows", "landmark ranked rows")
 _AT_RECORDS = ("by tuple", "by n", "by rank")
@@ -110,6 +111,21 @@ ILLEGAL: Final = (
     Illegal(_A_JOIN, ("generator", _KEYED), "a join needs progress of its lanes, not per key"),
     Illegal(_A_JOIN, ("retention", ("windows",)), "a join has no windows to count"),
     Illegal(_A_JOIN, ("run", ("several queries",)), "a join stands instead of queries"),
+    Illegal(
+        ("class", (_BY_POLICIES,)),
+        ("late", ("update",)),
+        "a join over policy windows takes no late records",
+    ),
+    Illegal(
+        ("class", (_BY_POLICIES,)),
+        ("retention", ("time",)),
+        "windows of a join say themselves what they keep",
+    ),
+    Illegal(
+        ("class", (_BY_POLICIES,)),
+        ("join", ("a window on one side", "windows on both sides")),
+        "its windows have policies",
+    ),
     *(
         Illegal(_A_JOIN, _all(of), "a join has no windows and no aggregates, and sends pairs once")
         for of in ("axis", "accumulation", "early", "aggregate", "group_by", "window")

@@ -76,6 +76,29 @@ def test_no_class_is_forgotten() -> None:
     assert {type(_window(text)) for text in WINDOWS} == set(CLASSES)
 
 
+def test_a_join_over_policy_windows_is_explained() -> None:
+    text = A_JOIN.read_text(encoding="utf-8")
+    assert "join:" in text
+    sides = yaml.safe_load(text)
+    sides.pop("retention", None)
+    sides["late"] = {"policy": "drop"}
+    sides["join"] |= {"operator": "join", "kind": "left"}
+    for side, by in (("left", "origin"), ("right", "origin")):
+        sides["join"][side]["window"] = f"SLIDING count(7) PARTITIONED BY {by}"
+    said = "\n".join(explain(plan_of(parse_pipeline(yaml.safe_dump(sides)))))
+    for part in (
+        "  left window: the last 7 tuples, reported at every tuple, for each origin",
+        "it probes the opposite window's partition of its own key",
+        "  unit: each left.origin = right.origin by itself, on its shard",
+        "  late: a record behind the progress of its lane takes no part: it is counted and dropped",
+    ):
+        assert part in said
+    sides["join"]["left"]["window"] += " EVICT tuple_count(100)"
+    said = "\n".join(explain(plan_of(parse_pipeline(yaml.safe_dump(sides)))))
+    assert "at most 100 tuples in all of them" in said
+    assert "on one shard, because partition eviction looks at all partitions" in said
+
+
 def test_a_join_is_explained() -> None:
     text = "\n".join(explain(plan_of(load_pipeline(A_JOIN))))
     assert "topic departures and weather, 6 lanes" in text

@@ -35,7 +35,7 @@ from windowing.semantics.windows.policies import Advance, Insert, Mark, Operatio
 _EXAMPLES = max(settings.default.max_examples * 3, 100) if settings.default else 100
 _SELECTIONS = st.sampled_from([Selection.lru, Selection.lfu, Selection.oldest])
 _POLICIES = st.one_of(
-    st.integers(1, 4).map(Count),
+    st.integers(0, 4).map(Count),
     st.builds(Delta, st.just("v"), st.sampled_from([0, 1, 2, 5])),
     st.integers(1, 6).map(Time),
 )

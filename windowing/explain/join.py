@@ -24,9 +24,7 @@ def explain_join(flow: FlowPlan[JoinQuery]) -> Iterator[str]:
     join = flow.query
     left, right = (source.topic for source in join.sources)
     yield f"{join.name}: {join.kind} join of {left} (left), {right} (right); {_ALONE[join.kind]}"
-    conditions = [f"left.{one} = right.{other}" for one, other in join.on.items()]
-    conditions += [_spelled(comparison) for comparison in join.where]
-    yield f"  a pair: {' and '.join(conditions) or 'any two records in reach'}"
+    yield f"  a pair: {conditions_of(join) or 'any two records in reach'}"
     for side in _SIDES:
         yield f"  a {side} record is seen from later ones for {_reach(join, side)}"
     yield f"  key: {', '.join(join.key)}: both records, so that a pair is sent once"
@@ -38,6 +36,12 @@ def explain_join(flow: FlowPlan[JoinQuery]) -> Iterator[str]:
             "  alone: said once every partner on time has come; a late one takes that row back "
             "before the pair is sent"
         )
+
+
+def conditions_of(join: JoinQuery) -> str:
+    """Give what must hold for two records to match; empty: nothing."""
+    conditions = [f"left.{one} = right.{other}" for one, other in join.on.items()]
+    return " and ".join([*conditions, *map(_spelled, join.where)])
 
 
 def _spelled(comparison: Comparison) -> str:

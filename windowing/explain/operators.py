@@ -69,9 +69,9 @@ def explain_operators(query: OperatorQuery, source: Source) -> Iterator[str]:
         if not isinstance(step, Punctuate):
             yield f"    window: {described(step.window, query.attribute, spell)}"
             yield f"    on each tuple: {order_of_events(step.window)}"
-            yield f"    kept: {_kept(step.window, spell)}"
+            yield f"    kept: {kept(step.window, spell)}"
             if step.window.partition_by:
-                yield f"    partitions: {_partitions(step.window, spell)}"
+                yield f"    partitions: {partitions(step.window, spell)}"
     yield f"  order: {_order(query)}"
     yield f"  clock: {_clock(query)}"
     yield f"  unit: {_unit(query)}"
@@ -136,7 +136,7 @@ def _reports(trigger: Policy, attribute: str, spell: Spell) -> str:
     raise AssertionError(msg)
 
 
-def _partitions(window: WindowClause, spell: Spell) -> str:
+def partitions(window: WindowClause, spell: Spell) -> str:
     """Say which partitions are kept."""
     match window.partition_eviction:
         case PartitionAge(age_us):
@@ -150,7 +150,7 @@ def _partitions(window: WindowClause, spell: Spell) -> str:
     return "kept forever, as nothing evicts them: EVICT bounds their number"
 
 
-def _kept(window: WindowClause, spell: Spell) -> str:
+def kept(window: WindowClause, spell: Spell) -> str:
     """Say how many tuples a window, or a partition of it, stores."""
     match window.eviction:
         case Count(size):

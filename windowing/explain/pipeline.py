@@ -9,11 +9,13 @@ from windowing.explain.context import context_of
 from windowing.explain.join import explain_join
 from windowing.explain.lengths import speller
 from windowing.explain.operators import explain_operators
+from windowing.explain.policy_join import explain_policy_join
 from windowing.explain.size import growing, partial_bytes
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.lengths import spell_us
+from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import Flow
 from windowing.model.rules import in_log_order
 from windowing.model.windows.by_record import example_step
@@ -43,8 +45,11 @@ def explain(plan: Plan) -> Iterator[str]:
             yield f"  progress by {attribute}: {_progress(source, attribute)}"
     if plan.join is not None:
         yield ""
-        yield from explain_join(plan.join)
-        yield f"  late: {_late(plan.join.query, source)}"
+        if isinstance(plan.join.query, PolicyJoinQuery):
+            yield from explain_policy_join(plan.join.query, plan.join.parts.evaluation)
+        else:
+            yield from explain_join(plan.join)
+            yield f"  late: {_late(plan.join.query, source)}"
     for flow in plan.queries:
         yield ""
         yield from explain_query(flow, plan)

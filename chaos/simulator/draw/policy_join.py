@@ -7,6 +7,7 @@ from typing import Any
 
 from chaos.simulator.draw.clock import Clock
 
+_CONSISTENT = 0.3
 _LATE = ("drop", "dead_letter")
 _SELECTIONS = ("", " BY lru", " BY lfu", " BY oldest")
 # Partition fields, left and right.
@@ -34,7 +35,8 @@ def with_policies(rng: random.Random, document: dict[str, Any], clock: Clock) ->
         join[side]["source"]["fields"] = types | {number: types[number].rstrip("?")}
         join[side]["window"] = _window(rng, clock, side, fields)
     kept = {name: part for name, part in document.items() if name != "retention"}
-    late = {"policy": rng.choice(_LATE)}
+    mode = {"mode": "consistent"} if rng.random() < _CONSISTENT else {}
+    late = {"policy": rng.choice(_LATE), **mode}
     return {**kept, "join": {"operator": "join", **join}, "late": late}
 
 

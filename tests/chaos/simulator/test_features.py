@@ -38,6 +38,21 @@ join:
   equal: [g]
   select: {g: left.g}
 """
+POLICY_JOIN = """
+name: j
+join:
+  operator: join
+  left:
+    source: {topic: l, partitions: 1, format: json, event_time: {field: ts, unit: us},
+      fields: {g: string}, disorder: ordered}
+    window: SLIDING count(2)
+  right:
+    source: {topic: r, partitions: 1, format: json, event_time: {field: ts, unit: us},
+      fields: {g: string}, disorder: ordered}
+    window: SLIDING time(2 us) PARTITIONED BY g
+  select: {g: left.g}
+late: {policy: drop}
+"""
 OPERATORS = """
 name: o
 source:
@@ -101,6 +116,13 @@ REFUSED_JOINS = {
     "a join has no windows and no aggregates": [("name: j", "name: j\naccumulation: discarding")],
     "a join stands instead of queries": [("name: j", f"name: j\n{PIPELINE[8:]}")],
 }
+REFUSED_POLICY_JOINS = {
+    "a join over policy windows takes no late records": [
+        ("policy: drop", "policy: update, every: 5 us")
+    ],
+    "windows of a join say themselves": [("name: j", "name: j\nretention: 5 us")],
+    "its windows have policies": [("SLIDING count(2)", "5 us")],
+}
 _OPERATOR = "operator: aggregate, window: SLIDING count(4)"
 REFUSED_OPERATORS = {
     "operators take no late records": [("policy: drop", "policy: update, every: 5 us")],
@@ -138,6 +160,7 @@ def changed(text: str, changes: list[tuple[str, str]]) -> str:
 def test_what_the_changes_are_made_to_is_valid() -> None:
     assert parse_pipeline(PIPELINE)
     assert parse_pipeline(JOIN)
+    assert parse_pipeline(POLICY_JOIN)
     assert parse_pipeline(OPERATORS)
 
 
@@ -146,6 +169,10 @@ def test_what_the_changes_are_made_to_is_valid() -> None:
     [
         *(pytest.param(changed(PIPELINE, changes), id=why) for why, changes in REFUSED.items()),
         *(pytest.param(changed(JOIN, changes), id=why) for why, changes in REFUSED_JOINS.items()),
+        *(
+            pytest.param(changed(POLICY_JOIN, changes), id=why)
+            for why, changes in REFUSED_POLICY_JOINS.items()
+        ),
         *(
             pytest.param(changed(OPERATORS, changes), id=why)
             for why, changes in REFUSED_OPERATORS.items()
@@ -158,7 +185,8 @@ def test_the_validator_refuses_what_the_list_calls_illegal(text: str) -> None:
 
 
 def test_every_rule_of_the_list_is_shown_or_true_by_definition() -> None:
-    shown = [*REFUSED, *REFUSED_JOINS, *REFUSED_OPERATORS, *BY_DEFINITION]
+    refused = (REFUSED, REFUSED_JOINS, REFUSED_POLICY_JOINS, REFUSED_OPERATORS)
+    shown = [*(why for one in refused for why in one), *BY_DEFINITION]
     assert not [rule.why for rule in ILLEGAL if not any(rule.why.startswith(s) for s in shown)]
 
 

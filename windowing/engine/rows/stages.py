@@ -67,7 +67,9 @@ class Stage:
         """Process a tuple or a punctuation from before, at an instant."""
         if isinstance(sent.item, Punctuation):
             self.tick(now_us)
-            self._operator.punctuate(Marker.window)
+            # A port that generates punctuations forwards none.
+            if self._punctuated is None:
+                self._operator.punctuate(Marker.window)
         else:
             self.insert(sent.item, now_us)
 

@@ -171,7 +171,8 @@ class _Course:
 
     def _give_up_old(self) -> None:
         policy = self._clause.partition_eviction
-        if isinstance(policy, PartitionAge):
+        # Only inserts refresh a partition's age, and a window of count(0) has none.
+        if isinstance(policy, PartitionAge) and self._clause.eviction != Count(0):
             old = [
                 key
                 for key in self._by_recency()

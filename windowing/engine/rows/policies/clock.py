@@ -43,7 +43,7 @@ class Deadlines:
         self.due_us: dict[Key, int] = {}
         self._ranks: dict[Key, int] = {}
         # Entries that differ from `due_us` and `_ranks` are stale, and skipped.
-        self._heap: list[tuple[int, int, Key]] = []
+        self._heap: list[tuple[int, int, int, Key]] = []
         self._entries = 0
 
     def put(self, key: Key, due_us: int, rank: int | None = None) -> None:
@@ -58,7 +58,8 @@ class Deadlines:
             self._entries += 1
             self.due_us[key] = due_us
             self._ranks[key] = self._entries if rank is None else rank
-            heapq.heappush(self._heap, (due_us, self._ranks[key], key))
+            # The number of the call keeps keys, which may have no order, from being compared.
+            heapq.heappush(self._heap, (due_us, self._ranks[key], self._entries, key))
 
     def drop(self, key: Key) -> None:
         """Delete the deadline of a key, if it has one."""
@@ -68,7 +69,7 @@ class Deadlines:
     def earliest(self) -> tuple[int, Key] | None:
         """Return the first deadline and its key, or None."""
         while self._heap:
-            due_us, rank, key = self._heap[0]
+            due_us, rank, _, key = self._heap[0]
             if self.due_us.get(key) == due_us and self._ranks[key] == rank:
                 return due_us, key
             heapq.heappop(self._heap)
