@@ -152,10 +152,6 @@ WRONG = {
         "{operator: sort, window: 'TUMBLING delta(m, 1)', by: [n]}",
         "E_ATTR_TYPE: delta(m, 1): m is int?",
     ),
-    "a fraction of an int": (
-        "{operator: sort, window: 'TUMBLING delta(n, 1.5)', by: [n]}",
-        "n is an int, and needs a whole number",
-    ),
     "a number of the event time": (
         "{operator: sort, window: 'TUMBLING delta(ts, 1)', by: [n]}",
         "'1' is not a length of time",
