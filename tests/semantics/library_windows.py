@@ -26,9 +26,11 @@ DEFAULT = "__default__"
 
 def evaluate(clause: WindowClause, operations: Sequence[Operation]) -> list[Shown]:
     """What a window shows in the library."""
-    course = (
-        _LibraryTumbling(clause, 0) if clause.kind == "tumbling" else _LibrarySliding(clause, 0)
-    )
+    course: _Course
+    if clause.kind == "tumbling":
+        course = _LibraryTumbling(clause, 0, empty=True)
+    else:
+        course = _LibrarySliding(clause, 0, empty=True)
     for step, operation in enumerate(operations):
         course.apply(step, operation)
     return course.shown
@@ -65,8 +67,8 @@ class _LibraryTumbling(_WholeSeconds, _Tumbling):
 
 
 class _LibrarySliding(_WholeSeconds, _Sliding):
-    def __init__(self, clause: WindowClause, began_us: int) -> None:
-        super().__init__(clause, began_us)
+    def __init__(self, clause: WindowClause, began_us: int, *, empty: bool) -> None:
+        super().__init__(clause, began_us, empty=empty)
         # Partitions that time has emptied: not in the map, but their counters and marks survive.
         self._gone: dict[Key, _Life] = {}
         self._aged = False
