@@ -125,7 +125,7 @@ def _spl_operators(file: Path, by: Judged, interleavings: int) -> Work:
 
 
 def _spl_validation(file: Path, by: Judged, interleavings: int) -> Work:
-    from conformance.drivers.spl_operators import Models
+    from conformance.drivers.spl_models import Models
     from conformance.spl.case import ValidationCase, read_lines
 
     del by, interleavings

@@ -90,6 +90,6 @@ def test_how_lanes_interleave_decides_nothing() -> None:
 
 
 def test_every_system_is_spelled_in_every_kind() -> None:
-    assert len(SNIPPETS) == 12
+    assert len(SNIPPETS) == 13
     for system in ("Spark", "Flink", "Kafka Streams", "Beam"):
         assert PAGE.count(system) > 5

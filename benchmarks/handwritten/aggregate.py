@@ -38,26 +38,16 @@ class _Partition:
         created_us: when it was created.
         expires_us: when its oldest tuple does.
         inserts: how many tuples it has received since.
-        updated_us: when it received the last one.
         received: how many since the last report.
         reference: the attribute that a delta trigger compares with.
         full: whether the window was ever full.
     """
 
-    __slots__ = (
-        "created_us",
-        "expires_us",
-        "full",
-        "inserts",
-        "received",
-        "reference",
-        "rows",
-        "updated_us",
-    )
+    __slots__ = ("created_us", "expires_us", "full", "inserts", "received", "reference", "rows")
 
     def __init__(self, now_us: int) -> None:
         self.rows: deque[tuple[Row, int]] = deque()
-        self.created_us = self.updated_us = now_us
+        self.created_us = now_us
         self.inserts = self.received = self.expires_us = 0
         self.reference: Any = None
         self.full = False
@@ -97,6 +87,8 @@ class Aggregate:
         self._group_by, self._partial = group_by, partial_windows
         self._reports_victims = evicted_partitions
         self._partitions: dict[Any, _Partition] = {}
+        # The last arrival of each partition, least recent first.
+        self._updated_us: dict[Any, int] = {}
         self._total = 0
         # Instants at which something is due: at it (0) or just after it (1), by time of entry.
         self._due: list[tuple[int, int, int, Any]] = []
@@ -166,9 +158,8 @@ class Aggregate:
         if self._limit is None:
             return True
         part.inserts += 1
-        part.updated_us = self._now_us
-        # The least recently updated partition comes first.
-        self._partitions[key] = self._partitions.pop(key)
+        self._updated_us.pop(key, None)
+        self._updated_us[key] = self._now_us
         if not isinstance(self._limit, PartitionAge):
             self._limit_partitions()
         return key in self._partitions
@@ -290,6 +281,7 @@ class Aggregate:
     def _flush_and_remove(self, key: Any) -> None:
         self._flush(key)
         self._partitions.pop(key, None)
+        self._updated_us.pop(key, None)
 
     def _flush_all_or_punctuate(self) -> None:
         if not self._partitions:
@@ -375,12 +367,8 @@ class Aggregate:
             return len(self._partitions) > limit.size
         if isinstance(limit, TupleCount):
             return self._total > limit.size
-        oldest = next(iter(self._partitions.values()), None)
-        return (
-            isinstance(limit, PartitionAge)
-            and oldest is not None
-            and self._now_us - oldest.updated_us > limit.age_us
-        )
+        oldest_us = next(iter(self._updated_us.values()), self._now_us)
+        return isinstance(limit, PartitionAge) and self._now_us - oldest_us > limit.age_us
 
     def _evict_partitions(self) -> None:
         if not self._exceeded():
@@ -391,13 +379,14 @@ class Aggregate:
                 self._aggregate(key)
         for key in victims:
             self._total -= len(self._partitions.pop(key).rows)
+            del self._updated_us[key]
             self._clocks.pop(key, None)
 
     def _victims(self) -> list[Any]:
-        limit, keys = self._limit, list(self._partitions)
+        limit, keys = self._limit, list(self._updated_us)
         if isinstance(limit, PartitionAge):
             oldest_us = self._now_us - limit.age_us
-            return [key for key in keys if self._partitions[key].updated_us < oldest_us]
+            return [key for key in keys if self._updated_us[key] < oldest_us]
         if self._selection is Selection.lfu:
             keys.sort(key=lambda key: self._partitions[key].inserts)
         elif self._selection is Selection.oldest:

@@ -10,6 +10,7 @@ import msgspec
 import yaml
 
 from chaos.simulator.case import Case, PlannedBatch
+from windowing.model import PipelineError, parse_pipeline
 
 Item = TypeVar("Item")
 Fails = Callable[[Case], bool]
@@ -107,16 +108,28 @@ def _try_step(search: _Search, number: int, changes: dict[str, Any]) -> bool:
 
 
 def _drop_queries(search: _Search) -> None:
-    """Remove queries, then aggregates, as long as the pipeline stays valid."""
+    """Remove queries, then their operators and aggregates, as long as the pipeline stays valid."""
     for name in _queries(search):
         document = yaml.safe_load(search.case.pipeline)
         del document["queries"][name]
         _try_document(search, document)
     for name, query in _queries(search).items():
-        for aggregate in query["aggregates"]:
+        for number in reversed(range(len(query.get("steps", ())))):
             document = yaml.safe_load(search.case.pipeline)
-            del document["queries"][name]["aggregates"][aggregate]
+            del document["queries"][name]["steps"][number]
             _try_document(search, document)
+    for name, query in _queries(search).items():
+        for number, part in enumerate(_parts(query)):
+            for aggregate in part.get("aggregates", ()):
+                document = yaml.safe_load(search.case.pipeline)
+                del _parts(document["queries"][name])[number]["aggregates"][aggregate]
+                _try_document(search, document)
+
+
+def _parts(query: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the operators of a chain, or the query itself."""
+    parts: list[dict[str, Any]] = query.get("steps", [query])
+    return parts
 
 
 def _queries(search: _Search) -> dict[str, Any]:
@@ -126,7 +139,17 @@ def _queries(search: _Search) -> dict[str, Any]:
 
 
 def _try_document(search: _Search, document: dict[str, Any]) -> None:
-    queries = document["queries"].values()
-    if queries and all(query["aggregates"] for query in queries):
-        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    parts = [part for query in document["queries"].values() for part in _parts(query)]
+    # A window of a query without aggregates is valid, but shows nothing.
+    if parts and all(part.get("aggregates", True) for part in parts) and _valid(text):
         search.take(msgspec.structs.replace(search.case, pipeline=text))
+
+
+def _valid(text: str) -> bool:
+    """Whether a pipeline is valid: an operator may need another before it."""
+    try:
+        parse_pipeline(text)
+    except PipelineError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Run scenarios of Aggregate, Join and Sort, and of their configurations, on our operators."""
+"""Run scenarios of Aggregate, Join and Sort on our operators."""
 
 from __future__ import annotations
 
@@ -15,18 +15,14 @@ from conformance.spl.case import (
     Logged,
     OperatorCase,
     ParamsCase,
-    PolicyCase,
     PortCase,
     PunctCase,
     TupleCase,
-    ValidationCase,
 )
 from conformance.wid.judge import Verdict
 from windowing.engine.rows import operators
-from windowing.engine.rows.operators import Operator, OperatorError, Punctuation, Sent, WindowClause
-from windowing.engine.rows.operators.join import check_join
-from windowing.engine.rows.policies import ManualClock, Marker, PolicyError, Profile
-from windowing.model.operators.models import check_aggregate, check_join_window, check_sort
+from windowing.engine.rows.operators import Operator, Punctuation, Sent, WindowClause
+from windowing.engine.rows.policies import ManualClock, Marker, Profile
 
 _SECOND_US = 1_000_000
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -52,16 +48,6 @@ class Operators:
         return Outcome(tuple(judge(case)))
 
 
-class Models:
-    """The configurations that Aggregate, Join and Sort accept."""
-
-    name = "operators"
-
-    def run(self, case: ValidationCase, /) -> Outcome:
-        """Check whether a configuration is accepted under each profile of its row."""
-        return Outcome(tuple(judge_validation(case)))
-
-
 def judge(case: OperatorCase) -> list[Verdict]:
     """Run a scenario as given, and with the operator restored before every step."""
     plain = spl.judge_operator(case, drive, "operators")
@@ -69,21 +55,6 @@ def judge(case: OperatorCase) -> list[Verdict]:
         return plain
     rebuilt = spl.judge_operator(case, drive_rebuilding, "operators, rebuilt between steps")
     return rebuilt if any(verdict.difference is not None for verdict in rebuilt) else plain
-
-
-def judge_validation(case: ValidationCase) -> list[Verdict]:
-    """Check that each profile accepts or rejects a configuration as expected."""
-    verdicts = []
-    for profile in case.profiles:
-        try:
-            _check(case, Profile(profile))
-            found, why = True, "accepted"
-        except PolicyError as error:
-            found, why = False, str(error)
-        wanted = "accepted" if case.accepted else f"rejected ({case.reason})"
-        difference = None if found == case.accepted else f"expected {wanted}, got {why}"
-        verdicts.append(Verdict(case.id, f"operators, {profile}", difference))
-    return verdicts
 
 
 def drive(case: OperatorCase, profile: str) -> Sequence[Logged]:
@@ -210,78 +181,3 @@ def _defaults(params: ParamsCase) -> dict[str, Any]:
     if left:
         defaults["right"] = params.default_tuple_rhs or zeros
     return defaults
-
-
-# --- validation ---------------------------------------------------------------------------------
-
-
-def _check(case: ValidationCase, profile: Profile) -> None:
-    config = case.config
-    if case.operator == "Join":
-        _check_join(config, profile)
-        return
-    window = _described(config)
-    if case.operator == "Aggregate":
-        partial = config.get("aggregateIncompleteWindows")
-        check_aggregate(window, partial, config.get("aggregateEvictedPartitions"))
-    else:
-        order = config.get("order", ["ascending"])
-        check_sort(window, config.get("sortBy", ["v"]), order, profile)
-
-
-def _described(config: Mapping[str, Any]) -> WindowClause:
-    by = config.get("partitionBy")
-    if by and config.get("partitioned_keyword") is False:
-        msg = "partitionBy without a partitioned window"
-        raise OperatorError("MISSING_PARTITIONED", msg)
-    evicts = config.get("partition_eviction")
-    return WindowClause(
-        config["window"],
-        _policy(config["eviction"]),
-        _policy(config["trigger"]) if "trigger" in config else None,
-        tuple(by or ()),
-        partition_eviction(PolicyCase(kind=evicts, size=1)) if evicts else None,
-    )
-
-
-def _policy(text: str) -> Any:
-    """Parse a policy of a configuration: `count`, `count(1)`, `delta`."""
-    kind, _, size = text.rstrip(")").partition("(")
-    return policy(PolicyCase(kind=kind, size=int(size or 1), attr="ts"))
-
-
-def _check_join(config: Mapping[str, Any], profile: Profile) -> None:
-    windows = [_side(config.get(side, "sliding count count(1)")) for side in ("left", "right")]
-    for window, side in zip(windows, ("left", "right"), strict=True):
-        check_join_window(window, side)
-    kind = operators.JoinKind(config.get("algorithm", "inner"))
-    equal = (config.get("equalityLHS") or [], config.get("equalityRHS") or [])
-    schemas = config.get("extra_output_ports") or []
-    defaults = {}
-    for name, side in (("defaultTupleLHS", "left"), ("defaultTupleRHS", "right")):
-        if config.get(name):
-            defaults[side] = dict.fromkeys(_SCHEMA, 0)
-    both = (windows[0], windows[1])
-    check_join(both, kind, equal, profile, extra_ports=len(schemas), defaults=defaults)
-    _check_schemas(kind, schemas)
-    by = [config.get(name) for name in ("partitionByLHS", "partitionByRHS")]
-    if profile is Profile.paper and all(isinstance(names, list) for names in by):
-        # In the scenarios' stream, only `ts` has another type.
-        types = [["timestamp" if name == "ts" else "int" for name in names or []] for names in by]
-        if types[0] != types[1]:
-            msg = "partition types of the two ports differ"
-            raise OperatorError("JOIN_PARTITIONS", msg)
-
-
-def _check_schemas(kind: operators.JoinKind, schemas: Sequence[str]) -> None:
-    sides = [side for side, outer in zip(("left", "right"), kind.outer_sides, strict=True) if outer]
-    if schemas and list(schemas) != [f"{side} schema" for side in sides]:
-        msg = f"extra ports have {schemas}, unmatched tuples are of {sides}"
-        raise OperatorError("JOIN_SCHEMA", msg)
-
-
-def _side(text: str) -> WindowClause:
-    kind, *policies = text.split()
-    assert kind in ("tumbling", "sliding")  # noqa: S101 - as the configurations are written
-    trigger = _policy(policies[1]) if len(policies) > 1 else None
-    return WindowClause(kind, _policy(policies[0]), trigger)  # type: ignore[arg-type]

@@ -45,8 +45,9 @@ def step_of(pipeline: Pipeline) -> int:
         PunctuateError: no window depends on event time.
     """
     plan = plan_of(pipeline)
-    # A join delivers each record right after its own time.
-    step_us = 0 if plan.join is None else 1
+    # A join, and operators in canonical order, take each record right after its own time.
+    at_records = any(query.order == "canonical" for query in pipeline.operators)
+    step_us = 1 if plan.join is not None or at_records else 0
     for flow in plan.timed:
         window = flow.query.window
         gridded = window.traits.ends is Ends.SLIDES

@@ -121,8 +121,8 @@ def tune(
         TuneError: no records, or unknown append times.
         UnitError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
-    step_us = step_of(pipeline)
     scale = Scale(pipeline, recording, clock)
+    step_us = step_of(pipeline)
     slack_us = round_up(scale.least_time(target))
     slack_rows = scale.least_rows(target)
     knee_us = _knee_in_time(scale, slack_us, target)
@@ -166,6 +166,11 @@ class Scale:
         self._queries = [flow.query for flow in plan_of(pipeline).timed]
         if not self._queries:
             msg = "no query goes by event time: its slack means nothing to them"
+            if pipeline.operators:
+                msg = (
+                    "operators have no windows that close at a time, so nothing can be weighed: "
+                    "the slack must exceed how far a record may be behind the newest of its lane"
+                )
             raise TuneError(msg)
         if own := [q.name for q in self._queries if q.window.traits.ends is Ends.NUMBERED]:
             msg = f"query {own[0]} has windows of a plug-in: only those of the language are weighed"

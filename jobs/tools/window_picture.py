@@ -34,7 +34,7 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
     format_of(path)
     queries = [query for query in pipeline.queries if query.window.traits.pictured]
     if not queries:
-        msg = f"{pipeline.name} has no windows to draw: sessions and pairs lie where records lie"
+        msg = f"{pipeline.name} has no windows to draw: sessions, pairs and policies go by records"
         raise PictureError(msg)
     height = len(queries) * (_TITLE_HEIGHT + _SHOWN * _BAR_HEIGHT)
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")

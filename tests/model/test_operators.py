@@ -276,6 +276,15 @@ def test_a_field_may_not_be_called_as_the_lane_of_a_key() -> None:
         parse_pipeline(text % ", order: lane")
 
 
+def test_the_lane_of_a_key_is_text_whatever_a_field_of_that_name_is() -> None:
+    sort = "{operator: sort, window: TUMBLING count(2) PARTITIONED BY n, by: [lane], order: lane}"
+    text = SOURCE.replace("carrier: string", "lane: int")
+    pipeline = parse_pipeline(f"{text}  q0: {sort}\n")
+    (query,) = pipeline.operators
+    assert query.key_kinds(pipeline.source.fields) == {"lane": "string", "n": "int"}
+    assert query.value_types(pipeline.source.fields)["lane"].kind == "int"
+
+
 def test_progress_per_key_is_refused() -> None:
     text = SOURCE.replace("{slack: 1 hour}", "{punctuation: {attr: carrier}}")
     with pytest.raises(PipelineError, match="E_KEYED_PROGRESS: q0 has operators"):

@@ -7,12 +7,14 @@ it knows occurs here, too.
 
 from chaos.simulator.draw import KINDS
 from chaos.simulator.draw.values import HARD_FLOATS
+from chaos.simulator.draw.wish import OPERATORS
 from tests.strategies.logs import Case, Entry, Event, entry, events_text, interleavings
 from tests.strategies.pipelines import cases, join_cases
 
 __all__ = [
     "HARD_FLOATS",
     "KINDS",
+    "OPERATORS",
     "Case",
     "Entry",
     "Event",

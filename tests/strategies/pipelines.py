@@ -8,7 +8,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from chaos.simulator.draw import Wish, draw_log, draw_pipeline
-from chaos.simulator.draw.wish import JOIN
+from chaos.simulator.draw.wish import JOIN, OPERATORS
 from tests.strategies.logs import Case
 from windowing.model import parse_pipeline
 
@@ -29,8 +29,8 @@ def cases(
 
     Args:
         draw: given by Hypothesis.
-        kind: the class of all windows, one of `KINDS`; for others than sliding ones, PATTR occurs
-            as well.
+        kind: the class of all windows, one of `KINDS`, or `OPERATORS`; for others than sliding
+            ones, PATTR occurs as well.
         wide: windows may be aligned at their starts, later rows discarding or retracting.
         bad_values: whether spoilt values occur (times out of range and records after the end may
             occur in any case).
@@ -44,7 +44,7 @@ def cases(
         provisional=False,
         bad_values=bad_values,
         # Queries of one class are alike, and each costs as much as the whole log.
-        queries_max=3 if kind == "sliding" else 2,
+        queries_max=3 if kind == "sliding" else 1 if kind == OPERATORS else 2,
         records_max=records_max,
         long=0,
         overflow=0,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from windowing.model.fields import Aggregate, Kind
@@ -54,7 +54,8 @@ class Outcome:
     """Everything that a log yields under a pipeline.
 
     Attributes:
-        rows: every revision of every window, in the order of an output file.
+        rows: every revision of every window, in the order of an output file; none of operators that
+            follow the machine's clock, which no log determines.
         dead: every dead letter, in the order of an output file.
         counts: by query, in file order.
         progress: each lane's final progress in microseconds; None: it never had any; `math.inf`: it
@@ -106,9 +107,8 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
             rows += _joined(query, view)
         elif isinstance(query, OperatorQuery):
             definition = operators.OperatorDefinition(query)
-            event_time = source.event_time.field
-            reports = operators.reported(query, event_time, view.items, view.lanes)
-            rows += (_reported(query, source, report) for report in reports)
+            if query.clock == "record":
+                rows += _reported(query, source, view)
         else:
             definition = definition_of(query)
             shown = revisions(query, view.items, view.lanes)
@@ -137,10 +137,17 @@ def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Pla
     Raises:
         BadLogError: not a log of this pipeline.
     """
-    query = next((query for query in pipeline.queries if query.name == row.query), None)
-    if query is None:
+    query = next((query for query in pipeline.flows if query.name == row.query), None)
+    if query is None or isinstance(query, JoinQuery):
         return []  # a row of a join has its records in its key
     view = Views(pipeline, log).of(query)
+    if isinstance(query, OperatorQuery):
+        return [
+            (item.partition, item.offset)
+            for report in _reports(query, pipeline.source, view)
+            if RowId(query.name, report.number, report.key, 0) == row
+            for item in report.items
+        ]
     for shown in revisions(query, view.items, view.lanes):
         if RowId(query.name, shown.wid, key_of(query, shown), shown.revision) == row:
             return [(item.partition, item.offset) for item in shown.holds]
@@ -186,7 +193,19 @@ def _row(query: Query, source: Source, shown: Shown) -> Row:
     )
 
 
-def _reported(query: OperatorQuery, source: Source, report: operators.ReportedRow) -> Row:
+def _reports(query: OperatorQuery, source: Source, view: View) -> Iterator[operators.ReportedRow]:
+    """Yield the reports of all units."""
+    for unit in operators.operator_units(query, view.items, view.lanes):
+        yield from operators.reported(query, source.event_time.field, unit)
+
+
+def _reported(query: OperatorQuery, source: Source, view: View) -> Iterator[Row]:
+    """Yield the rows of a query of operators."""
+    for report in _reports(query, source, view):
+        yield _report_row(query, source, report)
+
+
+def _report_row(query: OperatorQuery, source: Source, report: operators.ReportedRow) -> Row:
     times = [item.value for item in report.items]
     shown = Shown(
         report.number, min(times), max(times) + 1, None, report.key, 0, None, report.items

@@ -10,10 +10,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.query import Flow
 from windowing.semantics.awaited import Awaited, Line, spelled
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Arrival, Progress, follow
 from windowing.semantics.log import LogEntry
+from windowing.semantics.reports import Reports
+from windowing.semantics.reports import spelled as identity
 from windowing.semantics.units import Shown
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import Views, attribute_of, items_of, lanes_of
@@ -38,7 +42,10 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         `stream` after it (null: none yet; "ended"); for a record, per query: its `windows`, those
         that it is `late` for, its `slices` (first window, last window, epoch or null) and its
         `outcome`; the windows that it `closed`, and the rows that it `revised`. For queries over
-        another attribute also its position `at`, and progress, by that attribute.
+        another attribute also its position `at`, and progress, by that attribute. For a query of
+        operators, a record has its `unit`, its `number` in the order of that (null: none yet), the
+        `reports` that hold it, and its `outcome`; the line has the rows that it `sent`. Queries
+        that follow the machine's clock are left out.
 
     Raises:
         BadLogError: not a log of this pipeline.
@@ -67,9 +74,19 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
             **line,
             **_content(entry, courses[0].arrivals),
             **courses[0].line,
-            **({"queries": {q.name: found[q.name] for q in pipeline.queries}} if found else {}),
+            **({"queries": {q.name: found[q.name] for q in _traced(pipeline)}} if found else {}),
             **spelled([row for course in courses for row in course.due]),
+            **courses[0].sent,
         }
+
+
+def _traced(pipeline: Pipeline) -> list[Flow]:
+    """Return the queries that have a trace: those that are functions of the log."""
+    return [
+        flow
+        for flow in pipeline.flows
+        if not (isinstance(flow, OperatorQuery) and flow.clock == "wall")
+    ]
 
 
 class _Course:
@@ -85,6 +102,7 @@ class _Course:
         line: the progress of its lane before and after it, and of the stream.
         met: its window assignment, by query.
         due: the rows that became due with it.
+        sent: the rows that operators sent with it, by query.
     """
 
     def __init__(self, pipeline: Pipeline, views: Views, attribute: str | None) -> None:
@@ -94,10 +112,16 @@ class _Course:
         self._attribute, self._lanes = attribute, lanes_of(source, attribute)
         self._awaited = Awaited(queries, generator.progress_attr, view.items, view.lanes)
         self._finders = {query.name: Finder(query, view.items, view.lanes) for query in queries}
+        self._reports = {
+            query.name: Reports(query, source.event_time.field, view.items, view.lanes)
+            for query in _traced(pipeline)
+            if isinstance(query, OperatorQuery) and attribute is None
+        }
         self.arrivals: list[Arrival] = []
         self.line: Line = {}
         self.met: Line = {}
         self.due: list[tuple[Query, Shown]] = []
+        self.sent: Line = {}
 
     def step(self, entry: LogEntry, reader: ValueReader) -> None:
         """Process the next entry of the log."""
@@ -117,7 +141,14 @@ class _Course:
             for item in items
             for name, finder in self._finders.items()
         }
+        self.met |= {
+            name: reports.of(item) for item in items for name, reports in self._reports.items()
+        }
         self.due = self._awaited.reached(self._lanes, (entry.partition, entry.offset))
+        place = (entry.source, entry.partition, entry.offset)
+        sent = {n: reports.reached(self._lanes, place) for n, reports in self._reports.items()}
+        told = {name: [identity(row) for row in rows] for name, rows in sent.items() if rows}
+        self.sent = {"sent": told} if told else {}
 
 
 def _content(entry: LogEntry, arrivals: Sequence[Arrival]) -> Line:

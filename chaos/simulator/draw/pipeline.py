@@ -117,10 +117,8 @@ def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:
 
 def _retention(rng: random.Random, kinds: list[str], clock: Clock, wish: Wish) -> Any:
     """Draw the pipeline's retention; operators do not let it limit their state."""
-    while True:
-        kept = draw_retention(rng, clock.us, wish, windows=False)
-        if OPERATORS not in kinds or "entries" not in kept:
-            return kept
+    kept = draw_retention(rng, clock.us, wish, windows=False)
+    return kept["time"] if OPERATORS in kinds and "entries" in kept else kept
 
 
 def _can_be_keyed(kinds: list[str]) -> bool:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.drivers.spl_operators import judge, judge_validation
+from conformance.drivers.driver import NotExpressible
+from conformance.drivers.spl_models import REASONS, Models, judge_validation, refusal
+from conformance.drivers.spl_operators import judge
 from conformance.spl.case import OperatorCase, ValidationCase, read_lines
 from windowing.engine.rows.operators import (
     Aggregate,
@@ -45,6 +47,79 @@ def test_recorded_scenarios_also_rebuilt_at_every_step(case: OperatorCase) -> No
 def test_recorded_configurations(case: ValidationCase) -> None:
     for verdict in judge_validation(case):
         assert verdict.difference is None, verdict.line()
+
+
+def test_rejections_have_the_librarys_reasons() -> None:
+    rejected = [
+        (case, profile)
+        for case in read_lines(DATA / "operator_validation.jsonl", ValidationCase)
+        for profile in case.profiles
+        if (case.reason or "").startswith("STDTK")
+    ]
+    assert {case.reason for case, _ in rejected} == {*REASONS.values()}
+    for case, profile in rejected:
+        error = refusal(case, Profile(profile))
+        assert isinstance(error, OperatorError)
+        assert REASONS[error.reason] == case.reason, case.id
+
+
+def configured(operator: str, config: dict[str, object]) -> ValidationCase:
+    about = {"id": "x", "profile": "both", "operator": operator, "accepted": False}
+    return ValidationCase.model_validate({**about, "config": config})
+
+
+TUMBLING = {"window": "tumbling", "eviction": "count"}
+
+
+@pytest.mark.parametrize(
+    ("operator", "config", "reason"),
+    [
+        ("Aggregate", TUMBLING | {"partitioned_keyword": True}, "MISSING_PARTITIONED"),
+        ("Aggregate", TUMBLING | {"partition_eviction": "tupleCount"}, "PARTITION_EVICTION"),
+        (
+            "Aggregate",
+            TUMBLING | {"aggregateEvictedPartitions": False},
+            "AGGREGATE_EVICTED_AND_UNPARTITIONED",
+        ),
+        ("Aggregate", {"window": "sliding", "eviction": "punct"}, "UNSUPPORTED_WINDOW"),
+        ("Sort", TUMBLING | {"order": ["ascending"] * 2}, "SORT_ORDER"),
+        ("Sort", TUMBLING | {"order": ["upwards"]}, "SORT_ORDER"),
+        ("Sort", TUMBLING | {"sortBy": []}, "SORT_BY"),
+        ("Join", {"equalityLHS": ["v"], "equalityRHS": ["ts"]}, "JOIN_EQUALITY_TYPES"),
+        ("Join", {"partitionByLHS": True, "windows_partitioned": "neither"}, "MISSING_PARTITIONED"),
+        ("Join", {"left": "sliding count count(2)"}, "JOIN_TRIGGER"),
+    ],
+)
+@pytest.mark.parametrize("profile", [*Profile])
+def test_configurations_that_no_row_has(
+    operator: str, config: dict[str, object], reason: str, profile: Profile
+) -> None:
+    error = refusal(configured(operator, config), profile)
+    assert isinstance(error, OperatorError)
+    assert error.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("operator", "config", "says"),
+    [
+        ("Sort", TUMBLING | {"sortBy": ["m"]}, "the type of m"),
+        ("Aggregate", TUMBLING | {"custom": True}, "has custom"),
+        ("Aggregate", TUMBLING | {"eviction": "weight(3)"}, "weight"),
+        ("Aggregate", {"window": "timeInterval"}, "timeInterval"),
+        ("Join", {"windows_partitioned": "sometimes"}, "sometimes"),
+    ],
+)
+def test_what_no_rule_covers_is_not_judged(
+    operator: str, config: dict[str, object], says: str
+) -> None:
+    found = Models().run(configured(operator, config))
+    assert isinstance(found, NotExpressible)
+    assert says in found.why
+
+
+def test_a_clause_without_trigger_reports_at_every_tuple() -> None:
+    clause = configured("Sort", {"window": "sliding", "eviction": "count"})
+    assert refusal(clause, Profile.paper) is None
 
 
 def test_the_counts_of_the_paper() -> None:

@@ -76,6 +76,18 @@ def believed(pipeline: Pipeline, append_us: int | None) -> int:
     return min([rule.max_us, 3 * 2**61, *ahead])
 
 
+def test_operators_in_canonical_order_take_each_record_after_its_own_time() -> None:
+    head = TEXT.format(topic="s")
+    operator = "{operator: sort, by: [ts], window: SLIDING count(2), order: %s}"
+    by_lane, canonical = (
+        parse_pipeline(f"{head[: head.index('queries:')]}queries: {{a: {operator % order}}}\n")
+        for order in ("lane", "canonical")
+    )
+    assert step_of(canonical) == 1
+    with pytest.raises(PunctuateError, match="no query goes by event time"):
+        step_of(by_lane)
+
+
 @given(st.data())
 def test_each_multiple_stands_right_behind_the_last_record_below_it(data: st.DataObject) -> None:
     case = data.draw(cases(records_max=14))

@@ -139,6 +139,16 @@ def test_rows_that_count_as_they_arrive_leave_nothing_to_weigh() -> None:
         Scale(pipeline, log, "event")
 
 
+def test_operators_have_no_windows_to_weigh() -> None:
+    operator = "operator: sort, by: [n], window: SLIDING count(2)"
+    text = (DATA / "tumbling" / "pipeline.yml").read_text()
+    head = text[: text.index("queries:")]
+    pipeline = parse_pipeline(f"{head}queries: {{a: {{{operator}}}}}\n")
+    log = record(pipeline, read_events(DATA / "tumbling" / "events.jsonl"))
+    with pytest.raises(TuneError, match="operators have no windows that close at a time"):
+        Scale(pipeline, log, "event")
+
+
 def test_latency_and_closing_by_hand() -> None:
     pipeline = load_pipeline(DATA / "tumbling" / "pipeline.yml")
     size = pipeline.queries[0].window.slide

@@ -7,14 +7,14 @@ the unit's reports. Order, clock and numbers: `windowing/adr/0022`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from windowing.engine.columns import VALUES
 from windowing.engine.rows.operators import Punctuation, Sent
-from windowing.engine.rows.stages import Stage
-from windowing.engine.rows.tuples import PLACE, Place, RecordTuple, Scalar
+from windowing.engine.rows.stages import Stage, needs_clock
+from windowing.engine.rows.tuples import ROW, Place, RecordTuple, Scalar
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, Condition, Punctuate
 
@@ -27,12 +27,12 @@ class Report:
 
     Attributes:
         number: of the report within its unit.
-        places: its records, in order of arrival; at least one.
+        rows: its records in the step's table, in order of arrival; at least one.
         values: what a user's operator shows; None: what follows from the records.
     """
 
     number: int
-    places: list[Place]
+    rows: list[int]
     values: dict[str, Scalar] | None = None
 
 
@@ -55,6 +55,7 @@ class UnitHost:
         self._grouped = isinstance(query.last, AggregateStep)
         self._number, self._reporting = 0, False
         self._stages: list[Stage] = []
+        self._timed = any(needs_clock(step.window) for step in query.windows)
         condition: Condition | None = None
         for step in query.steps:
             if isinstance(step, Punctuate):
@@ -75,11 +76,14 @@ class UnitHost:
 
         return take
 
-    def insert(self, row: RecordTuple, at_us: int) -> None:
-        """Process a record at an instant; a clock never goes back."""
-        self.clock_us = max(self.clock_us, at_us)
-        self.advance(self.clock_us)
-        self._stages[0].take(Sent(0, row), self.clock_us)
+    def feed(self, rows: Iterable[RecordTuple], at_us: Iterable[int]) -> None:
+        """Process records, each at its instant; a clock never goes back."""
+        insert = self._stages[0].insert
+        for row, us in zip(rows, at_us, strict=True):
+            self.clock_us = max(self.clock_us, us)
+            if self._timed:
+                self.advance(self.clock_us)
+            insert(row, self.clock_us)
 
     def advance(self, to_us: int) -> None:
         """Do everything due up to an instant, the first operators first."""
@@ -102,36 +106,48 @@ class UnitHost:
             self._number += self._reporting
             self._reporting = False
             return
-        places = sent.item[PLACE]
+        rows = sent.item[ROW]
         if self._grouped:
             self._reporting = True
-            self.reports.append(Report(self._number, places))
+            self.reports.append(Report(self._number, rows))
             return
         values = sent.item.get(VALUES)
-        self.reports.append(
-            Report(self._number, [places] if isinstance(places, tuple) else places, values)
-        )
+        self.reports.append(Report(self._number, [rows] if isinstance(rows, int) else rows, values))
         self._number += 1
 
-    def snapshot(self) -> tuple[str, set[Place]]:
-        """Return the state as JSON, with places instead of records, and these places."""
-        held = set[Place]()
+    def snapshot(self, places: Sequence[Place]) -> tuple[str, list[int]]:
+        """Return the state as JSON, with places instead of records, and the rows of these records.
 
-        def reference(row: RecordTuple) -> dict[str, Place]:
-            held.add(row[PLACE])
-            return {_REFERENCE: row[PLACE]}
+        Args:
+            places: of the records in the step's table.
+        """
+        held = list[int]()
+
+        def referring(value: Any) -> Any:
+            if isinstance(value, list | tuple):
+                return [referring(one) for one in value]
+            if not isinstance(value, dict):
+                return value
+            if ROW in value:
+                held.append(value[ROW])
+                return {_REFERENCE: places[value[ROW]]}
+            return {name: referring(one) for name, one in value.items()}
 
         state = {
             "began": self._began_us,
             "clock": self.clock_us,
             "number": self._number,
-            "stages": [stage.snapshot() for stage in self._stages],
+            "stages": [referring(stage.snapshot()) for stage in self._stages],
         }
-        return json.dumps(state, default=reference, separators=(",", ":")), held
+        return json.dumps(state, separators=(",", ":")), held
 
     @classmethod
     def restored(
-        cls, query: OperatorQuery, event_time: str, state: str, rows: Mapping[Place, RecordTuple]
+        cls,
+        query: OperatorQuery,
+        event_time: str,
+        state: str,
+        record: Callable[[Place], RecordTuple],
     ) -> UnitHost:
         """Restore a snapshot.
 
@@ -139,13 +155,13 @@ class UnitHost:
             query: what its operators are.
             event_time: the field of the event time.
             state: the snapshot's JSON.
-            rows: the records in it, by place.
+            record: gives the record of a place.
         """
 
-        def record(value: dict[str, Any]) -> Any:
-            return rows[tuple(value[_REFERENCE])] if _REFERENCE in value else value
+        def resolved(value: dict[str, Any]) -> Any:
+            return record(tuple(value[_REFERENCE])) if _REFERENCE in value else value
 
-        found = json.loads(state, object_hook=record)
+        found = json.loads(state, object_hook=resolved)
         host = cls(query, event_time, found["began"])
         host.clock_us, host._number = found["clock"], found["number"]
         for stage, own in zip(host._stages, found["stages"], strict=True):

@@ -41,7 +41,7 @@ class RowLanePart:
 
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
         self._query = query
-        self._columns = [field_column(name) for name in needed(query, pipeline)]
+        self._columns = [field_column(name) for name in _sent_fields(query, pipeline)]
         self._unit = unit_columns(query)
 
     def assign(self, scan: Scan) -> Assigned:
@@ -89,13 +89,24 @@ def unit_columns(query: OperatorQuery) -> list[str]:
     return [*lane, *(field_column(name) for name in query.unit)]
 
 
-def needed(query: OperatorQuery, pipeline: Pipeline) -> tuple[str, ...]:
-    """Return the fields that operators or rows need, in the order of the source."""
-    asked = {field for step in query.steps for field in _fields_of(step)}
+def read_fields(query: OperatorQuery, pipeline: Pipeline) -> tuple[str, ...]:
+    """Return the fields that operators read, in the order of the source."""
+    fields = pipeline.source.fields
+    if isinstance(query.last, UserStep):
+        return tuple(fields)
+    read = {field for step in query.steps for field in _fields_of(step)}
+    return tuple(field for field in fields if field in read)
+
+
+def _sent_fields(query: OperatorQuery, pipeline: Pipeline) -> tuple[str, ...]:
+    """Return the fields that operators read or rows need, in the order of the source."""
+    fields = pipeline.source.fields
     if not isinstance(query.last, AggregateStep):
         # Sort and Dedup show all fields, and users' operators see them.
-        asked.update(pipeline.source.fields)
-    return tuple(field for field in pipeline.source.fields if field in asked)
+        return tuple(fields)
+    asked = {field for aggregate in query.last.aggregates for field in aggregate.fields}
+    asked.update(read_fields(query, pipeline))
+    return tuple(field for field in fields if field in asked)
 
 
 def _fields_of(step: Step) -> Iterator[str]:
@@ -105,8 +116,6 @@ def _fields_of(step: Step) -> Iterator[str]:
             return
         case AggregateStep():
             yield from step.group_by
-            for aggregate in step.aggregates:
-                yield from aggregate.fields
         case SortStep():
             yield from (name for name, _ in step.by)
         case DedupStep():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
+import numpy as np
 import polars as pl
 
 from windowing.engine.aggregates import Accumulators, StateSchema
@@ -26,7 +28,6 @@ from windowing.engine.columns import (
 )
 from windowing.engine.input.decode import DTYPES
 from windowing.engine.rows.hosted import Report
-from windowing.engine.rows.tuples import Place
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline
 from windowing.model.operators.query import LANE, OperatorQuery
@@ -68,17 +69,14 @@ class ReportRows:
         """
         if not reports:
             return pl.DataFrame()
-        places = dict[Place, int]()
-        for row, place in enumerate(records.select(PARTITION, OFFSET).iter_rows()):
-            places[place] = row
         records = self._with_lane(records)
         rows, first = list[pl.DataFrame](), 0
         while first < len(reports):
             last, members = first, 0
             while last < len(reports) and (members < _MEMBERS_MAX or last == first):
-                members += len(reports[last].places)
+                members += len(reports[last].rows)
                 last += 1
-            rows.append(self._some(reports[first:last], records, places))
+            rows.append(self._some(reports[first:last], records))
             first = last
         return pl.concat(rows)
 
@@ -89,18 +87,12 @@ class ReportRows:
         lane = pl.col(PARTITION).replace_strict(self._lanes, return_dtype=pl.String)
         return records.with_columns(lane.alias(field_column(LANE)))
 
-    def _some(
-        self, reports: Sequence[Report], records: pl.DataFrame, places: dict[Place, int]
-    ) -> pl.DataFrame:
+    def _some(self, reports: Sequence[Report], records: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of some reports."""
-        members = pl.DataFrame(
-            {
-                _REPORT: [n for n, report in enumerate(reports) for _ in report.places],
-                "row": [places[place] for report in reports for place in report.places],
-            },
-            schema={_REPORT: pl.Int64, "row": pl.Int64},
-        )
-        held = records[members["row"]].with_columns(members[_REPORT])
+        sizes = [len(report.rows) for report in reports]
+        members = np.fromiter(chain.from_iterable(report.rows for report in reports), np.int64)
+        report = pl.Series(_REPORT, np.repeat(np.arange(len(reports)), sizes), dtype=pl.Int64)
+        held = records[members].with_columns(report)
         extents = held.group_by(_REPORT).agg(
             pl.col(AT).min().alias(AT_FIRST),
             pl.col(AT).max().alias(AT_LAST),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from windowing.engine.columns import AT, OFFSET, PARTITION
+from windowing.engine.columns import AT, OFFSET, PARTITION, field_column
 from windowing.engine.progress.reached import Progress, StreamProgress
-from windowing.engine.rows.lane_part import ROWS, unit_columns
+from windowing.engine.rows.lane_part import ROWS, read_fields, unit_columns
 from windowing.engine.rows.report_rows import ReportRows
 from windowing.engine.rows.units import DUE, HELD, UNITS, Units
 from windowing.engine.wids import ENDED, NOTHING_YET
@@ -30,6 +30,7 @@ class RowShardPart:
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
         self._query, self._event_time = query, pipeline.source.event_time.field
         self._columns, self._rows = unit_columns(query), ReportRows(query, pipeline)
+        self._read = [AT, *(field_column(name) for name in read_fields(query, pipeline))]
         self._by_lane = query.order == "lane"
 
     def advance(
@@ -49,11 +50,14 @@ class RowShardPart:
             reached, order = pl.lit(value=True), [PARTITION, OFFSET]
         else:
             reached, order = pl.col(AT) < until_us, [AT, PARTITION, OFFSET]
-        rows = waiting.filter(reached).sort(order)
-        units = Units(self._query, self._event_time, self._columns, tables, rows)
-        for unit, row, at_us in units.fed():
-            unit.insert(row, at_us if wall_us is None else wall_us)
-        self._pass_time(units, after, wall_us)
+        new = waiting.filter(reached).sort(order)
+        # A caller without a clock leaves the records' own.
+        now_us = wall_us if self._query.clock == "wall" else None
+        units = Units(
+            self._query, self._event_time, self._columns, self._read, tables=tables, new=new
+        )
+        units.feed(new[AT].to_list() if now_us is None else [now_us] * len(new))
+        self._pass_time(units, after, now_us)
         found = self._rows.of(units.reports, units.records)
         return found, {ROWS: waiting.filter(~reached), **units.tables()}
 
@@ -61,20 +65,16 @@ class RowShardPart:
         """Do what is due by the clock, and what ends."""
         ended = after.stream_us == ENDED
         if wall_us is not None:
-            for unit in units.due(wall_us):
-                unit.advance(wall_us)
+            units.advance(wall_us)
         elif not self._by_lane:
             # At the end of all lanes, the clock shows what no interleaving of them can change.
-            to_us = max(lane.furthest_us for lane in after.lanes) if ended else after.stream_us
-            for unit in units.due(to_us):
-                unit.advance(to_us)
+            furthest_us = max(lane.furthest_us for lane in after.lanes)
+            units.advance(furthest_us if ended else after.stream_us)
         if self._by_lane:
-            lanes = {n for n, lane in enumerate(after.lanes) if lane.progress_us == ENDED}
-            finished = units.ended(frozenset(lanes))
-        else:
-            finished = units.ended(None) if ended else []
-        for unit in finished:
-            unit.finish()
+            lanes = (n for n, lane in enumerate(after.lanes) if lane.progress_us == ENDED)
+            units.finish(frozenset(lanes))
+        elif ended:
+            units.finish(None)
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the stream's progress at which the next row is due."""

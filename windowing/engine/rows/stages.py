@@ -13,7 +13,7 @@ from windowing.engine.rows.operators.operator import Operator, Tuple
 from windowing.engine.rows.operators.user import Handle, Handlers
 from windowing.engine.rows.policies import ManualClock, Marker
 from windowing.engine.rows.policies.events import Key
-from windowing.engine.rows.tuples import PLACE, shown
+from windowing.engine.rows.tuples import ROW, shown
 from windowing.model.operators.steps import (
     AggregateStep,
     Condition,
@@ -57,7 +57,7 @@ class Stage:
         began_us: int,
         take: Take,
     ) -> None:
-        self._punctuated = punctuated
+        self._punctuated, self._timed = punctuated, needs_clock(step.window)
         self._clock = ManualClock(_phase(step.window, began_us))
         self._operator = _open(
             step, event_time, lambda sent: take(sent, self._clock.now_us), self._clock
@@ -65,17 +65,27 @@ class Stage:
 
     def take(self, sent: Sent, now_us: int) -> None:
         """Process a tuple or a punctuation from before, at an instant."""
-        self.tick(now_us)
         if isinstance(sent.item, Punctuation):
-            self._operator.punctuate(Marker.window)
-            return
-        self._operator.insert(sent.item)
-        if self._punctuated is not None and fulfils(self._punctuated, sent.item):
+            self.tick(now_us)
+            # A port that generates punctuations forwards none.
+            if self._punctuated is None:
+                self._operator.punctuate(Marker.window)
+        else:
+            self.insert(sent.item, now_us)
+
+    def insert(self, row: Tuple, now_us: int) -> None:
+        """Process a tuple at an instant."""
+        self.tick(now_us)
+        self._operator.insert(row)
+        if self._punctuated is not None and fulfils(self._punctuated, row):
             self._operator.punctuate(Marker.window)
 
     def tick(self, now_us: int) -> None:
         """Do everything due up to an instant."""
-        self._operator.tick(now_us)
+        if self._timed:
+            self._operator.tick(now_us)
+        else:
+            self._clock.wait_until(now_us)
 
     def finish(self) -> None:
         """Process the end of the stream."""
@@ -95,6 +105,11 @@ class Stage:
         self._operator.restore(snapshot, timers=True)
 
 
+def needs_clock(window: WindowClause) -> bool:
+    """Return whether something may become due in a window without a tuple."""
+    return isinstance(window.eviction, Time) or isinstance(window.trigger, Time)
+
+
 def fulfils(condition: Condition, row: Any) -> bool:
     """Return whether a tuple fulfils a condition; null does not."""
     value = row[field_column(condition.field)]
@@ -110,7 +125,7 @@ def _open(
         case AggregateStep():
             return Aggregate(
                 window,
-                {PLACE: Output("Collect", (PLACE,))},
+                {ROW: Output("Collect", (ROW,))},
                 send,
                 group_by=[field_column(name) for name in step.group_by],
                 # Absent where the window has no such choice, as the operator's model wants it.
@@ -119,10 +134,11 @@ def _open(
                 clock=clock,
             )
         case SortStep():
-            by = [field_column(name) for name, _ in step.by]
+            by = [column_of(name, event_time) for name, _ in step.by]
             return Sort(window, by, send, order=[order for _, order in step.by], clock=clock)
         case DedupStep():
-            return Dedup(window, [field_column(name) for name in step.by], send, clock=clock)
+            compared = [column_of(name, event_time) for name in step.by]
+            return Dedup(window, compared, send, clock=clock)
     made = user_operator.load(step.reference, step.settings)
     return Handlers(window, user_operator.handled(made), _calling(step), send, clock=clock)
 
@@ -134,11 +150,11 @@ def _calling(step: UserStep) -> Handle:
         partition = key if isinstance(key, tuple) else ()
         seen = [shown(one) for one in rows]
         arguments: list[Any] = [partition, *([] if row is None else [shown(row)]), seen]
-        places = [one[PLACE] for one in rows]
+        records = [one[ROW] for one in rows]
         for values in user_operator.send(
             step.reference, step.settings, step.outputs, name, arguments
         ):
-            yield {PLACE: places, VALUES: values}
+            yield {ROW: records, VALUES: values}
 
     return handle
 
@@ -149,8 +165,7 @@ def _over_columns(clause: WindowClause, event_time: str) -> WindowClause:
     def over(policy: Policy) -> Policy:
         if not isinstance(policy, Delta):
             return policy
-        timed = policy.attribute == event_time
-        return Delta(AT if timed else field_column(policy.attribute), policy.threshold)
+        return Delta(column_of(policy.attribute, event_time), policy.threshold)
 
     return replace(
         clause,
@@ -158,6 +173,11 @@ def _over_columns(clause: WindowClause, event_time: str) -> WindowClause:
         trigger=None if clause.trigger is None else over(clause.trigger),
         partition_by=tuple(field_column(name) for name in clause.partition_by),
     )
+
+
+def column_of(name: str, event_time: str) -> str:
+    """Return the column of a field; that of the event time has the instant, not the raw value."""
+    return AT if name == event_time else field_column(name)
 
 
 def _phase(clause: WindowClause, began_us: int) -> int:

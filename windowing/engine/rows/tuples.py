@@ -1,39 +1,41 @@
-"""The tuples of hosted operators: records, by their columns."""
+"""The tuples of hosted operators: records, by those of their columns that operators read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from windowing.engine.columns import field_of
+import polars as pl
 
-PLACE: Final = "place"
-"""The attribute by which a tuple names its record: its lane's partition and its offset."""
+from windowing.engine.columns import OFFSET, PARTITION, field_of
+
+ROW: Final = "row"
+"""The attribute by which a tuple names its record: a row of the step's table of records."""
 
 Place = tuple[int, int]
+"""What names a record forever: its lane's partition, and its offset."""
+
 Scalar = int | float | str | None
 
+# The garbage collector does not visit dicts of scalars, which there are many of.
+RecordTuple = dict[str, Any]
 
-class RecordTuple(Mapping[str, Any]):
-    """A record of the log, as operators see it: immutable, and not a dict to encoders.
+
+def tuples(records: pl.DataFrame, columns: Sequence[str], first: int) -> Iterator[RecordTuple]:
+    """Return records as tuples of operators.
 
     Args:
-        columns: its values by column, with `PLACE`.
+        records: the records.
+        columns: those that operators read.
+        first: the row of the first record in the step's table.
     """
+    numbered = records.select(pl.int_range(first, first + pl.len()).alias(ROW), *columns)
+    return numbered.iter_rows(named=True)
 
-    __slots__ = ("_columns",)
 
-    def __init__(self, columns: dict[str, Any]) -> None:
-        self._columns = columns
-
-    def __getitem__(self, column: str) -> Any:
-        return self._columns[column]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
+def places(records: pl.DataFrame) -> list[Place]:
+    """Return the places of records."""
+    return list(zip(records[PARTITION].to_list(), records[OFFSET].to_list(), strict=True))
 
 
 def shown(row: Mapping[str, Any]) -> dict[str, Scalar]:

@@ -6,16 +6,15 @@ state of all others stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import repeat
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
-from windowing.engine.columns import AT, OFFSET, PARTITION
 from windowing.engine.rows.hosted import Report, UnitHost
-from windowing.engine.rows.tuples import PLACE, Place, RecordTuple
+from windowing.engine.rows.tuples import ROW, Place, RecordTuple, places, tuples
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Tables
 from windowing.model.operators.query import OperatorQuery
@@ -30,6 +29,7 @@ STATE: Final = "state"
 DUE: Final = "due"
 
 Unit = tuple[Any, ...]
+"""What tells a unit apart: the values of some columns."""
 
 
 class Units:
@@ -39,8 +39,12 @@ class Units:
         query: the query.
         event_time: the field of the event time.
         columns: those whose values tell units apart; may be empty.
+        read: the columns that operators read.
         tables: the state before the step; without tables before the first.
-        rows: the records to process, in order.
+        new: the records to process, in order.
+
+    Attributes:
+        records: all records that reports may hold: those held before the step, then the new ones.
     """
 
     def __init__(
@@ -48,69 +52,53 @@ class Units:
         query: OperatorQuery,
         event_time: str,
         columns: Sequence[str],
+        read: Sequence[str],
+        *,
         tables: Tables,
-        rows: pl.DataFrame,
+        new: pl.DataFrame,
     ) -> None:
-        self._query, self._event_time, self._columns = query, event_time, list(columns)
-        self._held = tables.get(HELD, rows.clear())
+        self._query, self._event_time = query, event_time
+        self._columns, self._read = list(columns), read
+        self._held, self._new = tables.get(HELD, new.clear()), new
+        self.records = pl.concat([self._held, new], how="vertical")
         self._stored = tables.get(UNITS)
-        self._new = rows
         self._hosts: dict[Unit, UnitHost] = {}
-        self._dropped: set[Unit] = set()
+        self._ended: set[Unit] = set()
+        # Which of the records are still held after the step.
+        self._stays = np.arange(len(self.records)) < len(self._held)
 
-    @cached_property
-    def records(self) -> pl.DataFrame:
-        """All records that reports may hold."""
-        return pl.concat([self._held, self._new], how="vertical")
+    def feed(self, at_us: Sequence[int]) -> None:
+        """Process the new records, unit by unit.
 
-    @cached_property
-    def _tuples(self) -> dict[Place, RecordTuple]:
-        """The records that operators hold, by place."""
-        return {row[PLACE]: row for row in _tuples(self._held)}
+        Args:
+            at_us: the instant of each.
+        """
+        rows = list(tuples(self._new, self._read, len(self._held)))
+        grouped: dict[Unit, list[int]] = {}
+        for number, unit in enumerate(self._units_of(self._new)):
+            grouped.setdefault(unit, []).append(number)
+        for unit, numbers in grouped.items():
+            host = self._host(unit, at_us[numbers[0]])
+            host.feed([rows[number] for number in numbers], [at_us[number] for number in numbers])
 
-    @cached_property
-    def _states(self) -> dict[Unit, tuple[str, int]]:
-        """State and due instant of the stored units."""
-        stored = self._stored
-        if stored is None:
-            return {}
-        units = stored.select(self._columns).rows() if self._columns else [()] * len(stored)
-        return dict(zip(units, zip(stored[STATE], stored[DUE], strict=True), strict=True))
-
-    def fed(self) -> Iterator[tuple[UnitHost, RecordTuple, int]]:
-        """Yield each record to process, with its unit and its time."""
-        units = self._new.select(self._columns).rows() if self._columns else None
-        at = self._new[AT].to_list()
-        for number, row in enumerate(_tuples(self._new)):
-            unit = () if units is None else units[number]
-            yield self.host(unit, at[number]), row, at[number]
-
-    def host(self, unit: Unit, began_us: int) -> UnitHost:
-        """Return the operators of a unit: running, restored, or new."""
-        found = self._hosts.get(unit)
-        if found is None:
-            if unit in self._states:
-                state, _ = self._states[unit]
-                found = UnitHost.restored(self._query, self._event_time, state, self._tuples)
-            else:
-                found = UnitHost(self._query, self._event_time, began_us)
-            self._hosts[unit] = found
-        return found
-
-    def due(self, by_us: int) -> list[UnitHost]:
-        """Return the units with something due by an instant, and those that are running."""
+    def advance(self, to_us: int) -> None:
+        """Do everything due up to an instant."""
         for unit, (_, due_us) in self._states.items():
-            if due_us <= by_us:
-                self.host(unit, by_us)
-        return list(self._hosts.values())
+            if due_us <= to_us:
+                self._host(unit, to_us)
+        for host in self._hosts.values():
+            host.advance(to_us)
 
-    def ended(self, lanes: frozenset[int] | None) -> list[UnitHost]:
-        """Return the units of ended lanes, in lane order, and drop their state; None: all."""
-        ended = [
-            unit for unit in {**self._states, **self._hosts} if lanes is None or unit[0] in lanes
-        ]
-        self._dropped.update(ended)
-        return [self.host(unit, 0) for unit in ended]
+    def finish(self, lanes: frozenset[int] | None) -> None:
+        """Process the end of lanes, in lane order, and drop the state of their units.
+
+        Args:
+            lanes: which; None: all, in canonical order.
+        """
+        for unit in {**self._states, **self._hosts}:
+            if lanes is None or unit[0] in lanes:
+                self._ended.add(unit)
+                self._host(unit, 0).finish()
 
     @property
     def reports(self) -> list[Report]:
@@ -119,15 +107,56 @@ class Units:
 
     def tables(self) -> Tables:
         """Return the state after the step."""
-        kept = set[Place]()
+        known = places(self.records)
         states = {unit: state for unit, state in self._states.items() if unit not in self._hosts}
         for unit, host in self._hosts.items():
-            if unit not in self._dropped:
-                state, places = host.snapshot()
-                due_us = host.next_due_us()
-                states[unit] = state, ENDED if due_us is None else due_us
-                kept |= places
-        return {UNITS: self._table(states), HELD: self._still_held(kept)}
+            if unit in self._ended:
+                continue
+            state, held = host.snapshot(known)
+            due_us = host.next_due_us()
+            states[unit] = state, ENDED if due_us is None else due_us
+            self._stays[held] = True
+        return {UNITS: self._table(states), HELD: self.records.filter(pl.Series(self._stays))}
+
+    # --- the state before the step ------------------------------------------------------------
+
+    @cached_property
+    def _states(self) -> dict[Unit, tuple[str, int]]:
+        """State and due instant of the stored units."""
+        stored = self._stored
+        if stored is None:
+            return {}
+        states = zip(stored[STATE].to_list(), stored[DUE].to_list(), strict=True)
+        return dict(zip(self._units_of(stored), states, strict=True))
+
+    @cached_property
+    def _tuples(self) -> dict[Place, RecordTuple]:
+        """The records that operators held, by place."""
+        return dict(zip(places(self._held), tuples(self._held, self._read, 0), strict=True))
+
+    def _units_of(self, frame: pl.DataFrame) -> list[Unit]:
+        """Return the unit of each row."""
+        if not self._columns:
+            return [()] * len(frame)
+        return list(zip(*(frame[column].to_list() for column in self._columns), strict=True))
+
+    def _host(self, unit: Unit, began_us: int) -> UnitHost:
+        """Return the operators of a unit: running, restored, or new."""
+        found = self._hosts.get(unit)
+        if found is None:
+            if unit in self._states:
+                state, _ = self._states[unit]
+                found = UnitHost.restored(self._query, self._event_time, state, self._taken)
+            else:
+                found = UnitHost(self._query, self._event_time, began_us)
+            self._hosts[unit] = found
+        return found
+
+    def _taken(self, place: Place) -> RecordTuple:
+        """Return a record that a restored unit held; what it will hold is known after the step."""
+        record = self._tuples[place]
+        self._stays[record[ROW]] = False
+        return record
 
     def _table(self, states: dict[Unit, tuple[str, int]]) -> pl.DataFrame:
         units = [[unit[n] for unit in states] for n in range(len(self._columns))]
@@ -142,22 +171,3 @@ class Units:
                 pl.Series(DUE, [due_us for _, due_us in states.values()], dtype=pl.Int64),
             ]
         )
-
-    def _still_held(self, kept: set[Place]) -> pl.DataFrame:
-        """Return the records that units hold: as before, or those in the new states."""
-        touched = set(self._hosts)
-        places = self.records.select(PARTITION, OFFSET).iter_rows()
-        units = self.records.select(self._columns).iter_rows() if self._columns else repeat(())
-        old = len(self._held)
-        stays = [
-            place in kept if unit in touched else number < old
-            for number, (place, unit) in enumerate(zip(places, units, strict=False))
-        ]
-        return self.records.filter(pl.Series(stays, dtype=pl.Boolean))
-
-
-def _tuples(rows: pl.DataFrame) -> Iterator[RecordTuple]:
-    """Return records as tuples of operators."""
-    for columns in rows.iter_rows(named=True):
-        columns[PLACE] = (columns[PARTITION], columns[OFFSET])
-        yield RecordTuple(columns)

@@ -16,6 +16,7 @@ from windowing.engine.rows.policies import (
     Clock,
     Count,
     Event,
+    ManualClock,
     Marker,
     Profile,
     Storage,
@@ -164,6 +165,7 @@ class Join(Operator):
         for clause, name in ((left, "left"), (right, "right")):
             check_join_window(clause, name)
         check_join((left, right), kind, equal, profile, extra_ports=extra_ports, defaults=defaults)
+        clock = clock or ManualClock()  # the same for both windows
         self._sides = tuple(
             _Side(clause, names, profile, clock, storage)
             for clause, names in ((left, equal[0]), (right, equal[1]))

@@ -41,26 +41,36 @@ class Deadlines:
 
     def __init__(self) -> None:
         self.due_us: dict[Key, int] = {}
-        # Entries that differ from `due_us` are stale, and skipped.
+        self._ranks: dict[Key, int] = {}
+        # Entries that differ from `due_us` and `_ranks` are stale, and skipped.
         self._heap: list[tuple[int, int, int, Key]] = []
         self._entries = 0
 
-    def put(self, key: Key, due_us: int, rank: int = 0) -> None:
-        """Set the deadline of a key; of equal ones, the lowest rank is first, then the oldest."""
-        if self.due_us.get(key) != due_us:
-            self.due_us[key] = due_us
+    def put(self, key: Key, due_us: int, rank: int | None = None) -> None:
+        """Set the deadline of a key.
+
+        Args:
+            key: the key.
+            due_us: the instant.
+            rank: which of equal instants comes first; None: the one that was set first.
+        """
+        if self.due_us.get(key) != due_us or (rank is not None and self._ranks.get(key) != rank):
             self._entries += 1
-            heapq.heappush(self._heap, (due_us, rank, self._entries, key))
+            self.due_us[key] = due_us
+            self._ranks[key] = self._entries if rank is None else rank
+            # The number of the call keeps keys, which may have no order, from being compared.
+            heapq.heappush(self._heap, (due_us, self._ranks[key], self._entries, key))
 
     def drop(self, key: Key) -> None:
         """Delete the deadline of a key, if it has one."""
         self.due_us.pop(key, None)
+        self._ranks.pop(key, None)
 
     def earliest(self) -> tuple[int, Key] | None:
         """Return the first deadline and its key, or None."""
         while self._heap:
-            due_us, _, _, key = self._heap[0]
-            if self.due_us.get(key) == due_us:
+            due_us, rank, _, key = self._heap[0]
+            if self.due_us.get(key) == due_us and self._ranks[key] == rank:
                 return due_us, key
             heapq.heappop(self._heap)
         return None
@@ -68,4 +78,5 @@ class Deadlines:
     def clear(self) -> None:
         """Delete all deadlines."""
         self.due_us.clear()
+        self._ranks.clear()
         self._heap.clear()

@@ -1,0 +1,1 @@
+"""Bugs in operators over policy windows, and in what hosts them."""

@@ -1,0 +1,87 @@
+"""`slackwater conform spl`: what it says of scenarios that differ, and refuses to read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from conformance.wid.case import CaseError
+from slackwater.main import app
+
+ROW: dict[str, Any] = {
+    "id": "x",
+    "profile": "both",
+    "window": "tumbling",
+    "partitioned": False,
+    "eviction": {"kind": "count", "size": 1},
+    "trigger": None,
+    "partition_eviction": None,
+    "input": [],
+    "expected": [],
+}
+INSERT = {"op": "insert", "partition": None, "value": 1}
+
+
+def judged(path: Path, *rows: dict[str, Any] | str, kind: str = "spl") -> Result:
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return CliRunner().invoke(app, ["conform", kind, str(path)])
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("{", "no WindowCase"),
+        (ROW | {"evictoin": {}}, "evictoin"),
+        (ROW | {"eviction": {"kind": "weight"}}, "eviction.kind"),
+        (ROW | {"eviction": {"kind": "count", "sise": 1}}, "sise"),
+        (ROW | {"input": [{"op": "insrt"}]}, "insrt"),
+        (ROW | {"input": [INSERT | {"valeu": 1}]}, "valeu"),
+        (ROW | {"profile": "papers"}, "profile"),
+        (
+            ROW | {"partition_eviction": {"kind": "tupleCount", "selection": {"mark": "newest"}}},
+            "partition_eviction.selection",
+        ),
+    ],
+)
+def test_what_is_no_scenario_is_told_with_its_line(
+    tmp_path: Path, row: dict[str, Any] | str, says: str
+) -> None:
+    result = judged(tmp_path / "f.jsonl", ROW, row)
+    assert isinstance(result.exception, CaseError)
+    assert "f.jsonl:2: no WindowCase" in str(result.exception)
+    assert says in str(result.exception)
+
+
+def test_the_first_event_that_differs_is_shown(tmp_path: Path) -> None:
+    result = judged(tmp_path / "f.jsonl", ROW | {"input": [INSERT]})
+    assert result.exit_code == 1
+    assert 'step 0: expected null, got {"event":"beforeInsert"' in result.output
+
+
+SLIDING = ROW | {"window": "sliding", "trigger": {"kind": "count", "size": 1}}
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        (SLIDING | {"eviction": {"kind": "punct"}, "construct_error": True}, 0),
+        (SLIDING | {"eviction": {"kind": "punct"}}, 1),
+        (SLIDING | {"construct_error": True}, 1),
+        (SLIDING | {"trigger": None, "profile": "paper", "construct_error": True}, 0),
+        (SLIDING | {"trigger": None, "profile": "osstreams"}, 0),
+    ],
+)
+def test_windows_that_are_to_be_refused(tmp_path: Path, row: dict[str, Any], code: int) -> None:
+    assert judged(tmp_path / "f.jsonl", row).exit_code == code
+
+
+def test_a_call_that_is_to_be_refused(tmp_path: Path) -> None:
+    row = ROW | {"input": [{"op": "punct", "punct": "window"}]}
+    refused = {"step": 0, "event": "exception", "what": "the library's words"}
+    assert judged(tmp_path / "f.jsonl", row | {"expected": [refused]}).exit_code == 0
+    assert judged(tmp_path / "f.jsonl", row).exit_code == 1
