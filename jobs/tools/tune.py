@@ -121,8 +121,8 @@ def tune(
         TuneError: no records, or unknown append times.
         UnitError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
-    step_us = step_of(pipeline)
     scale = Scale(pipeline, recording, clock)
+    step_us = step_of(pipeline)
     slack_us = round_up(scale.least_time(target))
     slack_rows = scale.least_rows(target)
     knee_us = _knee_in_time(scale, slack_us, target)

@@ -277,11 +277,9 @@ def test_a_field_may_not_be_called_as_the_lane_of_a_key() -> None:
 
 
 def test_the_lane_of_a_key_is_text_whatever_a_field_of_that_name_is() -> None:
-    text = SOURCE.replace("carrier: string", "lane: int") + (
-        "  q0: {operator: sort, window: TUMBLING count(2) PARTITIONED BY n, by: [lane],"
-        " order: lane}"
-    )
-    pipeline = parse_pipeline(text)
+    sort = "{operator: sort, window: TUMBLING count(2) PARTITIONED BY n, by: [lane], order: lane}"
+    text = SOURCE.replace("carrier: string", "lane: int")
+    pipeline = parse_pipeline(f"{text}  q0: {sort}\n")
     (query,) = pipeline.operators
     assert query.key_kinds(pipeline.source.fields) == {"lane": "string", "n": "int"}
     assert query.value_types(pipeline.source.fields)["lane"].kind == "int"

@@ -12,18 +12,20 @@ import polars as pl
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.operator_conditions import numbered_by_lane_or_key, some_operators
 from chaos.planted_bugs.planted import planted
-from windowing.engine.columns import OFFSET, PARTITION
-from windowing.engine.rows.tuples import Place
-from windowing.engine.rows.units import Units
+from windowing.engine.rows.tuples import places
+from windowing.engine.rows.units import HELD, Units
+from windowing.engine.windows.part import Tables
 
 
 class ForgetfulUnits(Units):
     """Units that keep the records of the running ones only."""
 
-    def _still_held(self, kept: set[Place]) -> pl.DataFrame:
-        places = self.records.select(PARTITION, OFFSET).iter_rows()
-        stays = pl.Series([place in kept for place in places], dtype=pl.Boolean)
-        return self.records.filter(stays)
+    def tables(self) -> Tables:
+        """Return the state after the step, without what idle units hold."""
+        tables, known = super().tables(), places(self.records)
+        kept = {known[row] for host in self._hosts.values() for row in host.snapshot(known)[1]}
+        stays = pl.Series([place in kept for place in places(tables[HELD])], dtype=pl.Boolean)
+        return {**tables, HELD: tables[HELD].filter(stays)}
 
 
 BUG = planted_bug(

@@ -7,7 +7,7 @@ Expected: two reports with one identity.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.operator_conditions import some_operators
@@ -22,10 +22,14 @@ class RenumberingHost(UnitHost):
 
     @classmethod
     def restored(
-        cls, query: OperatorQuery, event_time: str, state: str, rows: Mapping[Place, RecordTuple]
+        cls,
+        query: OperatorQuery,
+        event_time: str,
+        state: str,
+        record: Callable[[Place], RecordTuple],
     ) -> UnitHost:
         """Restore a snapshot without its number."""
-        host = super().restored(query, event_time, state, rows)
+        host = super().restored(query, event_time, state, record)
         host._number = 0
         return host
 

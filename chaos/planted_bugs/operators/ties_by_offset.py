@@ -29,12 +29,14 @@ class UnitsByOffset(Units):
         query: OperatorQuery,
         event_time: str,
         columns: Sequence[str],
+        read: Sequence[str],
+        *,
         tables: Tables,
-        rows: pl.DataFrame,
+        new: pl.DataFrame,
     ) -> None:
         if query.order == "canonical":
-            rows = rows.sort(AT, OFFSET, PARTITION)
-        super().__init__(query, event_time, columns, tables, rows)
+            new = new.sort(AT, OFFSET, PARTITION)
+        super().__init__(query, event_time, columns, read, tables=tables, new=new)
 
 
 BUG = planted_bug(

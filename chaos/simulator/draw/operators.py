@@ -16,8 +16,8 @@ _OUTPUTS = {"event": "string", "held": "int", "oldest": "int", "x": "float"}
 _OPERATORS: Final = ("aggregate", "aggregate", "aggregate", "sort", "sort", "dedup", "python")
 _CONDITIONS: Final = ("v >= 0", "g = 'a'", "h != 1", "x < 1.5", "w = 2", "v <= -1")
 _PARTITIONS: Final[tuple[list[str], ...]] = ([], [], ["g"], ["g"], ["h"], ["g", "h"], ["h", "g"])
-_SORTED: Final = ("v", "w desc", "x", "x descending", "g", "g desc", "h asc", "m desc", "p")
-_FIELDS: Final = ("g", "h", "v", "w", "x", "p")
+_SORTED: Final = ("v", "w desc", "x", "x descending", "g", "g desc", "h asc", "m desc", "p", "ts")
+_FIELDS: Final = ("g", "h", "v", "w", "x", "p", "ts")
 
 
 def draw_operators(rng: random.Random, clock: Clock, *, own_late: bool) -> dict[str, Any]:

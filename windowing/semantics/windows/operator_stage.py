@@ -27,7 +27,8 @@ from windowing.model.user import user_operator
 from windowing.model.windows.policy import Delta, Policy, WindowClause
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Item
-from windowing.semantics.windows.policies import Advance, Insert, Mark, Operation, Shown, evaluate
+from windowing.semantics.windows.history import Advance, Insert, Mark, Operation, Shown
+from windowing.semantics.windows.policies import evaluate
 
 _TIME: Final = "\0time"
 """The attribute of a tuple that is its event time; no field has this name."""
@@ -83,6 +84,7 @@ class Stage:
         stream: Sequence[Sent],
     ) -> None:
         self._step, self._punctuated, self._stream = step, punctuated, stream
+        self._event_time = event_time
         self._clause = _timed(step.window, event_time)
         # Tuples by their number in what the window shows, and by the operation that inserts them.
         self._tuples: dict[int, Item] = {}
@@ -98,7 +100,8 @@ class Stage:
             until_us: what the clock shows in the end.
             ended: whether the stream has ended by then.
         """
-        shown = evaluate(self._clause, self._operations(until_us), began_us)
+        # An empty window makes no rows, and its punctuations end no window that has any.
+        shown = evaluate(self._clause, self._operations(until_us), began_us, empty=False)
         match self._step:
             case AggregateStep():
                 return list(self._aggregated(self._step, shown))
@@ -144,6 +147,10 @@ class Stage:
     def _items(self, numbers: Sequence[int]) -> list[Item]:
         return [self._tuples[number] for number in numbers]
 
+    def _value(self, item: Item, name: str) -> Scalar:
+        """Return a field of a tuple, or its event time."""
+        return item.value if name == self._event_time else item.fields[name]
+
     # --- Aggregate ----------------------------------------------------------------------------
 
     def _aggregated(self, step: AggregateStep, shown: Sequence[Shown]) -> Iterator[Sent]:
@@ -176,7 +183,7 @@ class Stage:
     def _sorted(self, step: SortStep, shown: Sequence[Shown]) -> Iterator[Sent]:
         for one in shown:
             if one.kind in ("flush", "emptyWindowPunct"):
-                for item in _in_order(step, self._items(one.tuples)):
+                for item in self._in_order(step, self._items(one.tuples)):
                     yield self._sent(one, [item])
                 yield self._sent(one)
 
@@ -189,15 +196,26 @@ class Stage:
                 case "insert":
                     unsent.setdefault(one.key, []).extend(self._items(one.tuples))
                 case "evict" if unsent.get(one.key):
-                    least = _in_order(step, unsent[one.key])[0]
+                    least = self._in_order(step, unsent[one.key])[0]
                     unsent[one.key].remove(least)
                     sent.append(self._sent(one, [least]))
                 case "victim":
                     unsent.pop(one.key, None)
         if final_us is not None:
             for items in unsent.values():
-                sent += [Sent(final_us, (item,), math.inf) for item in _in_order(step, items)]
+                sent += [Sent(final_us, (item,), math.inf) for item in self._in_order(step, items)]
         return sent
+
+    def _in_order(self, step: SortStep, items: Sequence[Item]) -> list[Item]:
+        """Return tuples in the order of Sort: null first, equal ones in order of arrival."""
+        ordered = list(items)
+        for name, direction in reversed(step.by):
+            ordered.sort(key=partial(self._null_first, name), reverse=direction == "descending")
+        return ordered
+
+    def _null_first(self, name: str, item: Item) -> tuple[bool, Any]:
+        value = self._value(item, name)
+        return value is not None, value
 
     # --- Dedup --------------------------------------------------------------------------------
 
@@ -205,10 +223,12 @@ class Stage:
         for one in shown:
             if one.kind == "trigger":
                 newest = self._inserted[one.step]
-                same = [newest.fields[name] for name in step.by]
                 others = [item for item in self._items(one.tuples) if item is not newest]
-                if all([item.fields[name] for name in step.by] != same for item in others):
+                if not any(self._equal(step, newest, item) for item in others):
                     yield self._sent(one, [newest])
+
+    def _equal(self, step: DedupStep, one: Item, other: Item) -> bool:
+        return all(self._value(one, name) == self._value(other, name) for name in step.by)
 
     # --- users' operators ---------------------------------------------------------------------
 
@@ -237,21 +257,6 @@ _HANDLERS: Final = {
     "initialFull": "on_full",
     "victim": "on_partition_eviction",
 }
-
-
-def _in_order(step: SortStep, items: Sequence[Item]) -> list[Item]:
-    """Return tuples in the order of Sort: null first, equal ones in order of arrival."""
-    ordered = list(items)
-    for name, direction in reversed(step.by):
-        ordered.sort(
-            key=partial(_null_first, name),
-            reverse=direction == "descending",
-        )
-    return ordered
-
-
-def _null_first(name: str, item: Item) -> tuple[bool, Any]:
-    return item.fields[name] is not None, item.fields[name]
 
 
 def _fulfils(condition: Condition, item: Item) -> bool:
