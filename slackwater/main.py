@@ -36,6 +36,7 @@ from slackwater import (
     replay,
     rooms,
     runs,
+    secret,
     send,
     stack,
     state,
@@ -68,6 +69,7 @@ for module in (
     record,
     dead,
     newest,
+    secret,
     chaos,
 ):
     module.register(app)

@@ -6,11 +6,13 @@ The paper's profile. Windows are rebuilt from a snapshot now and then, which mus
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.semantics import library_windows
 from windowing.engine.rows.policies import (
     Event,
     ManualClock,
@@ -24,15 +26,18 @@ from windowing.model.windows.policy import (
     Marker,
     PartitionAge,
     PartitionCount,
+    Profile,
     Punct,
     Selection,
     Time,
     TupleCount,
     WindowClause,
 )
-from windowing.semantics.windows.policies import Advance, Insert, Mark, Operation, Shown, evaluate
+from windowing.semantics.windows.history import Advance, Insert, Mark, Operation, Shown
+from windowing.semantics.windows.policies import evaluate
 
 _EXAMPLES = max(settings.default.max_examples * 3, 100) if settings.default else 100
+_QUARTER_US = 250_000
 _SELECTIONS = st.sampled_from([Selection.lru, Selection.lfu, Selection.oldest])
 _POLICIES = st.one_of(
     st.integers(0, 4).map(Count),
@@ -84,8 +89,8 @@ def histories(draw: st.DrawFn) -> list[Operation]:
 class Engine:
     """The window that a clause describes, and what it has shown."""
 
-    def __init__(self, clause: WindowClause) -> None:
-        self._clause, self._clock = clause, ManualClock()
+    def __init__(self, clause: WindowClause, profile: Profile = Profile.paper) -> None:
+        self._clause, self._profile, self._clock = clause, profile, ManualClock()
         self.shown: list[Shown] = []
         self.step = self._tuples = 0
         self._window = self._build()
@@ -96,6 +101,7 @@ class Engine:
             "partition_by": clause.partition_by or None,
             "partition_eviction": clause.partition_eviction,
             "clock": self._clock,
+            "profile": self._profile,
         }
         window: TumblingWindow | SlidingWindow
         if clause.kind == "tumbling":
@@ -155,3 +161,53 @@ def test_the_engine_shows_what_is_defined(
         engine.apply(operation)
     defined = [one for one in evaluate(clause, operations) if one.kind in _SHOWN.values()]
     assert by_place(engine.shown) == by_place(defined)
+
+
+@settings(max_examples=_EXAMPLES)
+@given(clause=clauses(), operations=histories(), data=st.data())
+def test_the_engine_shows_what_the_library_does(
+    clause: WindowClause, operations: list[Operation], data: st.DataObject
+) -> None:
+    """The library measures ages in whole seconds: here, a unit of time is a quarter of one."""
+    clause, operations = slowed(clause), [slowed_operation(one) for one in operations]
+    engine = Engine(clause, Profile.osstreams)
+    for step, operation in enumerate(operations):
+        if data.draw(st.integers(0, 3)) == 0:
+            engine.rebuild()
+        engine.step = step
+        engine.apply(operation)
+        assume(not self_evicted(engine.shown, step, operation))
+    defined = library_windows.evaluate(clause, operations)
+    shown = [one for one in defined if one.kind in _SHOWN.values()]
+    assert by_place(engine.shown) == by_place(shown)
+
+
+def slowed(clause: WindowClause) -> WindowClause:
+    def policy(one: Any) -> Any:
+        if isinstance(one, Time):
+            return Time(one.period_us * _QUARTER_US)
+        if isinstance(one, PartitionCount | TupleCount):
+            return replace(one, selection=Selection.lru)  # the library has no other
+        return PartitionAge(one.age_us * _QUARTER_US) if isinstance(one, PartitionAge) else one
+
+    return replace(
+        clause,
+        eviction=policy(clause.eviction),
+        trigger=policy(clause.trigger),
+        partition_eviction=policy(clause.partition_eviction),
+    )
+
+
+def slowed_operation(operation: Operation) -> Operation:
+    if isinstance(operation, Advance):
+        return Advance(operation.to_us * _QUARTER_US)
+    return operation
+
+
+def self_evicted(shown: list[Shown], step: int, operation: Operation) -> bool:
+    """Whether the insertion of a tuple evicted its own partition (D14)."""
+    return isinstance(operation, Insert) and any(
+        (operation.row["k"],) in one.key
+        for one in shown
+        if one.step == step and one.kind == "partitionEviction"
+    )

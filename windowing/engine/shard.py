@@ -28,6 +28,7 @@ from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.rows import row_state
+from windowing.engine.rows.row_state import RowState
 from windowing.engine.state import StateStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
@@ -180,7 +181,7 @@ class Shard:
         replaced = {
             query: part.held(stored)
             for query, part in self.row_parts.items()
-            if (stored := row_state.read(store, query))
+            if (stored := RowState(store, query).tables)
         }
         return merged | replaced
 
@@ -326,13 +327,13 @@ class Shard:
         """Replace the state of a query of operators, and return its due rows."""
         if progress.highest < state.due_us.get(query, ENDED):
             return pl.DataFrame()
-        held = row_state.read(store, query)
-        if not held:
+        held = RowState(store, query)
+        if not held.tables:
             state.due_us[query] = ENDED
             return pl.DataFrame()
         part = self.row_parts[query]
-        rows, replaced = part.advance(held, progress, wall_us)
-        row_state.replace(store, query, replaced)
+        rows, replaced = part.advance(held.tables, progress, wall_us)
+        held.replace(replaced)
         state.due_us[query] = part.next_due_us(replaced, progress)
         return rows
 

@@ -27,10 +27,12 @@ class Start:
     Attributes:
         formula: for people, with w (size), b (slide) and f (application time of the first tuple).
         of: the function of size, slide and f.
+        follows_first: whether the phase of windows, not only the first one, depends on f.
     """
 
     formula: str
     of: Callable[[int, int, int], int] = field(compare=False)
+    follows_first: bool = False
 
 
 def _up(value: int, step: int) -> int:
@@ -41,7 +43,7 @@ def _up(value: int, step: int) -> int:
 ALIGNED_ENDS = Start("b - w - 1", lambda w, b, f: b - w - 1)
 ALIGNED_STARTS = Start("ceil((f - w) / b) * b - 1", lambda w, b, f: _up(f - w, b) - 1)
 CLOSED_ENDS = Start("b - w", lambda w, b, f: b - w)
-FIRST_TUPLE = Start("f - w", lambda w, b, f: f - w)
+FIRST_TUPLE = Start("f - w", lambda w, b, f: f - w, follows_first=True)
 NEXT_END = Start("ceil(f / b) * b - w", lambda w, b, f: _up(f, b) - w)
 FROM_ZERO = Start(
     "floor(max(0, f - w + b) / b) * b - 1", lambda w, b, f: max(0, f - w + b) // b * b - 1
@@ -72,6 +74,8 @@ class Profile:
         title: for people.
         time, tuple: the operators for time and tuple windows; None: the engine has none.
         note: what the model leaves out, or where it differs from the product.
+        drops_late: whether the product drops late tuples by default; None: not known.
+        sessions_touch: whether sessions exactly a gap apart are one; None: no sessions known.
     """
 
     name: str
@@ -79,6 +83,8 @@ class Profile:
     time: Operator | None
     tuple: Operator | None
     note: str = ""
+    drops_late: bool | None = None
+    sessions_touch: bool | None = None
 
     def operator(self, domain: Domain) -> Operator:
         """Return the operator for a domain.
@@ -148,13 +154,23 @@ SIMULATED = (
         _simulated(Tick.tuple, _CLOSED, ALIGNED_STARTS),
         _simulated(Tick.tuple, _CLOSED, ZERO),
     ),
-    Profile("Flink", "Flink", _FLINK_TIME, _FLINK_TUPLE, _SHIFTED.format("flink-real")),
+    Profile(
+        "Flink",
+        "Flink",
+        _FLINK_TIME,
+        _FLINK_TUPLE,
+        _SHIFTED.format("flink-real"),
+        drops_late=True,
+        sessions_touch=True,
+    ),
     Profile(
         "Dataflow",
         "Google Dataflow",
         _FLINK_TIME,
         _FLINK_TUPLE,
         _SHIFTED.format("beam-real") + " The product has no tuple windows.",
+        drops_late=True,
+        sessions_touch=False,
     ),
     Profile(
         "Storm",
@@ -170,6 +186,8 @@ SIMULATED = (
         _simulated(Tick.tuple, Report(non_empty=True, period=1), ZERO),
         "The product updates every window of a tuple, the model shows the oldest open one only; "
         "it has no tuple windows.",
+        drops_late=True,
+        sessions_touch=True,
     ),
     Profile(
         "Spark16",
@@ -196,14 +214,20 @@ KNOWN = (
         _REAL_TIME,
         Operator(CLOSED_ENDS, replace(_FLINK_TUPLE.behaviour, flush=True)),
         "A count window fires on its last element at once; the model needs the next one.",
+        drops_late=True,
+        sessions_touch=True,
     ),
-    Profile("beam-real", "Beam, the product", _REAL_TIME, None),
+    Profile(
+        "beam-real", "Beam, the product", _REAL_TIME, None, drops_late=True, sessions_touch=False
+    ),
     Profile(
         "spark-structured",
         "Spark Structured Streaming, append",
         Operator(ALIGNED_STARTS, Behaviour(Tick.batch_end, _CLOSED)),
         None,
         "Output modes update and complete report several windows at one instant: not expressible.",
+        drops_late=True,
+        sessions_touch=True,
     ),
     Profile(
         "slackwater",
@@ -211,6 +235,8 @@ KNOWN = (
         Operator(ALIGNED_ENDS, Behaviour(Tick.time, _CLOSED, flush=True)),
         Operator(CLOSED_ENDS, Behaviour(Tick.tuple, _CLOSED)),
         "One partition in order, ALIGN end, ORIGIN 0; times from 0 on.",
+        drops_late=False,
+        sessions_touch=False,
     ),
 )
 """What is known beyond that simulator: products, and this runtime."""

@@ -22,7 +22,13 @@ from windowing.engine.rows.operators import (
 )
 from windowing.engine.rows.operators.functions import FUNCTIONS, Group
 from windowing.engine.rows.operators.percentiles import OrderedWindow
-from windowing.engine.rows.operators.summaries import BATCH, SUMMARIES, Called, Summarized
+from windowing.engine.rows.operators.summaries import (
+    BATCH,
+    SUMMARIES,
+    Called,
+    Summarized,
+    summaries_of,
+)
 from windowing.engine.rows.policies import count, tuple_count
 from windowing.model.windows.policy import WindowClause
 
@@ -84,12 +90,12 @@ def test_a_summary_is_what_the_stored_tuples_give(
         {"v": value, "n": number, "g": number % groups}
         for number, value in enumerate((values * times)[: 3 * BATCH])
     ]
-    summary = Summarized(functions, ["g"])
+    summary = Summarized(summaries_of(functions) or (), ["g"])
     for number, row in enumerate(rows):
         summary.insert(row)
         if stored and number % 100 == 3:
             state = json.loads(json.dumps(summary.state()))
-            summary = Summarized(functions, ["g"])
+            summary = Summarized(summaries_of(functions) or (), ["g"])
             summary.restore(state)
     assert exact([*summary.results()]) == exact(computed(rows, functions))
 
@@ -108,7 +114,7 @@ def test_sums_of_strings_and_lists_and_extremes_of_lists() -> None:
     functions: dict[str, Called] = {name: (name, ("v",)) for name in ("Sum", "Min", "Max")}
     for values in (["a", "b", "c"], [[1, 5], [3, 2], [2, 2]]):
         rows = [{"v": value, "g": 0} for value in values]
-        summary = Summarized(functions, ["g"])
+        summary = Summarized(summaries_of(functions) or (), ["g"])
         for row in rows:
             summary.insert(row)
             summary.state()  # folds what waits

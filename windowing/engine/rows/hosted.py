@@ -123,17 +123,23 @@ class UnitHost:
         """
         held = list[int]()
 
-        def reference(row: RecordTuple) -> dict[str, Place]:
-            held.append(row[ROW])
-            return {_REFERENCE: places[row[ROW]]}
+        def referring(value: Any) -> Any:
+            if isinstance(value, list | tuple):
+                return [referring(one) for one in value]
+            if not isinstance(value, dict):
+                return value
+            if ROW in value:
+                held.append(value[ROW])
+                return {_REFERENCE: places[value[ROW]]}
+            return {name: referring(one) for name, one in value.items()}
 
         state = {
             "began": self._began_us,
             "clock": self.clock_us,
             "number": self._number,
-            "stages": [stage.snapshot() for stage in self._stages],
+            "stages": [referring(stage.snapshot()) for stage in self._stages],
         }
-        return json.dumps(state, default=reference, separators=(",", ":")), held
+        return json.dumps(state, separators=(",", ":")), held
 
     @classmethod
     def restored(

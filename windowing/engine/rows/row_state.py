@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import polars as pl
@@ -35,27 +35,38 @@ def add(store: StateStore, query: str, parcels: Sequence[Parcel]) -> None:
             store.put(key, msgspec.msgpack.encode(tables))
 
 
-def read(store: StateStore, query: str) -> Tables:
-    """Read a query's state with all additions; without tables before the first."""
-    frames: dict[str, list[pl.DataFrame]] = {}
-    for _, data in store.scan(_prefix(query)):
-        for name, stream in msgspec.msgpack.decode(data, type=Stored).items():
-            frames.setdefault(name, []).append(from_bytes(stream))
-    return {name: pl.concat(parts) for name, parts in frames.items()}
+class RowState:
+    """A query's state with all additions, read once.
 
+    Args:
+        store: a shard's.
+        query: the query.
 
-def replace(store: StateStore, query: str, tables: Tables) -> None:
-    """Replace a query's state and its additions."""
-    for key, _ in list(store.scan(_prefix(query))):
-        store.delete(key)
-    if any(len(frame) for frame in tables.values()):
-        store.put(_prefix(query) + _BASE, _encoded(tables))
+    Attributes:
+        tables: the state; without tables before the first addition.
+    """
+
+    def __init__(self, store: StateStore, query: str) -> None:
+        self._store, self._base = store, _prefix(query) + _BASE
+        # One scan, as calls to the store are expensive on Spark.
+        found = dict(store.scan(_prefix(query)))
+        self._keys = list(found)
+        frames: dict[str, list[pl.DataFrame]] = {}
+        for data in found.values():
+            for name, stream in msgspec.msgpack.decode(data, type=Stored).items():
+                frames.setdefault(name, []).append(from_bytes(stream))
+        self.tables: Tables = {name: pl.concat(parts) for name, parts in frames.items()}
+
+    def replace(self, tables: Tables) -> None:
+        """Replace the state and its additions."""
+        kept = any(len(frame) for frame in tables.values())
+        if kept:
+            stored: Stored = {name: to_bytes(frame) for name, frame in tables.items()}
+            self._store.put(self._base, msgspec.msgpack.encode(stored))
+        for key in self._keys:
+            if key != self._base or not kept:
+                self._store.delete(key)
 
 
 def _prefix(query: str) -> str:
     return f"rows/{query}/"
-
-
-def _encoded(tables: Mapping[str, pl.DataFrame]) -> bytes:
-    stored: Stored = {name: to_bytes(frame) for name, frame in tables.items()}
-    return msgspec.msgpack.encode(stored)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final
 
 import polars as pl
@@ -18,8 +17,8 @@ Place = tuple[int, int]
 
 Scalar = int | float | str | None
 
-# Immutable, and no dict to encoders, which thus ask what to write in its place.
-RecordTuple = MappingProxyType[str, Any]
+# The garbage collector does not visit dicts of scalars, which there are many of.
+RecordTuple = dict[str, Any]
 
 
 def tuples(records: pl.DataFrame, columns: Sequence[str], first: int) -> Iterator[RecordTuple]:
@@ -30,12 +29,8 @@ def tuples(records: pl.DataFrame, columns: Sequence[str], first: int) -> Iterato
         columns: those that operators read.
         first: the row of the first record in the step's table.
     """
-    rows = records.select(pl.int_range(first, first + pl.len()).alias(ROW), *columns)
-    names = rows.columns
-    values = (rows[name].to_list() for name in names)
-    return (
-        MappingProxyType(dict(zip(names, row, strict=True))) for row in zip(*values, strict=True)
-    )
+    numbered = records.select(pl.int_range(first, first + pl.len()).alias(ROW), *columns)
+    return numbered.iter_rows(named=True)
 
 
 def places(records: pl.DataFrame) -> list[Place]:

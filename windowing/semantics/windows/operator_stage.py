@@ -27,7 +27,8 @@ from windowing.model.user import user_operator
 from windowing.model.windows.policy import Delta, Policy, WindowClause
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Item
-from windowing.semantics.windows.policies import Advance, Insert, Mark, Operation, Shown, evaluate
+from windowing.semantics.windows.history import Advance, Insert, Mark, Operation, Shown
+from windowing.semantics.windows.policies import evaluate
 
 _TIME: Final = "\0time"
 """The attribute of a tuple that is its event time; no field has this name."""
@@ -99,7 +100,8 @@ class Stage:
             until_us: what the clock shows in the end.
             ended: whether the stream has ended by then.
         """
-        shown = evaluate(self._clause, self._operations(until_us), began_us)
+        # An empty window makes no rows, and its punctuations end no window that has any.
+        shown = evaluate(self._clause, self._operations(until_us), began_us, empty=False)
         match self._step:
             case AggregateStep():
                 return list(self._aggregated(self._step, shown))
@@ -142,12 +144,12 @@ class Stage:
             cause = one.at_us + (one.kind in ("evict", "initialFull"))
         return Sent(one.at_us, tuple(items), cause, values)
 
-    def _value(self, item: Item, name: str) -> Any:
-        """Return the value of a field, or the event time."""
-        return item.value if name == self._event_time else item.fields[name]
-
     def _items(self, numbers: Sequence[int]) -> list[Item]:
         return [self._tuples[number] for number in numbers]
+
+    def _value(self, item: Item, name: str) -> Scalar:
+        """Return a field of a tuple, or its event time."""
+        return item.value if name == self._event_time else item.fields[name]
 
     # --- Aggregate ----------------------------------------------------------------------------
 
@@ -221,10 +223,12 @@ class Stage:
         for one in shown:
             if one.kind == "trigger":
                 newest = self._inserted[one.step]
-                same = [self._value(newest, name) for name in step.by]
                 others = [item for item in self._items(one.tuples) if item is not newest]
-                if all([self._value(item, name) for name in step.by] != same for item in others):
+                if not any(self._equal(step, newest, item) for item in others):
                     yield self._sent(one, [newest])
+
+    def _equal(self, step: DedupStep, one: Item, other: Item) -> bool:
+        return all(self._value(one, name) == self._value(other, name) for name in step.by)
 
     # --- users' operators ---------------------------------------------------------------------
 

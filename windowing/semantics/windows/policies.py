@@ -2,15 +2,15 @@
 
 A partition's content is not maintained but derived from its history each time. A partition's *life*
 runs from its first tuple to its partition eviction; count, reference and the mark that it was full
-belong to a life. Due instants are found by scanning all instants. The rules are the paper's (Gedik
-2014, Tables I and II; `spl.md` 4); times are integer microseconds.
+belong to a life. The rules are the paper's (Gedik 2014, Tables I and II; `spl.md` 4); times are
+integer microseconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from windowing.model.windows.policy import (
     Count,
@@ -22,64 +22,15 @@ from windowing.model.windows.policy import (
     Time,
     WindowClause,
 )
-
-Row = Mapping[str, Any]
-Key = Hashable
-
-
-@dataclass(frozen=True)
-class Insert:
-    """A tuple arrives."""
-
-    row: Row
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A window punctuation arrives."""
-
-
-@dataclass(frozen=True)
-class Advance:
-    """Time advances to an instant."""
-
-    to_us: int
-
-
-Operation = Insert | Mark | Advance
-Kind = Literal[
-    "flush",
-    "trigger",
-    "initialFull",
-    "insert",
-    "evict",
-    "partitionEviction",
-    "victim",
-    "emptyWindowPunct",
-]
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One thing that a window shows.
-
-    Attributes:
-        step: the number of the operation.
-        at_us: when.
-        kind: a flush or a report of the stored tuples; a tuple that was stored, or is about to
-            leave; a partition eviction, then each of its victims.
-        key: the partition; for a partition eviction, the victims in order.
-        tuples: numbers of the stored tuples, oldest first; of a tuple that is stored or leaves,
-            its own. Counted from 1 over all partitions.
-        stored: of a tuple that is stored or leaves, all stored ones.
-    """
-
-    step: int
-    at_us: int
-    kind: Kind
-    key: Any
-    tuples: tuple[int, ...]
-    stored: tuple[int, ...] = field(default=(), compare=False)
+from windowing.semantics.windows.history import (
+    Insert,
+    Key,
+    Kind,
+    Mark,
+    Operation,
+    Row,
+    Shown,
+)
 
 
 @dataclass
@@ -97,17 +48,28 @@ class _Life:
         arrivals: all tuples of the life, still stored or not.
         flushed: how many of them have been flushed.
         evicted: numbers of those that time or a delta evicted.
+        gone: how many of the first are all evicted; only to look at fewer.
+        reference: that of a delta trigger.
         full: whether the window was ever full in this life.
     """
 
     arrivals: list[_Arrival] = field(default_factory=list)
     flushed: int = 0
     evicted: set[int] = field(default_factory=set)
+    gone: int = 0
+    reference: _Arrival | None = None
     full: bool = False
+
+    def evict(self, arrival: _Arrival) -> None:
+        """Note that time or a delta evicts a tuple."""
+        self.evicted.add(arrival.number)
+        rest = self.arrivals[self.gone :]
+        left = (number for number, one in enumerate(rest) if one.number not in self.evicted)
+        self.gone += next(left, len(rest))
 
 
 def evaluate(
-    clause: WindowClause, operations: Sequence[Operation], began_us: int = 0
+    clause: WindowClause, operations: Sequence[Operation], began_us: int = 0, *, empty: bool = True
 ) -> list[Shown]:
     """Return what a window shows, in order; at one instant, partitions in that of their creation.
 
@@ -115,10 +77,13 @@ def evaluate(
         clause: the window.
         operations: the operations on it.
         began_us: the instant before them; timers fire at whole multiples of their period.
+        empty: also what timers show of a window without any tuple, at each of their instants.
     """
-    course = (
-        _Tumbling(clause, began_us) if clause.kind == "tumbling" else _Sliding(clause, began_us)
-    )
+    course: _Course
+    if clause.kind == "tumbling":
+        course = _Tumbling(clause, began_us, empty=empty)
+    else:
+        course = _Sliding(clause, began_us, empty=empty)
     for step, operation in enumerate(operations):
         course.apply(step, operation)
     return course.shown
@@ -127,8 +92,8 @@ def evaluate(
 class _Course:
     """The state after a sequence of operations."""
 
-    def __init__(self, clause: WindowClause, began_us: int) -> None:
-        self._clause, self._now_us = clause, began_us
+    def __init__(self, clause: WindowClause, began_us: int, *, empty: bool) -> None:
+        self._clause, self._now_us, self._empty = clause, began_us, empty
         self._lives: dict[Key, _Life] = {}
         self._numbers = self._step = 0
         self.shown: list[Shown] = []
@@ -218,8 +183,8 @@ class _Course:
 class _Tumbling(_Course):
     """Table I."""
 
-    def __init__(self, clause: WindowClause, began_us: int) -> None:
-        super().__init__(clause, began_us)
+    def __init__(self, clause: WindowClause, began_us: int, *, empty: bool) -> None:
+        super().__init__(clause, began_us, empty=empty)
         # When a partition's period began; an unpartitioned window's has always begun.
         self._begun_us: dict[Key, int] = {}
         if isinstance(clause.eviction, Time) and not clause.partition_by:
@@ -278,6 +243,9 @@ class _Tumbling(_Course):
             first = min(due, key=lambda pair: pair[0], default=None)
             if first is None or first[0] > to_us:
                 return
+            if not self._lives and not self._clause.partition_by and not self._empty:
+                self._begun_us[None] = to_us - to_us % eviction.period_us
+                return
             self._now_us, key = first
             del self._begun_us[key]
             self._give_up_old()
@@ -296,7 +264,8 @@ class _Sliding(_Course):
         eviction = self._clause.eviction
         if isinstance(eviction, Count):
             return life.arrivals[-eviction.size :] if eviction.size else []
-        return [arrival for arrival in life.arrivals if arrival.number not in life.evicted]
+        rest = life.arrivals[life.gone :]
+        return [arrival for arrival in rest if arrival.number not in life.evicted]
 
     def _insert(self, arrival: _Arrival) -> None:
         self._give_up_old()
@@ -313,8 +282,10 @@ class _Sliding(_Course):
             self._show("trigger", key, before)
         for one in leaving:
             self._show("evict", key, [one], self._stored(life))
-            life.evicted.add(one.number)
+            life.evict(one)
         life.arrivals.append(arrival)
+        if life.reference is None or (isinstance(trigger, Delta) and reports):
+            life.reference = arrival
         self._lives[key] = life
         if eviction != Count(0):
             self._show("insert", key, [arrival], self._stored(life))
@@ -331,12 +302,9 @@ class _Sliding(_Course):
         trigger = self._clause.trigger
         if isinstance(trigger, Count):
             return trigger.size > 0 and (len(life.arrivals) + 1) % trigger.size == 0
-        if not isinstance(trigger, Delta) or not life.arrivals:
+        if not isinstance(trigger, Delta) or life.reference is None:
             return False
-        reference = life.arrivals[0]
-        for later in life.arrivals[1:]:
-            reference = later if _crossed(trigger, later, reference) else reference
-        return _crossed(trigger, arrival, reference)
+        return _crossed(trigger, arrival, life.reference)
 
     def _fill(self, key: Key, life: _Life) -> None:
         if not life.full:
@@ -347,22 +315,27 @@ class _Sliding(_Course):
         """Ignore punctuations."""
 
     def _pass_time(self, to_us: int) -> None:
-        for at_us, timer in sorted(self._instants(to_us)):
-            self._now_us = at_us
-            self._tick() if not timer else self._expire(at_us)
+        while due := sorted(self._instants(to_us)):
+            self._now_us, expires = due[0]
+            if expires:
+                self._expire(self._now_us)
+            elif self._empty or any(self._stored(life) for life in self._lives.values()):
+                self._tick()
+            else:
+                return
 
-    def _instants(self, to_us: int) -> Iterator[tuple[int, int]]:
-        """Return what is due up to an instant: ticks (0), then, just after it, evictions (1)."""
+    def _instants(self, to_us: int) -> Iterator[tuple[int, bool]]:
+        """Yield what is due next, up to an instant: a tick, and evictions, just after theirs."""
         eviction, trigger = self._clause.eviction, self._clause.trigger
         if isinstance(trigger, Time):
-            first = self._now_us // trigger.period_us + 1
-            last = to_us // trigger.period_us
-            yield from ((number * trigger.period_us, 0) for number in range(first, last + 1))
+            tick_us = (self._now_us // trigger.period_us + 1) * trigger.period_us
+            if tick_us <= to_us:
+                yield tick_us, False
         if isinstance(eviction, Time):
-            arrived = {a.at_us for life in self._lives.values() for a in self._stored(life)}
-            yield from {
-                (us + eviction.period_us, 1) for us in arrived if us + eviction.period_us < to_us
-            }
+            for life in self._lives.values():
+                for oldest in self._stored(life)[:1]:
+                    if oldest.at_us + eviction.period_us < to_us:
+                        yield oldest.at_us + eviction.period_us, True
 
     def _tick(self) -> None:
         self._give_up_old()
@@ -381,7 +354,7 @@ class _Sliding(_Course):
                 self._fill(key, life)
             for one in old:
                 self._show("evict", key, [one], self._stored(life))
-                life.evicted.add(one.number)
+                life.evict(one)
 
 
 def _driven_out(eviction: object, new: _Arrival, stored: Sequence[_Arrival]) -> list[_Arrival]:

@@ -22,8 +22,9 @@ from windowing.model.rows import Row, Scalar
 from windowing.model.windows.policy import Count, Delta, PartitionAge, WindowClause
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.units import Item
+from windowing.semantics.windows.history import Advance, Insert, Operation
 from windowing.semantics.windows.joins import JoinDefinition, Sent, fulfil, row_of
-from windowing.semantics.windows.policies import Advance, Insert, Operation, evaluate
+from windowing.semantics.windows.policies import evaluate
 
 _TIME = ""
 """The event time, as a number, among a record's fields."""

@@ -14,7 +14,7 @@ from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
 from windowing.engine.rows.operators.functions import Custom, Group, function_of
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.operators.percentiles import OrderedWindow
-from windowing.engine.rows.operators.summaries import SUMMARIES, Summarized
+from windowing.engine.rows.operators.summaries import Summarized, SummaryOf, summaries_of
 from windowing.engine.rows.policies import (
     Clock,
     Event,
@@ -95,12 +95,12 @@ class Aggregate(Operator):
         self._count_all_partitions = library and window.kind == "sliding"
         # In order, so that equal states are equal bytes.
         self._full: dict[Key, None] = {}
-        self._summarized = False
+        self._summaries: list[SummaryOf] | None = None
         self._ordered: OrderedWindow | None = None
         self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
-            self._summarized = all(output.function in SUMMARIES for output in outputs.values())
-            summarizer = self._summarize if self._summarized else None
+            self._summaries = summaries_of(self._called)
+            summarizer = None if self._summaries is None else self._summarize
             self._window = open_tumbling(window, profile, clock, storage, summarizer)
             self._window.on(Event.before_flush, self._report)
             self._window.on(Event.empty_window_punct, lambda _: self._emit_punctuation())
@@ -156,7 +156,7 @@ class Aggregate(Operator):
             self._ordered.drop(event.victims)
 
     def _summarize(self, _: Key) -> Summarized:
-        return Summarized(self._called, self._group_by)
+        return Summarized(self._summaries or (), self._group_by)
 
     def _send_groups(self, key: Key) -> None:
         for row in self._results(key):
@@ -164,7 +164,7 @@ class Aggregate(Operator):
         self._emit_punctuation()
 
     def _results(self, key: Key) -> Iterator[Tuple]:
-        if self._summarized and isinstance(self._window, TumblingWindow):
+        if self._summaries is not None and isinstance(self._window, TumblingWindow):
             summary = self._window.summary(key)
             return summary.results() if isinstance(summary, Summarized) else iter(())
         total = len(self._window) if self._count_all_partitions else self._window.size(key)

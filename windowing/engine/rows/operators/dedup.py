@@ -14,6 +14,7 @@ from windowing.engine.rows.operators.clause import open_sliding
 from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
 from windowing.engine.rows.policies import Clock, Event, Marker, Profile, Storage, WindowEvent
 from windowing.engine.rows.policies.events import Key
+from windowing.engine.rows.policies.window import hashable
 from windowing.model.operators.models import check_dedup
 from windowing.model.windows.policy import WindowClause
 
@@ -78,7 +79,7 @@ class Dedup(Operator):
         return self._window.locked()
 
     def _same(self, key: Key, row: Tuple) -> tuple[Key, tuple[Any, ...]]:
-        return key, tuple(row[name] for name in self._by)
+        return key, tuple(hashable(row[name]) for name in self._by)
 
     def _store(self, event: WindowEvent) -> None:
         self._stored[self._same(event.key, event.row)] += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from windowing.engine.rows.operators import totals
 from windowing.engine.rows.operators.functions import Custom, average_of, by_element, sum_of
@@ -23,8 +23,7 @@ Called = tuple[str | Custom, Arguments]
 """A function, by name or the user's own, and its arguments."""
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """How many tuples were summarized.
 
     Attributes:
@@ -129,17 +128,27 @@ SUMMARIES: Final[Mapping[str | Custom, Summary]] = {
 """Functions whose state does not grow with the window (except sums of strings and of lists)."""
 
 
+SummaryOf = tuple[str, Summary, Arguments]
+"""The summary that computes an output: the output's name, the function, and its arguments."""
+
+
+def summaries_of(called: Mapping[str, Called]) -> list[SummaryOf] | None:
+    """Return the summaries of functions by output; None: some function has none."""
+    if not all(name in SUMMARIES for name, _ in called.values()):
+        return None
+    return [(output, SUMMARIES[name], arguments) for output, (name, arguments) in called.items()]
+
+
 class Summarized:
     """The summary of a partition's tuples: per group its size, and a state per function.
 
     Args:
-        outputs: the names of the functions and their arguments, by output.
+        outputs: the functions and their arguments, with the name of the output.
         group_by: attributes that group the tuples.
     """
 
-    def __init__(self, outputs: Mapping[str, Called], group_by: Sequence[str]) -> None:
-        self._outputs = [(SUMMARIES[name], arguments) for name, arguments in outputs.values()]
-        self._names, self._group_by = list(outputs), group_by
+    def __init__(self, outputs: Sequence[SummaryOf], group_by: Sequence[str]) -> None:
+        self._outputs, self._group_by = outputs, group_by
         self._waiting: list[Tuple] = []
         self._groups: dict[Any, tuple[int, list[Any]]] = {}
 
@@ -166,11 +175,10 @@ class Summarized:
         all_rows = sum(sizes)
         for size, states in self._groups.values():
             own = Sizes(size, sizes, all_rows)
-            values = [
-                summary.value(state, own)
-                for (summary, _), state in zip(self._outputs, states, strict=True)
-            ]
-            yield dict(zip(self._names, values, strict=True))
+            yield {
+                name: summary.value(state, own)
+                for (name, summary, _), state in zip(self._outputs, states, strict=True)
+            }
 
     def _fold(self) -> None:
         """Fold the tuples that wait."""
@@ -188,7 +196,7 @@ class Summarized:
             size, states = self._groups.get(group) or (0, [None] * len(self._outputs))
             folded = [
                 summary.fold(state, rows, arguments)
-                for (summary, arguments), state in zip(self._outputs, states, strict=True)
+                for (_, summary, arguments), state in zip(self._outputs, states, strict=True)
             ]
             self._groups[group] = (size + len(rows), folded)
 

@@ -69,6 +69,8 @@ class PolicyWindow(ABC):
         self._key_of = key_function(partition_by)
         self._partition_eviction = partition_eviction
         self._by_age = isinstance(partition_eviction, PartitionAge)
+        # The instant at which ages were checked last: until the clock moves, none is exceeded.
+        self._checked_us: int | None = None
         self._profile = profile
         self._clock = clock or ManualClock()
         self._handlers = Handlers()
@@ -107,7 +109,12 @@ class PolicyWindow(ABC):
 
         A handler may take time: actions that become due are done if they begin by the instant.
         """
-        advance_together([self], to_us)
+        clock = self._clock
+        while (due := self.awaited()) is not None and _begins(due, clock.now_us, to_us):
+            due_us, _, action = due
+            clock.wait_until(due_us)
+            action()
+        clock.wait_until(to_us)
 
     def tick(self, now_us: int) -> None:
         """Do everything due up to an instant: `advance`, by the name that operators have for it."""
@@ -192,6 +199,7 @@ class PolicyWindow(ABC):
 
     def _restore_partitions(self, state: list[Any]) -> None:
         self._partitions.clear()
+        self._checked_us = None
         updated = list[tuple[int, Key, int]]()
         for key, rank, updated_us, (entries, created_us, inserts, *more) in state:
             part = self._partitions.open(hashable(key), created_us)
@@ -236,7 +244,7 @@ class PolicyWindow(ABC):
         if self._suspended:
             self._resume()
         if self._by_age:
-            self._evict_partitions()
+            self._check_age()
         part = self._partitions.get(key)
         return key, self._partitions.open(key, self._clock.now_us) if part is None else part
 
@@ -252,8 +260,9 @@ class PolicyWindow(ABC):
         return key in self._partitions
 
     def _check_age(self) -> None:
-        """Evict partitions that are too old, before a tick or a punctuation."""
-        if self._by_age:
+        """Evict partitions that are too old, before a tuple, a tick or a punctuation."""
+        if self._by_age and self._checked_us != self._clock.now_us:
+            self._checked_us = self._clock.now_us
             self._evict_partitions()
 
     def _evict_partitions(self) -> None:
@@ -302,12 +311,18 @@ def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
         due_us, at_once, action = min(
             found, key=lambda due: (max(due[0], clock.now_us), not due[1], due[0])
         )
-        begins_us = max(due_us, clock.now_us)
-        if begins_us > to_us or (begins_us == to_us and not at_once):
+        if not _begins((due_us, at_once, action), clock.now_us, to_us):
             break
         clock.wait_until(due_us)
         action()
     clock.wait_until(to_us)
+
+
+def _begins(due: Due, now_us: int, to_us: int) -> bool:
+    """Return whether an action begins by an instant; one that is overdue begins now."""
+    due_us, at_once, _ = due
+    begins_us = due_us if due_us > now_us else now_us
+    return begins_us < to_us or (begins_us == to_us and at_once)
 
 
 def skip_past(due_us: int, period_us: int, now_us: int) -> int:
