@@ -28,6 +28,7 @@ class Kind(StrEnum):
     spl_operators = "spl-operators"
     spl_validation = "spl-validation"
     secret = "secret"  # noqa: S105 - the name of a model
+    gsn_graphs = "gsn-graphs"
 
 
 class Judged(StrEnum):
@@ -48,7 +49,7 @@ def conform(
         Kind,
         typer.Argument(
             help="The semantics: wid, the window language; samza, the window operator; spl, "
-            "policy windows; secret, models of other engines."
+            "policy windows; secret, models of other engines; gsn-graphs, slides of many queries."
         ),
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one per line.")],
@@ -73,6 +74,7 @@ def conform(
         Kind.spl_operators: _spl_operators,
         Kind.spl_validation: _spl_validation,
         Kind.secret: _secret,
+        Kind.gsn_graphs: _gsn_graphs,
     }[kind]
     cases, drivers = prepare(file, by, interleavings)
     passed = failed = 0
@@ -138,6 +140,14 @@ def _secret(file: Path, by: Judged, interleavings: int) -> Work:
 
     del by, interleavings  # a run has one order of arrival
     return read_cases(file), [Model()]
+
+
+def _gsn_graphs(file: Path, by: Judged, interleavings: int) -> Work:
+    from conformance.drivers.gsn_graphs import Graphs
+    from conformance.gsn.case import read_cases
+
+    del by, interleavings  # a graph has no input
+    return read_cases(file), [Graphs()]
 
 
 def _wid(file: Path, by: Judged, interleavings: int) -> Work:

@@ -36,19 +36,29 @@ class _Partition:
     Attributes:
         rows: its tuples and their arrivals, oldest first.
         created_us: when it was created.
-        expires_us: when its oldest tuple does.
+        expiry: the entry of the instant at which its oldest tuple expires.
+        number: of its creation.
         inserts: how many tuples it has received since.
         received: how many since the last report.
         reference: the attribute that a delta trigger compares with.
         full: whether the window was ever full.
     """
 
-    __slots__ = ("created_us", "expires_us", "full", "inserts", "received", "reference", "rows")
+    __slots__ = (
+        "created_us",
+        "expiry",
+        "full",
+        "inserts",
+        "number",
+        "received",
+        "reference",
+        "rows",
+    )
 
-    def __init__(self, now_us: int) -> None:
+    def __init__(self, number: int, now_us: int) -> None:
         self.rows: deque[tuple[Row, int]] = deque()
-        self.created_us = now_us
-        self.inserts = self.received = self.expires_us = 0
+        self.number, self.created_us = number, now_us
+        self.inserts = self.received = self.expiry = 0
         self.reference: Any = None
         self.full = False
 
@@ -90,8 +100,8 @@ class Aggregate:
         # The last arrival of each partition, least recent first.
         self._updated_us: dict[Any, int] = {}
         self._total = 0
-        # Instants at which something is due: at it (0) or just after it (1), by time of entry.
-        self._due: list[tuple[int, int, int, Any]] = []
+        # Instants at which something is due: at it (0) or just after it (1), by rank.
+        self._due: list[tuple[int, int, int, int, Any]] = []
         self._clocks: dict[Any, int] = {}
         self._entries = self._now_us = 0
         self._start_clock()
@@ -148,7 +158,8 @@ class Aggregate:
     def _open(self, key: Any) -> _Partition:
         part = self._partitions.get(key)
         if part is None:
-            part = self._partitions[key] = _Partition(self._now_us)
+            self._entries += 1
+            part = self._partitions[key] = _Partition(self._entries, self._now_us)
         return part
 
     def _append(self, key: Any, part: _Partition, row: Row) -> bool:
@@ -301,24 +312,26 @@ class Aggregate:
         elif self._tumbling and isinstance(self._eviction, Time) and not self._partition_by:
             self._set_clock(None, self._period_us)
 
-    def _set_due(self, due_us: int, after: int, key: Any) -> None:
+    def _set_due(self, due_us: int, after: int, key: Any, rank: int | None = None) -> int:
+        """Note that something is due, of equal instants by rank; return the entry's number."""
         self._entries += 1
-        heapq.heappush(self._due, (due_us, after, self._entries, key))
+        rank = self._entries if rank is None else rank
+        heapq.heappush(self._due, (due_us, after, rank, self._entries, key))
+        return self._entries
 
     def _set_clock(self, key: Any, due_us: int) -> None:
-        self._clocks[key] = due_us
-        self._set_due(due_us, 0, key)
+        self._clocks[key] = self._set_due(due_us, 0, key)
 
     def _process_due(self, now_us: int) -> None:
         """Process what is due up to an instant, in order."""
         while self._due and self._due[0] < (now_us, 1):
-            due_us, after, _, key = heapq.heappop(self._due)
+            due_us, after, _, entry, key = heapq.heappop(self._due)
             self._now_us = max(self._now_us, due_us)
             if self._tumbling:
-                if self._clocks.get(key) == due_us:
+                if self._clocks.get(key) == entry:
                     self._flush_at(due_us, key)
             elif after:
-                self._expire(due_us, key)
+                self._expire(due_us, entry, key)
             else:
                 self._report_all(due_us)
 
@@ -331,10 +344,10 @@ class Aggregate:
             self._set_clock(key, due_us + self._period_us)
             self._flush_and_remove(key)
 
-    def _expire(self, due_us: int, key: Any) -> None:
+    def _expire(self, due_us: int, entry: int, key: Any) -> None:
         """Evict tuples that have outlived the period, which makes the window full."""
         part = self._partitions.get(key)
-        if part is None or not part.rows or part.expires_us != due_us:
+        if part is None or not part.rows or part.expiry != entry:
             return  # the partition was evicted meanwhile
         part.full = True
         while part.rows and part.rows[0][1] + self._period_us <= due_us:
@@ -344,8 +357,7 @@ class Aggregate:
             self._await_expiry(key, part)
 
     def _await_expiry(self, key: Any, part: _Partition) -> None:
-        part.expires_us = part.rows[0][1] + self._period_us
-        self._set_due(part.expires_us, 1, key)
+        part.expiry = self._set_due(part.rows[0][1] + self._period_us, 1, key, part.number)
 
     def _report_all(self, due_us: int) -> None:
         """Fire the time trigger."""

@@ -53,17 +53,18 @@ class _Partition:
         rows: its tuples, oldest first.
         by_equal: the same, by the values that a partner must equal.
         created_us: when it was created.
-        expires_us: when its oldest tuple does.
+        expiry: the entry of the instant at which its oldest tuple expires.
+        number: of its creation.
         inserts: how many tuples it has received since.
     """
 
-    __slots__ = ("by_equal", "created_us", "expires_us", "inserts", "rows")
+    __slots__ = ("by_equal", "created_us", "expiry", "inserts", "number", "rows")
 
-    def __init__(self, now_us: int) -> None:
+    def __init__(self, number: int, now_us: int) -> None:
         self.rows: deque[_Stored] = deque()
         self.by_equal: dict[Any, dict[_Stored, None]] = {}
-        self.created_us = now_us
-        self.inserts = self.expires_us = 0
+        self.number, self.created_us = number, now_us
+        self.inserts = self.expiry = 0
 
 
 class _Side:
@@ -172,8 +173,8 @@ class Join:
         self._extra = (1, 2 if all(outer) else 1) if extra_ports else None
         self._own_key_only = bool(left.partition_by and right.partition_by)
         self._sent = False
-        # Instants just after which tuples expire, by side and time of entry.
-        self._due: list[tuple[int, int, int, Any]] = []
+        # Instants just after which tuples expire, by side and partition.
+        self._due: list[tuple[int, int, int, int, Any]] = []
         self._entries = self._now_us = 0
         # The second thread: `_work` is what it is to do while the first one waits.
         self._changed = threading.Condition()
@@ -225,7 +226,8 @@ class Join:
         side = self._sides[port]
         part = side.partitions.get(key)
         if part is None:
-            part = side.partitions[key] = _Partition(self._now_us)
+            self._entries += 1
+            part = side.partitions[key] = _Partition(self._entries, self._now_us)
         leaving = side.displaced(part, new.row)
         if leaving:
             self._hand_over(lambda: self._evict(port, part, leaving))
@@ -296,18 +298,19 @@ class Join:
         self._sent = True
 
     def _await_expiry(self, port: int, key: Any, part: _Partition) -> None:
-        part.expires_us = part.rows[0].arrived_us + self._sides[port].period_us
+        due_us = part.rows[0].arrived_us + self._sides[port].period_us
         self._entries += 1
-        heapq.heappush(self._due, (part.expires_us, port, self._entries, key))
+        part.expiry = self._entries
+        heapq.heappush(self._due, (due_us, port, part.number, self._entries, key))
 
     def _process_due(self, now_us: int) -> None:
         """Evict what has expired before an instant, in order."""
         while self._due and self._due[0] < (now_us,):
-            due_us, port, _, key = heapq.heappop(self._due)
+            due_us, port, _, entry, key = heapq.heappop(self._due)
             self._now_us = max(self._now_us, due_us)
             side = self._sides[port]
             part = side.partitions.get(key)
-            if part is None or not part.rows or part.expires_us != due_us:
+            if part is None or not part.rows or part.expiry != entry:
                 continue  # the partition was evicted meanwhile
             period_us = side.period_us
             leaving = [one for one in part.rows if one.arrived_us + period_us <= due_us]

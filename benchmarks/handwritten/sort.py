@@ -37,16 +37,17 @@ class _Partition:
     Attributes:
         rows: its tuples and their arrivals, oldest first.
         created_us: when it was created.
-        expires_us: when its oldest tuple does.
+        expiry: the entry of the instant at which its oldest tuple expires.
+        number: of its creation.
         inserts: how many tuples it has received since.
     """
 
-    __slots__ = ("created_us", "expires_us", "inserts", "rows")
+    __slots__ = ("created_us", "expiry", "inserts", "number", "rows")
 
-    def __init__(self, now_us: int) -> None:
+    def __init__(self, number: int, now_us: int) -> None:
         self.rows: deque[tuple[Row, int]] = deque()
-        self.created_us = now_us
-        self.inserts = self.expires_us = 0
+        self.number, self.created_us = number, now_us
+        self.inserts = self.expiry = 0
 
 
 class Sort:
@@ -85,8 +86,8 @@ class Sort:
         # The last arrival of each partition, least recent first.
         self._updated_us: dict[Any, int] = {}
         self._total = 0
-        # Instants at which something is due: at it (0) or just after it (1), by time of entry.
-        self._due: list[tuple[int, int, int, Any]] = []
+        # Instants at which something is due: at it (0) or just after it (1), by rank.
+        self._due: list[tuple[int, int, int, int, Any]] = []
         self._clocks: dict[Any, int] = {}
         self._entries = self._now_us = 0
         if self._tumbling and self._period_us and not self._partition_by:
@@ -111,7 +112,8 @@ class Sort:
                 return
             part = self._partitions.get(key)
             if part is None:
-                part = self._partitions[key] = _Partition(self._now_us)
+                self._entries += 1
+                part = self._partitions[key] = _Partition(self._entries, self._now_us)
             if self._tumbling:
                 self._insert_tumbling(key, part, row)
             else:
@@ -256,26 +258,27 @@ class Sort:
 
     # --- time ---------------------------------------------------------------------------------
 
-    def _set_due(self, due_us: int, after: int, key: Any) -> None:
+    def _set_due(self, due_us: int, after: int, key: Any, rank: int | None = None) -> int:
+        """Note that something is due, of equal instants by rank; return the entry's number."""
         self._entries += 1
-        heapq.heappush(self._due, (due_us, after, self._entries, key))
+        rank = self._entries if rank is None else rank
+        heapq.heappush(self._due, (due_us, after, rank, self._entries, key))
+        return self._entries
 
     def _set_clock(self, key: Any, due_us: int) -> None:
-        self._clocks[key] = due_us
-        self._set_due(due_us, 0, key)
+        self._clocks[key] = self._set_due(due_us, 0, key)
 
     def _await_expiry(self, key: Any, part: _Partition) -> None:
-        part.expires_us = part.rows[0][1] + self._period_us
-        self._set_due(part.expires_us, 1, key)
+        part.expiry = self._set_due(part.rows[0][1] + self._period_us, 1, key, part.number)
 
     def _process_due(self, now_us: int) -> None:
         """Process what is due up to an instant, in order."""
         while self._due and self._due[0] < (now_us, 1):
-            due_us, after, _, key = heapq.heappop(self._due)
+            due_us, after, _, entry, key = heapq.heappop(self._due)
             self._now_us = max(self._now_us, due_us)
             if after:
-                self._expire(due_us, key)
-            elif self._clocks.get(key) == due_us:
+                self._expire(due_us, entry, key)
+            elif self._clocks.get(key) == entry:
                 self._flush_at(due_us, key)
 
     def _flush_at(self, due_us: int, key: Any) -> None:
@@ -287,10 +290,10 @@ class Sort:
             self._set_clock(key, due_us + self._period_us)
             self._flush_and_remove(key)
 
-    def _expire(self, due_us: int, key: Any) -> None:
+    def _expire(self, due_us: int, entry: int, key: Any) -> None:
         """Evict tuples that have outlived the period."""
         part = self._partitions.get(key)
-        if part is None or not part.rows or part.expires_us != due_us:
+        if part is None or not part.rows or part.expiry != entry:
             return  # the partition was evicted meanwhile
         while part.rows and part.rows[0][1] + self._period_us <= due_us:
             self._evict_oldest(key, part)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
@@ -50,7 +51,13 @@ def _queries(pipeline: Pipeline) -> Sequence[Query]:
 
 
 def _joins(pipeline: Pipeline) -> Sequence[JoinQuery]:
-    return () if pipeline.join_query is None else (pipeline.join_query,)
+    join = pipeline.join_query
+    return () if join is None or isinstance(join, PolicyJoinQuery) else (join,)
+
+
+def _policy_joins(pipeline: Pipeline) -> Sequence[PolicyJoinQuery]:
+    join = pipeline.join_query
+    return (join,) if isinstance(join, PolicyJoinQuery) else ()
 
 
 def some_flow(*asked: Holds[Flow]) -> Some[Flow]:
@@ -64,8 +71,13 @@ def some_query(*asked: Holds[Query]) -> Some[Query]:
 
 
 def some_join(*asked: Holds[JoinQuery]) -> Some[JoinQuery]:
-    """Return the condition that a pipeline is a join that meets all of these."""
+    """Return the condition that a pipeline is a join by distance that meets all of these."""
     return Some(_joins, asked)
+
+
+def some_policy_join(*asked: Holds[PolicyJoinQuery]) -> Some[PolicyJoinQuery]:
+    """Return the condition that it joins over policy windows and meets all of these."""
+    return Some(_policy_joins, asked)
 
 
 def sliding(_: Pipeline, query: Query) -> bool:

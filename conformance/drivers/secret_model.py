@@ -1,20 +1,24 @@
-"""Run recorded cases on the SECRET model."""
+"""Run recorded cases on models of other engines."""
 
 from __future__ import annotations
 
 from conformance.drivers.driver import NotExpressible, Outcome
 from conformance.secret.case import Case
 from conformance.secret.judge import judge
+from conformance.secret.products import judge_product
 
 
 class Model:
-    """The SECRET model with the profile of the case's engine."""
+    """SECRET with the profile of the case's engine, or the rules of a product."""
 
     name = "secret"
 
     def run(self, case: Case, /) -> Outcome | NotExpressible:
-        """Compare a run of the simulator; outputs of products go beyond the model."""
-        if case.engine_version is not None:
-            why = f"output of the product {case.engine_version}, not of the simulator"
+        """Compare a run of the simulator, or the output of a product."""
+        if case.engine_version is None:
+            return Outcome((judge(case, self.name),))
+        found = judge_product(case, "products")
+        if found is None:
+            why = f"no rules are known of {case.window} windows in {case.engine_version}"
             return NotExpressible(why)
-        return Outcome((judge(case, self.name),))
+        return Outcome((found,))

@@ -6,14 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from conformance.case_lines import case_lines, first_of
 from conformance.wid.case import CaseError
 
 
 class InputCase(BaseModel):
-    """A tuple of the input."""
+    """A tuple of the input.
+
+    Attributes:
+        tsys, tid, tapp, bid: arrival, id, application time, batch.
+        key: of products that window per key.
+        wall_ms: when it was sent, for windows of processing time.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -21,6 +27,17 @@ class InputCase(BaseModel):
     tid: int
     tapp: int
     bid: int
+    key: str | None = None
+    wall_ms: int | None = None
+
+
+class WatermarkCase(BaseModel):
+    """A watermark `wm`, sent after the tuple that arrived at `after_tsys`."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    after_tsys: int
+    wm: int
 
 
 class ReportCase(BaseModel):
@@ -31,6 +48,8 @@ class ReportCase(BaseModel):
         tids: ids of the content.
         tsys: arrival of the tuple that caused it; None: not recorded.
         scope: the reported interval, `(low, high]`; None: not recorded.
+        start, end: the window's bounds as a product printed them; None: not printed.
+        key: of products that window per key.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -39,6 +58,9 @@ class ReportCase(BaseModel):
     tids: list[int]
     tsys: int | None = None
     scope: tuple[int, int] | None = None
+    start: int | None = None
+    end: int | None = None
+    key: str | None = None
 
 
 class Case(BaseModel):
@@ -54,6 +76,8 @@ class Case(BaseModel):
         input: tuples in order of arrival.
         reports: in the order in which they appeared.
         engine_version: of a real engine; None: the simulator.
+        watermarks, allowed_lateness, accumulation: of a real engine.
+        emits: which of its reports a real engine kept; None: all.
         note: for people.
     """
 
@@ -69,6 +93,10 @@ class Case(BaseModel):
     input: list[InputCase]
     reports: list[ReportCase]
     engine_version: str | None = None
+    watermarks: list[WatermarkCase] = Field(default_factory=list)
+    allowed_lateness: int = 0
+    accumulation: Literal["accumulating", "discarding"] | None = None
+    emits: str | None = None
     note: str | None = None
 
 

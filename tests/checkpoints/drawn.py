@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from chaos.simulator.draw import KINDS, Wish, draw_log, draw_pipeline
-from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, NO_UPDATE, ORDER_FREE
+from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, NO_UPDATE, OPERATORS, ORDER_FREE
 from tests.checkpoints.recording import Recording, arrived
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.run_errors import WindowingError
@@ -57,6 +58,8 @@ def recordings() -> Iterator[tuple[str, Recording]]:
             if _possible(kind, feature):
                 name = f"{kind} {feature}".replace(" ", "-").replace("'", "")
                 yield name, _drawn(kind, has)
+    for order in ("canonical", "lane"):
+        yield f"operators-in-{order}-order", _drawn(OPERATORS, partial(_operates, order))
 
 
 def _late_shown(pipeline: Pipeline) -> bool:
@@ -77,6 +80,14 @@ def _users(pipeline: Pipeline) -> bool:
 
 def _plain(pipeline: Pipeline) -> bool:
     return not any(has(pipeline) for has in (_late_shown, _early, _idle, _users))
+
+
+def _operates(order: str, pipeline: Pipeline) -> bool:
+    """Whether operators process the records of several units in an order, by the records' time."""
+    queries = pipeline.operators
+    return any(query.order == order and len(query.unit) > 0 for query in queries) and not any(
+        query.clock == "wall" for query in queries
+    )
 
 
 _FEATURES: dict[str, Callable[[Pipeline], bool]] = {
@@ -119,7 +130,8 @@ def _worth(pipeline: Pipeline, events: list[dict[str, Any]]) -> Recording | None
         whole = evaluate(pipeline, recording.log)
     except (ArrivalOrderError, WindowingError):
         return None
-    holds = any(name.startswith("partials/") for shard in recording.shards for name in shard)
+    kept = ("partials/", "rows/")
+    holds = any(name.startswith(kept) for shard in recording.shards for name in shard)
     early = any(query.early is not None for query in pipeline.queries)
     told = bool(recording.rows) and (recording.early or not early)
     return recording if holds and told and len(whole.rows) > len(recording.rows) else None

@@ -118,7 +118,10 @@ WRONG = {
     ),
     "an unknown option": (COUNTED % ", mode: x", "q0.mode: unknown key 'mode'"),
     "an option of another operator": (COUNTED % ", by: [n]", "q0.by: by does not go with"),
-    "no window": ("{operator: sort, by: [n]}", "q0.window: window is missing"),
+    "no window": (
+        "{operator: sort, by: [n]}",
+        "q0.window: window is missing and must be given; an example: window: SLIDING count(20)",
+    ),
     "no policy": ("{operator: sort, window: TUMBLING, by: [n]}", "E_SYNTAX: 'TUMBLING' is not"),
     "two tumbling policies": (
         "{operator: sort, window: 'TUMBLING count(2), count(1)', by: [n]}",
@@ -128,6 +131,17 @@ WRONG = {
         "{operator: sort, window: TUMBLING count(-2), by: [n]}",
         "q0.window: E_VALUE: count(-2): give a whole number",
     ),
+    "a huge count": (
+        f"{{operator: sort, window: TUMBLING count({2**53 + 1}), by: [n]}}",
+        "give a whole number from 0 to 9007199254740992 (2^53)",
+    ),
+    "a window that is no text": ("{operator: sort, window: 5, by: [n]}", "q0.window: 5 is not a w"),
+    "a setting of many": (
+        "{operator: 'python:m:C', window: TUMBLING count(2), outputs: {x: int}, "
+        "settings: {a: [1]}}",
+        "q0.settings.a: [1] is not a setting: give a number",
+    ),
+    "no step's operator": ("{steps: [{window: x}]}", "example: operator: sort (or aggregate, ded"),
     "no time": ("{operator: sort, window: TUMBLING time(0 s), by: [n]}", "must be positive"),
     "time without unit": ("{operator: sort, window: TUMBLING time(5), by: [n]}", "needs a unit"),
     "delta over text": (
@@ -137,10 +151,6 @@ WRONG = {
     "delta over null": (
         "{operator: sort, window: 'TUMBLING delta(m, 1)', by: [n]}",
         "E_ATTR_TYPE: delta(m, 1): m is int?",
-    ),
-    "a fraction of an int": (
-        "{operator: sort, window: 'TUMBLING delta(n, 1.5)', by: [n]}",
-        "n is an int, and needs a whole number",
     ),
     "a number of the event time": (
         "{operator: sort, window: 'TUMBLING delta(ts, 1)', by: [n]}",

@@ -7,25 +7,20 @@ Expected: a unit whose state names records that are gone.
 
 from __future__ import annotations
 
-import polars as pl
+from typing import Any
 
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.operator_conditions import numbered_by_lane_or_key, some_operators
 from chaos.planted_bugs.planted import planted
-from windowing.engine.rows.tuples import places
-from windowing.engine.rows.units import HELD, Units
-from windowing.engine.windows.part import Tables
+from windowing.engine.rows.units import Units
 
 
 class ForgetfulUnits(Units):
     """Units that keep the records of the running ones only."""
 
-    def tables(self) -> Tables:
-        """Return the state after the step, without what idle units hold."""
-        tables, known = super().tables(), places(self.records)
-        kept = {known[row] for host in self._hosts.values() for row in host.snapshot(known)[1]}
-        stays = pl.Series([place in kept for place in places(tables[HELD])], dtype=pl.Boolean)
-        return {**tables, HELD: tables[HELD].filter(stays)}
+    def __init__(self, *arguments: Any, **tables: Any) -> None:
+        super().__init__(*arguments, **tables)
+        self._stays[:] = False
 
 
 BUG = planted_bug(

@@ -7,11 +7,13 @@ Expected: reports by time hold records of later periods.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.operator_conditions import some_operators, with_window
 from chaos.planted_bugs.planted import planted
 from windowing.engine.rows.hosted import UnitHost
-from windowing.engine.rows.operators import Sent
+from windowing.engine.rows.operators.operator import Tuple
 from windowing.engine.rows.stages import Stage
 from windowing.engine.rows.tuples import RecordTuple
 from windowing.model.windows.policy import Time
@@ -20,19 +22,20 @@ from windowing.model.windows.policy import Time
 class LateStage(Stage):
     """A stage whose tuples precede its timers."""
 
-    def take(self, sent: Sent, now_us: int) -> None:
+    def insert(self, row: Tuple, now_us: int) -> None:
         """Process a tuple at an instant, then what was due before it."""
-        super().take(sent, self._clock.now_us)
+        super().insert(row, self._clock.now_us)
         self.tick(now_us)
 
 
 class LateHost(UnitHost):
     """A unit whose clock follows its records."""
 
-    def insert(self, row: RecordTuple, at_us: int) -> None:
-        """Process a record before what was due."""
-        self.clock_us = max(self.clock_us, at_us)
-        self._stages[0].take(Sent(0, row), self.clock_us)
+    def feed(self, rows: Iterable[RecordTuple], at_us: Iterable[int]) -> None:
+        """Process each record before what was due."""
+        for row, us in zip(rows, at_us, strict=True):
+            self.clock_us = max(self.clock_us, us)
+            self._stages[0].insert(row, self.clock_us)
 
 
 BUG = planted_bug(

@@ -7,7 +7,7 @@ Expected: windows hold other records where times are equal in two lanes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -17,26 +17,16 @@ from chaos.planted_bugs.operator_conditions import canonical, some_operators
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import AT, OFFSET, PARTITION
 from windowing.engine.rows.units import Units
-from windowing.engine.windows.part import Tables
 from windowing.model.operators.query import OperatorQuery
 
 
 class UnitsByOffset(Units):
     """Units whose records come by time and offset."""
 
-    def __init__(
-        self,
-        query: OperatorQuery,
-        event_time: str,
-        columns: Sequence[str],
-        read: Sequence[str],
-        *,
-        tables: Tables,
-        new: pl.DataFrame,
-    ) -> None:
+    def __init__(self, query: OperatorQuery, *more: Any, new: pl.DataFrame, **tables: Any) -> None:
         if query.order == "canonical":
             new = new.sort(AT, OFFSET, PARTITION)
-        super().__init__(query, event_time, columns, read, tables=tables, new=new)
+        super().__init__(query, *more, new=new, **tables)
 
 
 BUG = planted_bug(

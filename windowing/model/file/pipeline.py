@@ -102,7 +102,7 @@ class Pipeline(SpecModel):
     @model_validator(mode="after")
     def _some_query(self) -> Self:
         if not self.query_files and self.join is None:
-            msg = "queries: there is none: add one, with window and aggregates"
+            msg = "queries: there is none: add one, with window and aggregates, or with operator"
             raise ValueError(msg)
         return self
 

@@ -36,6 +36,21 @@ _EXAMPLES = {
 }
 
 _OF_A_SIDE = "window: 10 minutes or, with operator: join, SLIDING count(100)"
+# The same for queries with operators.
+_OF_OPERATORS = {
+    "operator": "operator: sort (or aggregate, dedup, python:module:Class)",
+    "window": "window: SLIDING count(20), count(5) PARTITIONED BY carrier",
+    "by": "by: [delay desc, carrier]",
+    "punctuate": "punctuate: {when: cancelled = 1}",
+    "when": "when: cancelled = 1",
+    "outputs": "outputs: {swing: float}",
+    "settings": "settings: {scale: 2}",
+    "steps": "steps: [{operator: dedup, …}, {operator: aggregate, …}]",
+    "order": "order: lane",
+    "clock": "clock: record",
+    "late": "late: {policy: drop}",
+    "policy": "policy: drop (or dead_letter)",
+}
 
 
 def describe(error: ValidationError, file: str, lines: dict[Path, int]) -> list[Problem]:
@@ -49,10 +64,23 @@ def _problem(finding: Any, file: str, lines: dict[Path, int]) -> Problem:
     path: Path = tuple(part for part in finding["loc"] if not str(part).startswith("["))
     name = str(path[-1]) if path else ""
     message = _message(finding, name)
-    example = _OF_A_SIDE if path[:1] == ("join",) and name == "window" else _EXAMPLES.get(name)
+    example = _example(path, operator="[operator]" in finding["loc"] or "[steps]" in finding["loc"])
     if example and "such as" not in message and finding["type"] != "extra_forbidden":
         message += f"; an example: {example}"
     return Problem(file, line_of(path, lines), ".".join(map(str, path)), message)
+
+
+def _example(path: Path, *, operator: bool) -> str | None:
+    """Return a correct example of a field.
+
+    Args:
+        path: of the field.
+        operator: whether it is part of a query with operators.
+    """
+    name = str(path[-1]) if path else ""
+    if path[:1] == ("join",) and name == "window":
+        return _OF_A_SIDE
+    return (_OF_OPERATORS.get(name) if operator else None) or _EXAMPLES.get(name)
 
 
 def _message(finding: Any, name: str) -> str:

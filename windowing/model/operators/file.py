@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final, Literal, Self, cast
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from windowing.model.emission import Accumulation, Early
 from windowing.model.errors import shown
@@ -40,6 +40,20 @@ def _condition(text: object) -> Condition:
     return Condition(field, cast("Comparator", comparator), value)
 
 
+def _window(value: object) -> object:
+    if not isinstance(value, str | dict):
+        msg = f"{shown(value)} is not a window: write it as text, or as a mapping"
+        raise ValueError(msg)
+    return value
+
+
+def _setting(value: object) -> object:
+    if not isinstance(value, Scalar):
+        msg = f"{shown(value)} is not a setting: give a number, a text, true or false"
+        raise ValueError(msg)
+    return value
+
+
 class PunctuateFile(SpecModel):
     """`punctuate:` as written.
 
@@ -63,7 +77,7 @@ class StepFile(SpecModel):
     """
 
     operator: str
-    window: str | dict[str, Any]
+    window: Annotated[str | dict[str, Any], PlainValidator(_window)]
     punctuate: PunctuateFile | None = None
     group_by: list[str] = Field(default_factory=list)
     aggregates: dict[str, Any] = Field(default_factory=dict)
@@ -71,7 +85,7 @@ class StepFile(SpecModel):
     evicted_partitions: bool = False
     by: list[str] = Field(default_factory=list)
     outputs: dict[FieldName, Kind] = Field(default_factory=dict)
-    settings: dict[str, Scalar] = Field(default_factory=dict)
+    settings: dict[str, Annotated[Scalar, PlainValidator(_setting)]] = Field(default_factory=dict)
 
 
 class _QueryOptions(SpecModel):

@@ -43,6 +43,7 @@ _CALLS: Final = re.compile(r",\s*(?=\w+\s*\()")
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _KEYS: Final = frozenset({"tumbling", "sliding", "partition_by", "partition_eviction", "selection"})
 _TEXT_MAX: Final = 2_000
+_COUNT_MAX: Final = 2**53
 
 
 def parse_clause(source: object, event_time: str) -> WindowClause:
@@ -169,8 +170,8 @@ def _call(text: str) -> tuple[str, list[str]]:
 
 
 def _natural(text: str, whole: str) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) > 2**53:
-        msg = f"{whole.strip()}: give a whole number, zero or more"
+    if not (text.isascii() and text.isdigit() and int(text) <= _COUNT_MAX):
+        msg = f"{whole.strip()}: give a whole number from 0 to {_COUNT_MAX} (2^53)"
         raise ValueError(msg)
     return int(text)
 

@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from windowing.model.errors import WindowError, shown
+from windowing.model.errors import shown
 from windowing.model.field_names import check_field_name
-from windowing.model.fields import Aggregate, FieldType, check_aggregate, parse_aggregate
+from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.late import Late
+from windowing.model.operators.attributes import known, typed
 from windowing.model.operators.file import OperatorFile, StepFile, StepsFile
 from windowing.model.operators.language import parse_clause
 from windowing.model.operators.models import check_aggregate as check_aggregate_model
@@ -30,8 +31,8 @@ from windowing.model.operators.steps import (
     UserStep,
     WindowStep,
 )
-from windowing.model.source import Source, known_fields
-from windowing.model.windows.policy import Delta, Policy, Profile, WindowClause
+from windowing.model.source import Source
+from windowing.model.windows.policy import Profile, WindowClause
 
 if TYPE_CHECKING:
     from windowing.model.file.pipeline import Pipeline
@@ -217,18 +218,10 @@ class _Reading:
         return self._dedup(window)
 
     def _window(self) -> WindowClause:
-        event_time = self.source.event_time.field
         with self.within("window"):
-            window = parse_clause(self.file.window, event_time)
+            window = parse_clause(self.file.window, self.source.event_time.field)
             check_window(window)
-            for name in window.partition_by:
-                self._known(name)
-            trigger = window.trigger
-            return replace(
-                window,
-                eviction=_typed(window.eviction, event_time, self.source),
-                trigger=None if trigger is None else _typed(trigger, event_time, self.source),
-            )
+            return typed(window, self.source)
 
     def _aggregate(self, window: WindowClause) -> AggregateStep:
         file, given = self.file, self.file.model_fields_set
@@ -240,7 +233,7 @@ class _Reading:
             )
         for number, field in enumerate(file.group_by):
             with self.within("group_by", number):
-                self._known(field)
+                known(field, self.source)
                 if field in file.group_by[:number]:
                     msg = f"{shown(field)} stands twice: keep one"
                     raise ValueError(msg)
@@ -300,7 +293,7 @@ class _Reading:
             raise ValueError(msg)
         for number, name in enumerate(names):
             if name != self.source.event_time.field:
-                self._known(name)
+                known(name, self.source)
             if name in names[:number]:
                 msg = f"{shown(name)} stands twice: keep one"
                 raise ValueError(msg)
@@ -312,36 +305,11 @@ class _Reading:
             return text.strip(), "ascending"
         return name.strip(), _DIRECTIONS[word.lower()]
 
-    def _known(self, field: str) -> FieldType:
-        return _known(field, self.source)
-
-
-def _known(field: str, source: Source) -> FieldType:
-    if field not in source.fields:
-        msg = f"E_ATTR_UNKNOWN: {shown(field)} is not under source.fields ({known_fields(source)})"
-        raise ValueError(msg)
-    return source.fields[field]
-
-
-def _typed(policy: Policy, event_time: str, source: Source) -> Policy:
-    """Return a policy with its threshold in the type of its field."""
-    if not isinstance(policy, Delta) or policy.attribute == event_time:
-        return policy
-    name, threshold = policy.attribute, policy.threshold
-    type_ = _known(name, source)
-    if type_.kind == "string" or type_.nullable:
-        msg = f"delta({name}, {threshold}): {name} is {type_}, not a number that is never null"
-        raise WindowError("E_ATTR_TYPE", msg)
-    if type_.kind == "int" and not isinstance(threshold, int):
-        msg = f"delta({name}, {threshold}): {name} is an int, and needs a whole number"
-        raise WindowError("E_ATTR_TYPE", msg)
-    return Delta(name, float(threshold)) if type_.kind == "float" else policy
-
 
 def _checked(condition: Condition, source: Source) -> Condition:
     """Check that a condition compares a field with a constant of its kind."""
     text = isinstance(condition.constant, str)
-    type_ = _known(condition.field, source)
+    type_ = known(condition.field, source)
     if text != (type_.kind == "string"):
         rule = "a text in quotes, as 'x'" if type_.kind == "string" else "a number"
         msg = f"{condition.field} is {type_}: compare it with {rule}"

@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from windowing.model.errors import WindowError, shown
+from windowing.model.operators.attributes import typed
 from windowing.model.operators.language import parse_clause, spelled
 from windowing.model.operators.models import check_join_window
-from windowing.model.source import Source, known_fields
-from windowing.model.windows.policy import Delta, WindowClause
+from windowing.model.source import Source
+from windowing.model.windows.policy import WindowClause
 
 _CLAUSE: Final = re.compile(r"\s*(sliding|tumbling)\b.*", re.IGNORECASE | re.DOTALL)
 
@@ -38,19 +38,4 @@ def parse_side(window: object, source: Source) -> WindowClause:
     """
     clause = parse_clause(window, source.event_time.field)
     check_join_window(clause, spelled(clause, source.event_time.field))
-    for field in clause.partition_by:
-        _check_known(field, source)
-    eviction = clause.eviction
-    if isinstance(eviction, Delta) and eviction.attribute != source.event_time.field:
-        _check_known(eviction.attribute, source)
-        kind = source.fields[eviction.attribute]
-        if kind.kind == "string" or kind.nullable:
-            msg = f"delta({eviction.attribute}, …) needs a number that is never null"
-            raise WindowError("E_ATTR_TYPE", msg)
-    return clause
-
-
-def _check_known(field: str, source: Source) -> None:
-    if field not in source.fields:
-        msg = f"{shown(field)} is not under source.fields ({known_fields(source)})"
-        raise WindowError("E_ATTR_UNKNOWN", msg)
+    return typed(clause, source)

@@ -1,0 +1,1 @@
+"""Cases of GSN's sliding manager: format and judgement."""
