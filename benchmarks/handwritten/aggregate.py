@@ -10,6 +10,7 @@ import heapq
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from windowing.engine.rows.operators.functions import FUNCTIONS, Group
@@ -30,6 +31,7 @@ Row = Mapping[str, Any]
 PUNCTUATION = "window punctuation"
 
 
+@dataclass(slots=True)
 class _Partition:
     """One partition.
 
@@ -44,23 +46,14 @@ class _Partition:
         full: whether the window was ever full.
     """
 
-    __slots__ = (
-        "created_us",
-        "expiry",
-        "full",
-        "inserts",
-        "number",
-        "received",
-        "reference",
-        "rows",
-    )
-
-    def __init__(self, number: int, now_us: int) -> None:
-        self.rows: deque[tuple[Row, int]] = deque()
-        self.number, self.created_us = number, now_us
-        self.inserts = self.received = self.expiry = 0
-        self.reference: Any = None
-        self.full = False
+    number: int
+    created_us: int
+    rows: deque[tuple[Row, int]] = field(default_factory=deque)
+    expiry: int = 0
+    inserts: int = 0
+    received: int = 0
+    reference: Any = None
+    full: bool = False
 
 
 class Aggregate:
@@ -93,17 +86,15 @@ class Aggregate:
         self._every_us = self._trigger.period_us if isinstance(self._trigger, Time) else 0
         self._selection = getattr(self._limit, "selection", Selection.lru)
         self._outputs = [(name, FUNCTIONS[f][1], args) for name, (f, args) in outputs.items()]
-        self._send = send
-        self._group_by, self._partial = group_by, partial_windows
-        self._reports_victims = evicted_partitions
+        self._send, self._group_by = send, group_by
+        self._partial, self._reports_victims = partial_windows, evicted_partitions
         self._partitions: dict[Any, _Partition] = {}
         # The last arrival of each partition, least recent first.
         self._updated_us: dict[Any, int] = {}
-        self._total = 0
         # Instants at which something is due: at it (0) or just after it (1), by rank.
         self._due: list[tuple[int, int, int, int, Any]] = []
         self._clocks: dict[Any, int] = {}
-        self._entries = self._now_us = 0
+        self._entries = self._now_us = self._total = 0
         self._start_clock()
         # The second thread: `_work` is what it is to do while the first one waits.
         self._changed = threading.Condition()
@@ -112,8 +103,6 @@ class Aggregate:
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._process_windows, daemon=True)
         self._thread.start()
-
-    # --- the thread that ingests --------------------------------------------------------------
 
     def insert(self, row: Row) -> None:
         """Process a tuple."""
@@ -303,8 +292,6 @@ class Aggregate:
         for key in list(self._partitions):
             self._flush_and_remove(key)
 
-    # --- time ---------------------------------------------------------------------------------
-
     def _start_clock(self) -> None:
         """Start the clock that all partitions have in common, if the policies have one."""
         if self._every_us:
@@ -366,8 +353,6 @@ class Aggregate:
         for key in list(self._partitions) if self._partition_by else [None]:
             self._report(key)
         self._set_due(due_us + self._every_us, 0, None)
-
-    # --- eviction of partitions ---------------------------------------------------------------
 
     def _limit_partitions(self) -> None:
         if self._exceeded():
