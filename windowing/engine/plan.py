@@ -13,6 +13,7 @@ from typing import Generic
 from windowing.engine.progress.clock import ClockId, clock_by, clock_of, row_clock_of
 from windowing.engine.rows.lane_part import RowLanePart
 from windowing.engine.rows.shard_part import RowShardPart
+from windowing.engine.rows.two_stage import TwoStagePart, why_one_stage
 from windowing.engine.windows.classes import F, Parts, join_parts_of, parts_of
 from windowing.engine.windows.part import LanePart, ReplacesState, ShardPart
 from windowing.model import Pipeline, Query
@@ -60,10 +61,12 @@ class RowPlan:
     Attributes:
         query: which.
         clock: the clock whose progress delivers its records.
+        one_stage: why it does not run in two stages, by panes; None: it does.
     """
 
     query: OperatorQuery
     clock: ClockId
+    one_stage: str | None
     row_clock: None = None
     provisional: bool = False
 
@@ -78,7 +81,8 @@ class RowPlan:
 
     def row_part(self, pipeline: Pipeline) -> ReplacesState:
         """Make its part of a shard."""
-        return RowShardPart(self.query, pipeline)
+        part = TwoStagePart if self.one_stage is None else RowShardPart
+        return part(self.query, pipeline)
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,9 @@ def plan_of(pipeline: Pipeline) -> Plan:
     source = pipeline.source
     queries = tuple(plan_query(query, pipeline) for query in pipeline.queries)
     event_time = clock_by(source.event_time.field, source)
-    operators = tuple(RowPlan(query, event_time) for query in pipeline.operators)
+    operators = tuple(
+        RowPlan(query, event_time, why_one_stage(query)) for query in pipeline.operators
+    )
     join = None if pipeline.join_query is None else _plan_join(pipeline.join_query, pipeline)
     clocks = [event_time]
     for flow in queries:

@@ -53,9 +53,9 @@ def explain(plan: Plan) -> Iterator[str]:
     for flow in plan.queries:
         yield ""
         yield from explain_query(flow, plan)
-    for query in pipeline.operators:
+    for operators in plan.operators:
         yield ""
-        yield from explain_operators(query, source)
+        yield from explain_operators(operators.query, source, operators.one_stage)
 
 
 def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:

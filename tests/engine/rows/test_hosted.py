@@ -34,6 +34,7 @@ queries:
 """
 
 _AGGREGATE: Final = "aggregates: {n: count, mean: mean(x), top: max(v), all: collect(v)}"
+_MERGED: Final = "aggregates: {n: count, mean: mean(x), sd: stddev(v), top: max(v), g: first(g)}"
 _SPREAD: Final = '"python:tests.engine.rows.user_operators:Spread"'
 _OF_USER: Final = f"operator: {_SPREAD}, outputs: {{why: string, spread: int}}"
 
@@ -56,6 +57,11 @@ STEPS: Final = {
     f"{_AGGREGATE}",
     "times": f"operator: aggregate, window: 'SLIDING time(9 us), time(6 us) PARTITIONED BY k', "
     f"{_AGGREGATE}",
+    "panes": f"operator: aggregate, window: 'SLIDING time(12 us), time(3 us)', {_MERGED}",
+    "panes by": f"operator: aggregate, window: 'SLIDING time(8 us), time(4 us) PARTITIONED BY k, "
+    f"g', {_MERGED}",
+    "panes of groups": f"operator: aggregate, window: 'SLIDING time(6 us), time(6 us) PARTITIONED "
+    f"BY k', group_by: [g, k], partial_windows: true, {_MERGED}",
     "partition count": f"operator: aggregate, window: 'TUMBLING count(4) PARTITIONED BY k EVICT "
     f"partition_count(2) BY lfu', evicted_partitions: true, {_AGGREGATE}",
     "tuple count": f"operator: aggregate, window: 'SLIDING time(9 us), count(1) PARTITIONED BY k "
