@@ -7,14 +7,12 @@ SECRET knows nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
 from windowing.model.file.pipeline import EventTime, Pipeline, Query
 from windowing.model.lengths import spell_us
-from windowing.model.windows.rows import RowWindow
-from windowing.model.windows.session import Session
-from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.traits import Ends, Order
+from windowing.model.windows.window import Align, Window
 from windowing.other_engines.parameters import Domain, Report
 from windowing.other_engines.profiles import Profile, UnknownEngineError
 
@@ -71,16 +69,16 @@ class _Asked:
     first_us: int | None
 
     def proposal(self) -> Proposal:
-        match self.query.window:
-            case Sliding() as window:
-                changed, differences = self._sliding(window)
-            case RowWindow() as window:
-                changed, differences = self._rows(window)
-            case Session() as window:
-                changed, differences = self._session(window)
-            case window:
-                changed = None
-                differences = [f"nothing is known of {window.kind} windows in {self.profile.title}"]
+        window, traits = self.query.window, self.query.window.traits
+        changed: str | None = None
+        if traits.merging:
+            changed, differences = self._session(window)
+        elif traits.ends is Ends.SLIDES and window.range_ is not None:
+            changed, differences = self._sliding(window, window.range_)
+        elif traits.ends is Ends.ROWS:
+            changed, differences = self._rows(window)
+        else:
+            differences = [f"nothing is known of {window.kind} windows in {self.profile.title}"]
         return Proposal(self.query.name, changed, self._late(), tuple(differences))
 
     def _late(self) -> str | None:
@@ -92,34 +90,35 @@ class _Asked:
         differs = late.policy == "update" or late.mode == "consistent"
         return "{policy: drop}" if self.profile.drops_late and differs else None
 
-    def _sliding(self, window: Sliding) -> tuple[str | None, list[str]]:
+    def _sliding(self, window: Window, range_: int) -> tuple[str | None, list[str]]:
         unit = self._unit(window.attribute)
-        if window.range_ % unit or window.slide % unit:
+        if range_ % unit or window.slide % unit:
             return None, [f"range and slide must be whole {self.event_time.unit}"]
-        start, differences = self._start(Domain.time, window.range_ // unit, window.slide // unit)
+        start, differences = self._start(Domain.time, range_ // unit, window.slide // unit)
         if start is None:
             return None, differences
         # Our windows hold their start, the model's `(start, …]` begin one unit after it.
         origin = (start + 1) * unit % window.slide
-        if origin == _phase(window):
+        first = window.origin if window.align == "start" else window.origin - range_
+        if origin == first % window.slide:
             return None, differences
-        return self._spelled(replace(window, origin=origin, align="start")), differences
+        return self._spelled(window, origin, "start"), differences
 
-    def _rows(self, window: RowWindow) -> tuple[str | None, list[str]]:
+    def _rows(self, window: Window) -> tuple[str | None, list[str]]:
         if window.range_ is None:
             return None, [f"{self.profile.title} has no windows of all rows"]
         start, differences = self._start(Domain.tuple, window.range_, window.slide)
         if start is None:
             return None, differences
         first_end = start + window.range_
-        aligned: dict[int, Literal["start", "end"]] = {window.range_: "start", window.slide: "end"}
+        aligned: dict[int, Align] = {window.range_: "start", window.slide: "end"}
         align = aligned.get(first_end)
         if align is None:
             return None, [*differences, f"its first window ends at row {first_end}"]
         same = first_end == (window.range_ if window.align == "start" else window.slide)
-        return (None if same else self._spelled(replace(window, align=align))), differences
+        return (None if same else self._spelled(window, window.origin, align)), differences
 
-    def _session(self, window: Session) -> tuple[str | None, list[str]]:
+    def _session(self, window: Window) -> tuple[str | None, list[str]]:
         touch = self.profile.sessions_touch
         if touch is None:
             return None, [f"nothing is known of sessions in {self.profile.title}"]
@@ -128,7 +127,7 @@ class _Asked:
         if window.gaps:
             return None, ["it merges sessions exactly a gap apart: make each gap one unit longer"]
         unit = self._unit(window.attribute)
-        gap = self._length(window.range_ + unit, window.attribute)
+        gap = self._length((window.range_ or 0) + unit, window.attribute)
         return f"SESSION {gap} WATTR {window.attribute}{_pattr(window)}", []
 
     def _start(self, domain: Domain, size: int, slide: int) -> tuple[int | None, list[str]]:
@@ -166,24 +165,16 @@ class _Asked:
     def _length(self, length: int, attribute: str) -> str:
         return spell_us(length) if attribute == self.event_time.field else str(length)
 
-    def _spelled(self, window: Sliding | RowWindow) -> str:
-        rows = " rows" if isinstance(window, RowWindow) else ""
-        range_, slide, origin = (
-            self._length(length, window.attribute) + rows
-            for length in (window.range_ or 0, window.slide, window.origin)
-        )
+    def _spelled(self, window: Window, origin: int, align: Align) -> str:
+        rows = " rows" if window.traits.ends is Ends.ROWS else ""
+        lengths = (window.range_ or 0, window.slide, origin)
+        range_, slide, begins = (self._length(n, window.attribute) + rows for n in lengths)
         text = f"RANGE {range_} SLIDE {slide} WATTR {window.attribute}{_pattr(window)}"
-        text += f" ORIGIN {origin}" if window.origin else ""
-        if isinstance(window, RowWindow) and window.order == "event_time":
+        text += f" ORIGIN {begins}" if origin else ""
+        if rows and window.traits.order is Order.CANONICAL:
             text += " ORDER event_time"
-        return f"{text} ALIGN {window.align}"
+        return f"{text} ALIGN {align}"
 
 
-def _phase(window: Sliding) -> int:
-    """Return where windows start, modulo the slide."""
-    start = window.origin if window.align == "start" else window.origin - window.range_
-    return start % window.slide
-
-
-def _pattr(window: Sliding | RowWindow | Session) -> str:
+def _pattr(window: Window) -> str:
     return f" PATTR {window.pattr}" if window.pattr else ""
