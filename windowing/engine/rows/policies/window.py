@@ -317,6 +317,9 @@ def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
 
     At one instant timers come before evictions, which happen just after it.
     """
+    if len(windows) == 1:
+        windows[0].advance(to_us)  # every record may tick, and this is faster
+        return
     clock = windows[0].clock
     while True:
         found = [due for window in windows if (due := window.awaited()) is not None]
