@@ -86,5 +86,7 @@ coverage: setup  ## which lines and branches of the runtime simulated runs do no
 	@$(VENV)/coverage run -m slackwater.main chaos simulate --runs 2000 --seed 1 --jobs 1
 	@$(VENV)/coverage report
 
-bench: setup  ## compare with Spark's own window(), into benchmarks/README.md
+bench: setup  ## compare with Spark's own window() and with operators by hand, into benchmarks/
 	@$(VENV)/python -m benchmarks.spark
+	@$(VENV)/python -m benchmarks.policies
+	@$(VENV)/python -m benchmarks.lines

@@ -21,6 +21,7 @@ from windowing.engine.rows.operators import (
     Output,
     sliding,
 )
+from windowing.engine.rows.operators.user import Handlers
 from windowing.engine.rows.policies import (
     Event,
     ManualClock,
@@ -286,8 +287,25 @@ def test_a_window_object_needs_its_trigger() -> None:
     assert len(seen) == 1
 
 
-def test_operators_lend_their_windows_lock() -> None:
-    operator: Operator = Aggregate(
-        sliding(time(1), time(1)), {"n": Output("Count")}, lambda _: None, clock=WallClock(time_ns)
-    )
-    assert not isinstance(operator.locked(), nullcontext)
+@pytest.mark.parametrize(
+    "operator",
+    [
+        Aggregate(sliding(time(1), time(1)), {"n": Output("Count")}, lambda _: None),
+        Join(sliding(count(1)), sliding(time(1)), lambda left, _: left, lambda _: None),
+        Handlers(sliding(time(1)), (), lambda *_: (), lambda _: None),
+    ],
+    ids=lambda operator: type(operator).__name__,
+)
+def test_operators_lend_their_windows_locks(operator: Operator) -> None:
+    taken = threading.Event()
+
+    def take() -> None:
+        with operator.locked():
+            taken.set()
+
+    other = threading.Thread(target=take, daemon=True)
+    with operator.locked():
+        other.start()
+        assert not taken.wait(0.05)
+    assert taken.wait(10)
+    other.join()

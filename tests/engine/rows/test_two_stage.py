@@ -42,7 +42,7 @@ def test_all_other_steps_run_in_one_stage(name: str) -> None:
     [
         (("time(3 us)", "time(5 us)"), "no multiple"),
         (("time(3 us)", "count(3)"), "triggered by time"),
-        (("sum: sum(x)", "sum: median(x)"), "median needs every value"),
+        (("mean: mean(x)", "mean: median(x)"), "median needs every value"),
         (("'SLIDING time(12 us), time(3 us)'", "TUMBLING time(3 us)"), "triggered by time"),
         (
             ("time(3 us)'", "time(3 us) PARTITIONED BY k EVICT partition_count(2)'"),

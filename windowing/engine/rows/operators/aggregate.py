@@ -6,7 +6,6 @@ Source: Gedik 2014, section 6.1.1; details: `spl.md` 10.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +112,7 @@ class Aggregate(Operator):
             self._window.on(Event.partition_eviction, self._forget_victims)
             if not group_by and OrderedWindow.computes(self._called):
                 self._ordered = OrderedWindow(self._window, self._called)
+        self._windows = [self._window]
 
     def insert(self, row: Tuple, port: int = 0) -> bool:
         """Process a tuple."""
@@ -123,18 +123,6 @@ class Aggregate(Operator):
         """Process a punctuation; final ones flush nothing, and sliding windows ignore all."""
         if marker is Marker.window and isinstance(self._window, TumblingWindow):
             self._window.take_marker(marker)
-
-    def tick(self, now_us: int) -> None:
-        """Do everything due up to an instant of the clock."""
-        self._window.advance(now_us)
-
-    def next_due_us(self) -> int | None:
-        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
-        return self._window.next_due_us()
-
-    def locked(self) -> AbstractContextManager[Any]:
-        """Return the window's lock."""
-        return self._window.locked()
 
     # --- reporting ----------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@ Source: Gedik 2014, section 6.1.2; order of probing and evicting: `spl.md` 10.2 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding
@@ -17,13 +17,12 @@ from windowing.engine.rows.policies import (
     Count,
     Event,
     ManualClock,
-    Marker,
     Profile,
     Storage,
     WindowEvent,
 )
-from windowing.engine.rows.policies.events import Key
-from windowing.engine.rows.policies.window import advance_together
+from windowing.engine.rows.policies.index import Index, values_of
+from windowing.engine.rows.policies.window import with_rows
 from windowing.model.operators.models import OperatorError, check_join_window
 from windowing.model.windows.policy import WindowClause
 
@@ -41,10 +40,8 @@ class JoinKind(StrEnum):
     @property
     def outer_sides(self) -> tuple[bool, bool]:
         """Whether the left side is outer, and the right."""
-        return (
-            self in (JoinKind.left_outer, JoinKind.outer),
-            self in (JoinKind.right_outer, JoinKind.outer),
-        )
+        full = self is JoinKind.outer
+        return full or self is JoinKind.left_outer, full or self is JoinKind.right_outer
 
 
 class _Stored:
@@ -57,68 +54,11 @@ class _Stored:
 
     __slots__ = ("matched", "row")
 
-    def __init__(self, row: Tuple, *, matched: bool = False) -> None:
+    def __init__(self, row: Tuple, matched: bool = False) -> None:
         self.row, self.matched = row, matched
 
     def __getitem__(self, name: str) -> Any:
         return self.row[name]
-
-
-class _Side:
-    """One input of a join: its window, and an index of its tuples by partition and key."""
-
-    def __init__(
-        self,
-        clause: WindowClause,
-        equal: Sequence[str],
-        profile: Profile,
-        clock: Clock | None,
-        storage: Storage | None,
-    ) -> None:
-        self.window = open_sliding(clause, profile, clock, storage)
-        self.stores = clause.eviction != Count(0)
-        self.partition_by, self.equal = clause.partition_by, tuple(equal)
-        self._index: dict[Key, dict[Key, dict[int, _Stored]]] = {}
-        self.window.on(Event.after_insert, self._add)
-        self.window.on(Event.partition_eviction, self._drop)
-
-    def equal_key(self, row: Tuple) -> Key:
-        """Return the values that a partner must equal."""
-        return tuple(row[name] for name in self.equal)
-
-    def partition_key(self, row: Tuple) -> Key:
-        """Return the tuple's partition."""
-        return tuple(row[name] for name in self.partition_by) if self.partition_by else None
-
-    def candidates(self, equal: Key, partitions: Sequence[Key] | None) -> Iterator[_Stored]:
-        """Return stored tuples with these values, oldest first within a partition; None: any."""
-        for partition in self.window.keys if partitions is None else partitions:
-            yield from list(self._index.get(partition, {}).get(equal, {}).values())
-
-    def remove(self, event: WindowEvent) -> None:
-        """Remove an evicted tuple from the index."""
-        by_equal = self._index[event.key]
-        found = by_equal[self.equal_key(event.row)]
-        del found[id(event.row)]
-        if not found:
-            del by_equal[self.equal_key(event.row)]
-        if not by_equal:
-            del self._index[event.key]
-
-    def reindex(self) -> None:
-        """Rebuild the index from the window."""
-        self._index.clear()
-        for key, rows in self.window:
-            for row in rows:
-                self._add(WindowEvent(Event.after_insert, key, row))
-
-    def _add(self, event: WindowEvent) -> None:
-        by_equal = self._index.setdefault(event.key, {})
-        by_equal.setdefault(self.equal_key(event.row), {})[id(event.row)] = event.row
-
-    def _drop(self, event: WindowEvent) -> None:
-        for key in event.victims:
-            self._index.pop(key, None)
 
 
 class Join(Operator):
@@ -162,99 +102,65 @@ class Join(Operator):
         storage: Storage | None = None,
     ) -> None:
         super().__init__(send)
-        for clause, name in ((left, "left"), (right, "right")):
-            check_join_window(clause, name)
         check_join((left, right), kind, equal, profile, extra_ports=extra_ports, defaults=defaults)
         clock = clock or ManualClock()  # the same for both windows
-        self._sides = tuple(
-            _Side(clause, names, profile, clock, storage)
-            for clause, names in ((left, equal[0]), (right, equal[1]))
-        )
+        clauses, self._equal = (left, right), equal
+        self._windows = [open_sliding(clause, profile, clock, storage) for clause in clauses]
+        self._indexes = [
+            Index(window, names) for window, names in zip(self._windows, equal, strict=True)
+        ]
+        self._stores = [clause.eviction != Count(0) for clause in clauses]
         self._combine, self._where = combine, where
         self._outer = kind.outer_sides
-        self._ports = _extra_ports(kind, extra_ports)
-        self._defaults = [dict((defaults or {}).get(side, {})) for side in _SIDES]
-        self._profile = profile
-        self._own_key_only = (
-            profile is Profile.paper and bool(left.partition_by) and bool(right.partition_by)
-        )
-        self._arriving: _Stored | None = None
+        self._extra = (1, 2 if kind is JoinKind.outer else 1) if extra_ports else None
+        self._defaults = [(defaults or {}).get(side, {}) for side in _SIDES]
+        self._probes_first = profile is Profile.osstreams
+        both_partitioned = bool(left.partition_by and right.partition_by)
+        self._own_key_only = both_partitioned and not self._probes_first
+        self._arriving: _Stored
         self._sent = False
-        for port, side in enumerate(self._sides):
-            side.window.on(Event.after_evict, self._on_evict(port))
-            if profile is Profile.paper:
-                side.window.on(Event.trigger, self._on_trigger(port))
+        for port, window in enumerate(self._windows):
+            window.on(Event.before_evict, partial(self._on_evict, port))
+            if not self._probes_first:
+                window.on(Event.trigger, partial(self._probe, port))
 
     def insert(self, row: Tuple, port: int = 0) -> bool:
         """Process a tuple of the left (0) or the right (1) side."""
-        side, arriving = self._sides[port], _Stored(row)
-        self._arriving, self._sent = arriving, False
-        if self._profile is Profile.paper:
-            side.window.insert(arriving)
-        else:
-            self._probe(port, arriving)
-            side.window.insert(arriving)
-        if not side.stores and not arriving.matched:
-            self._send_unmatched(port, arriving)
-        self._arriving = None
+        self._arriving, self._sent = _Stored(row), False
+        if self._probes_first:
+            self._probe(port)
+        self._windows[port].insert(self._arriving)
+        if not self._stores[port]:
+            self._send_unmatched(port, self._arriving)
         if self._sent:
             self._emit_punctuation()
         return True
 
-    def punctuate(self, marker: Marker, port: int = 0) -> None:
-        """Ignore punctuations of the input."""
+    def _probe(self, port: int, event: WindowEvent | None = None) -> None:
+        """Send the arriving tuple's matches: at the window's trigger or, in osstreams, before."""
+        arriving, others = self._arriving, self._windows[1 - port].keys
+        if event is not None and self._own_key_only:
+            others = [event.key]
+        values = values_of(arriving, self._equal[port])
+        for key in others:
+            for found in self._indexes[1 - port].find(key, values):
+                pair = _in_order(port, arriving.row, found.row)
+                if self._where is None or self._where(*pair):
+                    arriving.matched = found.matched = True
+                    self._send_pair(pair)
 
-    def tick(self, now_us: int) -> None:
-        """Evict expired tuples; their output has no punctuation."""
-        advance_together([side.window for side in self._sides], now_us)
-
-    def next_due_us(self) -> int | None:
-        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
-        due = (side.window.next_due_us() for side in self._sides)
-        return min((us for us in due if us is not None), default=None)
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Take the locks of both windows, the left one first."""
-        with self._sides[0].window.locked(), self._sides[1].window.locked():
-            yield
-
-    # --- probing ------------------------------------------------------------------------------
-
-    def _on_trigger(self, port: int) -> Callable[[WindowEvent], None]:
-        def trigger(event: WindowEvent) -> None:
-            assert self._arriving is not None  # noqa: S101 - the trigger is count(1)
-            self._probe(port, self._arriving)
-
-        return trigger
-
-    def _probe(self, port: int, arriving: _Stored) -> None:
-        own, other = self._sides[port], self._sides[1 - port]
-        partitions = [own.partition_key(arriving.row)] if self._own_key_only else None
-        for found in other.candidates(own.equal_key(arriving.row), partitions):
-            pair = (arriving.row, found.row) if port == 0 else (found.row, arriving.row)
-            if self._where is None or self._where(*pair):
-                arriving.matched = found.matched = True
-                self._emit(self._combine(*pair))
-                self._sent = True
-
-    def _on_evict(self, port: int) -> Callable[[WindowEvent], None]:
-        def evict(event: WindowEvent) -> None:
-            self._sides[port].remove(event)
-            if not event.row.matched:
-                self._send_unmatched(port, event.row)
-
-        return evict
+    def _on_evict(self, port: int, event: WindowEvent) -> None:
+        self._send_unmatched(port, event.row)
 
     def _send_unmatched(self, port: int, stored: _Stored) -> None:
-        if not self._outer[port]:
+        if stored.matched or not self._outer[port]:
             return
-        extra = self._ports[port]
-        if extra is not None:
-            self._emit(stored.row, extra)
-            return
-        missing = self._defaults[1 - port]
-        pair = (stored.row, missing) if port == 0 else (missing, stored.row)
+        if self._extra is not None:
+            self._emit(stored.row, self._extra[port])
+        else:
+            self._send_pair(_in_order(port, stored.row, self._defaults[1 - port]))
+
+    def _send_pair(self, pair: tuple[Tuple, Tuple]) -> None:
         self._emit(self._combine(*pair))
         self._sent = True
 
@@ -263,14 +169,15 @@ class Join(Operator):
     def snapshot(self) -> dict[str, Any]:
         """Return the state of both windows, with each tuple's `matched`."""
         return {
-            name: _plain(s.window.snapshot()) for name, s in zip(_SIDES, self._sides, strict=True)
+            side: with_rows(window.snapshot(), lambda stored: [stored.row, stored.matched])
+            for side, window in zip(_SIDES, self._windows, strict=True)
         }
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Restore a snapshot."""
-        for name, side in zip(_SIDES, self._sides, strict=True):
-            side.window.restore(_stored(snapshot[name]), timers=timers)
-            side.reindex()
+        for side, window, index in zip(_SIDES, self._windows, self._indexes, strict=True):
+            window.restore(with_rows(snapshot[side], lambda pair: _Stored(*pair)), timers=timers)
+            index.rebuild()
 
 
 def check_join(
@@ -287,6 +194,8 @@ def check_join(
     Raises:
         OperatorError: it is not in the model.
     """
+    for window, side in zip(windows, _SIDES, strict=True):
+        check_join_window(window, side)
     if len(equal[0]) != len(equal[1]):
         msg = f"equal names {len(equal[0])} attributes left and {len(equal[1])} right: pair them"
         raise OperatorError("JOIN_EQUALITY", msg)
@@ -305,24 +214,6 @@ def check_join(
         raise OperatorError("JOIN_PARTITIONS", msg)
 
 
-def _extra_ports(kind: JoinKind, extra_ports: int) -> tuple[int | None, int | None]:
-    """Return the port of each side's unmatched tuples; None: they are paired with a default."""
-    if not extra_ports:
-        return None, None
-    return (1, 2) if kind is JoinKind.outer else (1, 1)
-
-
-def _plain(snapshot: dict[str, Any]) -> dict[str, Any]:
-    parts = [
-        [key, rank, updated, [[[[e.row, e.matched], at] for e, at in entries], *more]]
-        for key, rank, updated, (entries, *more) in snapshot["partitions"]
-    ]
-    return {**snapshot, "partitions": parts}
-
-
-def _stored(snapshot: dict[str, Any]) -> dict[str, Any]:
-    parts = [
-        [key, rank, updated, [[[_Stored(row, matched=m), at] for (row, m), at in entries], *more]]
-        for key, rank, updated, (entries, *more) in snapshot["partitions"]
-    ]
-    return {**snapshot, "partitions": parts}
+def _in_order(port: int, own: Tuple, other: Tuple) -> tuple[Tuple, Tuple]:
+    """Return a left and a right tuple, of one that came in on a port and its partner."""
+    return (own, other) if port == 0 else (other, own)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from windowing.engine.rows.policies import Marker
+from windowing.engine.rows.policies import Marker, PolicyWindow
+from windowing.engine.rows.policies.window import advance_together
 
 Tuple = Mapping[str, Any]
 """A tuple of a stream: its attributes by name."""
@@ -39,6 +40,9 @@ class Operator(ABC):
         send: receives the output, in order.
     """
 
+    _windows: Sequence[PolicyWindow]
+    """The operator's windows, which share a clock; a subclass opens them."""
+
     def __init__(self, send: Callable[[Sent], None]) -> None:
         self._send = send
 
@@ -46,21 +50,25 @@ class Operator(ABC):
     def insert(self, row: Tuple, port: int = 0) -> bool:
         """Process a tuple on an input port; none is refused."""
 
-    @abstractmethod
-    def punctuate(self, marker: Marker, port: int = 0) -> None:
-        """Process a punctuation on an input port."""
+    def punctuate(self, marker: Marker, port: int = 0) -> None:  # noqa: B027 - may be overridden
+        """Process a punctuation on an input port; by default, ignore it."""
 
-    @abstractmethod
     def tick(self, now_us: int) -> None:
         """Do everything due up to an instant of the clock."""
+        advance_together(self._windows, now_us)
 
-    @abstractmethod
     def next_due_us(self) -> int | None:
         """Return an instant before which nothing is due by the clock; None: nothing ever is."""
+        due = (window.next_due_us() for window in self._windows)
+        return min((us for us in due if us is not None), default=None)
 
-    def locked(self) -> AbstractContextManager[Any]:
-        """Return the lock for calls from a second thread; see `PolicyWindow.locked`."""
-        return nullcontext()
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Take the locks of all windows, in order; see `PolicyWindow.locked`."""
+        with ExitStack() as locks:
+            for window in self._windows:
+                locks.enter_context(window.locked())
+            yield
 
     def purge(self) -> None:  # noqa: B027 - overriding is optional
         """Do nothing: policies decide what leaves a window."""

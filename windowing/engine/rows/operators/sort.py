@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import insort_right
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from enum import StrEnum
 from functools import total_ordering
 from typing import Any
@@ -106,6 +105,7 @@ class Sort(Operator):
             self._window.on(Event.after_insert, self._keep)
             self._window.on(Event.before_evict, self._send_smallest)
             self._window.on(Event.partition_eviction, self._drop_victims)
+        self._windows = [self._window]
 
     def insert(self, row: Tuple, port: int = 0) -> bool:
         """Process a tuple."""
@@ -122,18 +122,6 @@ class Sort(Operator):
                 for row in buffer:
                     self._emit(row)
             self._buffers.clear()
-
-    def tick(self, now_us: int) -> None:
-        """Do everything due up to an instant of the clock."""
-        self._window.advance(now_us)
-
-    def next_due_us(self) -> int | None:
-        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
-        return self._window.next_due_us()
-
-    def locked(self) -> AbstractContextManager[Any]:
-        """Return the window's lock."""
-        return self._window.locked()
 
     def _rank(self, row: Tuple) -> tuple[Any, ...]:
         ranks = ((null_first(row[name]), order) for name, order in self._sort_by)

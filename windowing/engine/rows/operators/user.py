@@ -64,6 +64,7 @@ class Handlers(Operator):
             self._window = open_tumbling(window, profile, clock, storage)
         else:
             self._window = open_sliding(window, profile, clock, storage)
+        self._windows = [self._window]
         names = frozenset(names)
         for kind, name in _EVENTS.items():
             if name in names:
@@ -93,14 +94,6 @@ class Handlers(Operator):
         """Process a punctuation; final ones flush nothing, and sliding windows ignore all."""
         if marker is Marker.window and isinstance(self._window, TumblingWindow):
             self._window.take_marker(marker)
-
-    def tick(self, now_us: int) -> None:
-        """Do everything due up to an instant of the clock."""
-        self._window.advance(now_us)
-
-    def next_due_us(self) -> int | None:
-        """Return an instant before which nothing is due by the clock; None: nothing ever is."""
-        return self._window.next_due_us()
 
     def snapshot(self) -> dict[str, Any]:
         """Return the window's state; handlers have none."""

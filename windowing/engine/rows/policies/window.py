@@ -298,11 +298,28 @@ class PolicyWindow(ABC):
         self._partitions.remove(key)
 
 
+def with_rows(snapshot: dict[str, Any], change: Callable[[Row], Row]) -> dict[str, Any]:
+    """Return a window's snapshot with another form of each tuple.
+
+    Args:
+        snapshot: of a window; it stays as it is.
+        change: from a tuple of the snapshot to its other form.
+    """
+    parts = [
+        [*head, [[[change(row), arrived_us] for row, arrived_us in entries], *more]]
+        for *head, (entries, *more) in snapshot["partitions"]
+    ]
+    return {**snapshot, "partitions": parts}
+
+
 def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
     """Do everything due in windows of one clock up to an instant, in order.
 
     At one instant timers come before evictions, which happen just after it.
     """
+    if len(windows) == 1:
+        windows[0].advance(to_us)  # every record may tick, and this is faster
+        return
     clock = windows[0].clock
     while True:
         found = [due for window in windows if (due := window.awaited()) is not None]
