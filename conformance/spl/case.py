@@ -35,14 +35,12 @@ class _Named(_Strict):
     model_config = ConfigDict(alias_generator=_library_name)
 
 
-class _Line(_Strict):
-    """One row; what only tells its origin is not used."""
+class _Line(BaseModel):
+    """One row; its other fields are annotations, which are not used."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     id: str
-    derived: str = ""
-    source: Any = None
-    notes: Any = None
-    assertions_checked: Any = None
     profile: RuleSet
     tags: list[str] = Field(default_factory=list)
 

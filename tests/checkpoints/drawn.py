@@ -10,9 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from chaos.simulator.draw import KINDS, Wish, draw_log, draw_pipeline
-from chaos.simulator.draw.wish import AS_THEY_ARRIVE, JOIN, NO_UPDATE, OPERATORS, ORDER_FREE
+from chaos.simulator.draw.wish import (
+    AS_THEY_ARRIVE,
+    JOIN,
+    NO_UPDATE,
+    OPERATORS,
+    ORDER_FREE,
+    POLICY_JOIN,
+)
 from tests.checkpoints.recording import Recording, arrived
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.operators.join import SIDES, PolicyJoinQuery
 from windowing.model.run_errors import WindowingError
 from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
@@ -50,8 +58,10 @@ def recordings() -> Iterator[tuple[str, Recording]]:
         if events.exists():
             log = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
         else:
-            wish = Wish(bad_values=False, long=0)
-            log = arrived(draw_log(random.Random(1), parse_pipeline(text), wish), seed=1)
+            pipeline = parse_pipeline(text)
+            # Windows of many tuples send rows only of a long log.
+            wish = Wish(bad_values=False, long=1 if pipeline.operators else 0)
+            log = arrived(draw_log(random.Random(1), pipeline, wish), seed=1)
         yield name.replace(" ", "-"), Recording.of(text, log)
     for kind in (*KINDS, JOIN):
         for feature, has in _FEATURES.items():
@@ -60,6 +70,7 @@ def recordings() -> Iterator[tuple[str, Recording]]:
                 yield name, _drawn(kind, has)
     for order in ("canonical", "lane"):
         yield f"operators-in-{order}-order", _drawn(OPERATORS, partial(_operates, order))
+    yield POLICY_JOIN.replace(" ", "-"), _drawn(POLICY_JOIN, _partitioned)
 
 
 def _late_shown(pipeline: Pipeline) -> bool:
@@ -88,6 +99,16 @@ def _operates(order: str, pipeline: Pipeline) -> bool:
     return any(query.order == order and len(query.unit) > 0 for query in queries) and not any(
         query.clock == "wall" for query in queries
     )
+
+
+def _partitioned(pipeline: Pipeline) -> bool:
+    """Whether both sides of a join have windows by partition, one of them with a limit."""
+    join = pipeline.join_query
+    if not isinstance(join, PolicyJoinQuery):
+        return False
+    windows = [join.window(side) for side in SIDES]
+    limited = any(window.partition_eviction is not None for window in windows)
+    return limited and all(window.partition_by for window in windows)
 
 
 _FEATURES: dict[str, Callable[[Pipeline], bool]] = {

@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chaos.simulator.draw import KINDS, Wish, draw_pipeline
-from chaos.simulator.draw.wish import JOIN, OPERATORS
+from chaos.simulator.draw.wish import JOIN, OPERATORS, POLICY_JOIN
 from tests.checkpoints.drawn import files, frozen
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.operators.join import SIDES, PolicyJoinQuery
 from windowing.model.operators.steps import Punctuate, Step
+from windowing.model.windows.policy import WindowClause
 
 FILE = Path(__file__).parent / "fingerprints.jsonl"
 _SEEDS = 150
@@ -37,7 +39,7 @@ def chosen() -> Iterator[tuple[str, str]]:
     for name, path in files().items():
         yield name, frozen(path.read_text(encoding="utf-8"))
     seen: set[tuple[object, ...]] = set()
-    for kind in (*KINDS, JOIN, OPERATORS):
+    for kind in (*KINDS, JOIN, OPERATORS, POLICY_JOIN):
         for seed in range(_SEEDS):
             wish = Wish(classes=(kind,), same_class=True, queries_max=2)
             text = frozen(draw_pipeline(random.Random(f"{kind} {seed}"), wish))
@@ -56,6 +58,10 @@ def features(pipeline: Pipeline) -> set[tuple[object, ...]]:
         found |= {("join", one, join.late.policy) for one in generators}
         found |= {("join", join.late.mode, join.accumulation, True)}
         found |= {("kept", join.entries_max is None, join.retention_us is None)}
+        if isinstance(join, PolicyJoinQuery):
+            found |= {("join", join.keeps("left"), join.keeps("right"), bool(join.partitions))}
+            found |= {_of_window(join.window(side)) for side in SIDES}
+            found |= {_of_partitions(join.window(side)) for side in SIDES}
     for query in pipeline.queries:
         window = query.window
         generators = generators | {type(one).__name__ for one in source.disorder_of.values()}
@@ -78,12 +84,18 @@ def features(pipeline: Pipeline) -> set[tuple[object, ...]]:
 def _features_of_step(step: Step) -> set[tuple[object, ...]]:
     if isinstance(step, Punctuate):
         return {("condition", step.when.comparator, type(step.when.constant))}
-    window, evicts = step.window, step.window.partition_eviction
-    return {
-        ("operator", type(step), window.kind, bool(window.partition_by)),
-        ("window", window.kind, type(window.eviction), type(window.trigger)),
-        ("partitions", type(evicts), getattr(evicts, "selection", None)),
-    }
+    window = step.window
+    operator = ("operator", type(step), window.kind, bool(window.partition_by))
+    return {operator, _of_window(window), _of_partitions(window)}
+
+
+def _of_window(window: WindowClause) -> tuple[object, ...]:
+    return "window", window.kind, type(window.eviction), type(window.trigger)
+
+
+def _of_partitions(window: WindowClause) -> tuple[object, ...]:
+    evicts = window.partition_eviction
+    return "partitions", type(evicts), getattr(evicts, "selection", None)
 
 
 def main() -> None:

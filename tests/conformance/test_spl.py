@@ -24,6 +24,16 @@ ROW: dict[str, Any] = {
     "expected": [],
 }
 INSERT = {"op": "insert", "partition": None, "value": 1}
+PORT: dict[str, Any] = {"type": "tumbling", "eviction": {"kind": "count", "size": 2}}
+OPERATOR: dict[str, Any] = {
+    "id": "y",
+    "profile": "both",
+    "operator": "Sort",
+    "windows": [PORT],
+    "params": {"sortBy": ["n"]},
+    "input": [],
+    "expected": [],
+}
 
 
 def judged(path: Path, *rows: dict[str, Any] | str, kind: str = "spl") -> Result:
@@ -36,11 +46,11 @@ def judged(path: Path, *rows: dict[str, Any] | str, kind: str = "spl") -> Result
     ("row", "says"),
     [
         ("{", "no WindowCase"),
-        (ROW | {"evictoin": {}}, "evictoin"),
         (ROW | {"eviction": {"kind": "weight"}}, "eviction.kind"),
         (ROW | {"eviction": {"kind": "count", "sise": 1}}, "sise"),
         (ROW | {"input": [{"op": "insrt"}]}, "insrt"),
         (ROW | {"input": [INSERT | {"valeu": 1}]}, "valeu"),
+        (ROW | {"interval": {"intervalDuration": 1, "notes": ""}}, "interval.notes"),
         (ROW | {"profile": "papers"}, "profile"),
         (
             ROW | {"partition_eviction": {"kind": "tupleCount", "selection": {"mark": "newest"}}},
@@ -54,6 +64,30 @@ def test_what_is_no_scenario_is_told_with_its_line(
     result = judged(tmp_path / "f.jsonl", ROW, row)
     assert isinstance(result.exception, CaseError)
     assert "f.jsonl:2: no WindowCase" in str(result.exception)
+    assert says in str(result.exception)
+
+
+def test_an_unknown_annotation_of_a_row_is_ignored(tmp_path: Path) -> None:
+    told = ROW | {"notes": "by hand", "seen": {"by": ["two"]}}
+    assert judged(tmp_path / "f.jsonl", told, ROW).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("inner", "says"),
+    [
+        ({"windows": [PORT | {"notes": ""}]}, "windows.0.notes"),
+        ({"windows": [PORT | {"eviction": {"kind": "punct", "notes": ""}}]}, "eviction.notes"),
+        ({"params": {"sortBy": ["n"], "notes": ""}}, "params.notes"),
+        ({"input": [{"op": "advance", "to": 1, "notes": ""}]}, "advance.notes"),
+    ],
+)
+def test_an_unknown_field_within_an_operators_row_is_an_error(
+    tmp_path: Path, inner: dict[str, Any], says: str
+) -> None:
+    row = OPERATOR | {"notes": "by hand"}
+    assert judged(tmp_path / "f.jsonl", row, kind="spl-operators").exit_code == 0
+    result = judged(tmp_path / "f.jsonl", row | inner, kind="spl-operators")
+    assert isinstance(result.exception, CaseError)
     assert says in str(result.exception)
 
 

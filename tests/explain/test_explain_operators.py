@@ -66,6 +66,10 @@ SAYS = [
     ),
     (
         SORT % ("SLIDING count(2)", ", order: lane"),
+        "unit: the whole of each lane by itself, on its shard, because a window is not partitioned",
+    ),
+    (
+        SORT % ("SLIDING count(2)", ", order: lane"),
         "late: no record is: each is processed when it is read",
     ),
     (SORT % ("SLIDING count(2)", ", order: lane"), "key: lane"),

@@ -237,8 +237,9 @@ def _unit(query: OperatorQuery) -> str:
         why = "its windows are not partitioned by a common field"
     else:
         why = "a window is not partitioned"
-    whole = "each lane by itself, and all" if query.order == "lane" else "the whole stream"
-    return f"{whole} on one shard, because {why}"
+    if query.order == "lane":
+        return f"the whole of each lane by itself, on its shard, because {why}"
+    return f"the whole stream on one shard, because {why}"
 
 
 def _punctuations(query: OperatorQuery) -> str:

@@ -54,7 +54,7 @@ class Shown:
         key: the partition; for a partition eviction, the victims in order.
         tuples: numbers of the stored tuples, oldest first; of a tuple that is stored or leaves,
             its own. Counted from 1 over all partitions.
-        stored: of a tuple that is stored or leaves, all stored ones.
+        stored: of a tuple that is stored or leaves, all stored ones, if they are asked for.
     """
 
     step: int

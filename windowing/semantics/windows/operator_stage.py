@@ -101,7 +101,8 @@ class Stage:
             ended: whether the stream has ended by then.
         """
         # An empty window makes no rows, and its punctuations end no window that has any.
-        shown = evaluate(self._clause, self._operations(until_us), began_us, empty=False)
+        operations, beside = self._operations(until_us), isinstance(self._step, UserStep)
+        shown = evaluate(self._clause, operations, began_us, empty=False, beside=beside)
         match self._step:
             case AggregateStep():
                 return list(self._aggregated(self._step, shown))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from windowing.model.windows.policy import (
@@ -33,7 +34,7 @@ from windowing.semantics.windows.history import (
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class _Arrival:
     number: int
     row: Row
@@ -47,29 +48,30 @@ class _Life:
     Attributes:
         arrivals: all tuples of the life, still stored or not.
         flushed: how many of them have been flushed.
-        evicted: numbers of those that time or a delta evicted.
-        gone: how many of the first are all evicted; only to look at fewer.
+        left: those that neither time nor a delta evicted, in order of arrival.
         reference: that of a delta trigger.
         full: whether the window was ever full in this life.
     """
 
     arrivals: list[_Arrival] = field(default_factory=list)
     flushed: int = 0
-    evicted: set[int] = field(default_factory=set)
-    gone: int = 0
+    left: list[_Arrival] = field(default_factory=list)
     reference: _Arrival | None = None
     full: bool = False
 
-    def evict(self, arrival: _Arrival) -> None:
-        """Note that time or a delta evicts a tuple."""
-        self.evicted.add(arrival.number)
-        rest = self.arrivals[self.gone :]
-        left = (number for number, one in enumerate(rest) if one.number not in self.evicted)
-        self.gone += next(left, len(rest))
+    def add(self, arrival: _Arrival) -> None:
+        """Note that a tuple arrives."""
+        self.arrivals.append(arrival)
+        self.left.append(arrival)
 
 
 def evaluate(
-    clause: WindowClause, operations: Sequence[Operation], began_us: int = 0, *, empty: bool = True
+    clause: WindowClause,
+    operations: Sequence[Operation],
+    began_us: int = 0,
+    *,
+    empty: bool = True,
+    beside: bool = False,
 ) -> list[Shown]:
     """Return what a window shows, in order; at one instant, partitions in that of their creation.
 
@@ -78,12 +80,14 @@ def evaluate(
         operations: the operations on it.
         began_us: the instant before them; timers fire at whole multiples of their period.
         empty: also what timers show of a window without any tuple, at each of their instants.
+        beside: with each tuple that is stored or leaves, all stored ones: as many as the window
+            has, for every tuple of the log.
     """
     course: _Course
     if clause.kind == "tumbling":
-        course = _Tumbling(clause, began_us, empty=empty)
+        course = _Tumbling(clause, began_us, empty=empty, beside=beside)
     else:
-        course = _Sliding(clause, began_us, empty=empty)
+        course = _Sliding(clause, began_us, empty=empty, beside=beside)
     for step, operation in enumerate(operations):
         course.apply(step, operation)
     return course.shown
@@ -92,8 +96,11 @@ def evaluate(
 class _Course:
     """The state after a sequence of operations."""
 
-    def __init__(self, clause: WindowClause, began_us: int, *, empty: bool) -> None:
-        self._clause, self._now_us, self._empty = clause, began_us, empty
+    def __init__(
+        self, clause: WindowClause, began_us: int, *, empty: bool, beside: bool = False
+    ) -> None:
+        self._clause, self._now_us = clause, began_us
+        self._empty, self._beside = empty, beside
         self._lives: dict[Key, _Life] = {}
         self._numbers = self._step = 0
         self.shown: list[Shown] = []
@@ -122,9 +129,13 @@ class _Course:
     def _stored(self, life: _Life) -> list[_Arrival]:
         raise NotImplementedError
 
+    def _size(self, life: _Life) -> int:
+        return len(self._stored(life))
+
     def _show(
-        self, kind: Kind, key: Any, tuples: Sequence[_Arrival], stored: Sequence[_Arrival] = ()
+        self, kind: Kind, key: Any, tuples: Sequence[_Arrival], of: _Life | None = None
     ) -> None:
+        stored = self._stored(of) if of is not None and self._beside else []
         numbers, beside = ([arrival.number for arrival in some] for some in (tuples, stored))
         self.shown.append(Shown(self._step, self._now_us, kind, key, tuple(numbers), tuple(beside)))
 
@@ -155,7 +166,7 @@ class _Course:
             if isinstance(policy, PartitionCount):
                 self._give_up(order[: max(0, len(order) - policy.size)])
                 continue
-            sizes = {key: len(self._stored(self._lives[key])) for key in order}
+            sizes = {key: self._size(self._lives[key]) for key in order}
             if sum(sizes.values()) > policy.size:
                 first = next(n for n, key in enumerate(order) if sizes[key])
                 self._give_up(order[: first + 1])
@@ -183,8 +194,10 @@ class _Course:
 class _Tumbling(_Course):
     """Table I."""
 
-    def __init__(self, clause: WindowClause, began_us: int, *, empty: bool) -> None:
-        super().__init__(clause, began_us, empty=empty)
+    def __init__(
+        self, clause: WindowClause, began_us: int, *, empty: bool, beside: bool = False
+    ) -> None:
+        super().__init__(clause, began_us, empty=empty, beside=beside)
         # When a partition's period began; an unpartitioned window's has always begun.
         self._begun_us: dict[Key, int] = {}
         if isinstance(clause.eviction, Time) and not clause.partition_by:
@@ -193,6 +206,9 @@ class _Tumbling(_Course):
     def _stored(self, life: _Life) -> list[_Arrival]:
         return life.arrivals[life.flushed :]
 
+    def _size(self, life: _Life) -> int:
+        return len(life.arrivals) - life.flushed
+
     def _insert(self, arrival: _Arrival) -> None:
         eviction = self._clause.eviction
         if eviction == Count(0):
@@ -200,15 +216,16 @@ class _Tumbling(_Course):
         self._give_up_old()
         key = self._key(arrival.row)
         life = self._lives.get(key)
-        stored = self._stored(life) if life is not None else []
-        if isinstance(eviction, Delta) and stored and _crossed(eviction, arrival, stored[0]):
-            self._flush(key, ends=False)
+        if isinstance(eviction, Delta) and life is not None and self._size(life):
+            first = life.arrivals[life.flushed]
+            if _crossed(eviction, arrival, first):
+                self._flush(key, ends=False)
         life = self._lives.setdefault(key, _Life())
         life.arrivals.append(arrival)
-        self._show("insert", key, [arrival], self._stored(life))
+        self._show("insert", key, [arrival], life)
         self._begun_us.setdefault(key, self._now_us)
         self._give_up_many()
-        if key in self._lives and eviction == Count(len(self._stored(self._lives[key]))):
+        if key in self._lives and eviction == Count(self._size(self._lives[key])):
             self._flush(key, ends=True)
 
     def _flush(self, key: Key, *, ends: bool) -> None:
@@ -264,31 +281,33 @@ class _Sliding(_Course):
         eviction = self._clause.eviction
         if isinstance(eviction, Count):
             return life.arrivals[-eviction.size :] if eviction.size else []
-        rest = life.arrivals[life.gone :]
-        return [arrival for arrival in rest if arrival.number not in life.evicted]
+        return list(life.left)
+
+    def _size(self, life: _Life) -> int:
+        eviction = self._clause.eviction
+        if isinstance(eviction, Count):
+            return min(eviction.size, len(life.arrivals))
+        return len(life.left)
 
     def _insert(self, arrival: _Arrival) -> None:
         self._give_up_old()
         key = self._key(arrival.row)
         life = self._lives.get(key, _Life())
         eviction, trigger = self._clause.eviction, self._clause.trigger
-        before = self._stored(life)
-        leaving = _driven_out(eviction, arrival, before)
+        leaving = _driven_out(eviction, arrival, life)
         reports = self._reports(life, arrival)
         if isinstance(eviction, Delta) and leaving:
             self._fill(key, life)
         # A delta report precedes the tuple and the evictions it causes; other reports follow them.
         if isinstance(trigger, Delta) and reports:
-            self._show("trigger", key, before)
-        for one in leaving:
-            self._show("evict", key, [one], self._stored(life))
-            life.evict(one)
-        life.arrivals.append(arrival)
+            self._show("trigger", key, self._stored(life))
+        self._evict(key, life, leaving)
+        life.add(arrival)
         if life.reference is None or (isinstance(trigger, Delta) and reports):
             life.reference = arrival
         self._lives[key] = life
         if eviction != Count(0):
-            self._show("insert", key, [arrival], self._stored(life))
+            self._show("insert", key, [arrival], life)
             self._give_up_many()
         if self._lives.get(key) is not life:
             return
@@ -296,6 +315,11 @@ class _Sliding(_Course):
             self._fill(key, life)
         if isinstance(trigger, Count) and reports:
             self._show("trigger", key, self._stored(life))
+
+    def _evict(self, key: Key, life: _Life, leaving: Sequence[_Arrival]) -> None:
+        for one in leaving:
+            self._show("evict", key, [one], life)
+            life.left.remove(one)
 
     def _reports(self, life: _Life, arrival: _Arrival) -> bool:
         """Return whether a tuple makes its partition report."""
@@ -319,7 +343,7 @@ class _Sliding(_Course):
             self._now_us, expires = due[0]
             if expires:
                 self._expire(self._now_us)
-            elif self._empty or any(self._stored(life) for life in self._lives.values()):
+            elif self._empty or any(self._size(life) for life in self._lives.values()):
                 self._tick()
             else:
                 return
@@ -333,7 +357,7 @@ class _Sliding(_Course):
                 yield tick_us, False
         if isinstance(eviction, Time):
             for life in self._lives.values():
-                for oldest in self._stored(life)[:1]:
+                for oldest in life.left[:1]:
                     if oldest.at_us + eviction.period_us < to_us:
                         yield oldest.at_us + eviction.period_us, True
 
@@ -348,21 +372,21 @@ class _Sliding(_Course):
     def _expire(self, at_us: int) -> None:
         eviction = self._clause.eviction
         assert isinstance(eviction, Time)  # noqa: S101 - only Time has due instants
+        last_us = at_us - eviction.period_us
         for key, life in self._lives.items():
-            old = [a for a in self._stored(life) if a.at_us + eviction.period_us <= at_us]
+            old = list(takewhile(lambda one: one.at_us <= last_us, life.left))
             if old:
                 self._fill(key, life)
-            for one in old:
-                self._show("evict", key, [one], self._stored(life))
-                life.evict(one)
+            self._evict(key, life, old)
 
 
-def _driven_out(eviction: object, new: _Arrival, stored: Sequence[_Arrival]) -> list[_Arrival]:
+def _driven_out(eviction: object, new: _Arrival, life: _Life) -> list[_Arrival]:
     """Return the tuples that this one evicts."""
     if isinstance(eviction, Count):
-        return list(stored[:1]) if eviction.size and len(stored) == eviction.size else []
+        full = 0 < eviction.size <= len(life.arrivals)
+        return [life.arrivals[-eviction.size]] if full else []
     if isinstance(eviction, Delta):
-        return [old for old in stored if _crossed(eviction, new, old)]
+        return [old for old in life.left if _crossed(eviction, new, old)]
     return []
 
 
