@@ -37,6 +37,6 @@ BUG = planted_bug(
             "windowing.engine.windows.rows:looked_up": by_equality,
         },
     ),
-    "deterministic",
+    *("deterministic", "closing"),
     shows_in=some_query(over_rows, by_pattr, nullable_key),
 )

@@ -224,4 +224,6 @@ class TwoStagePart:
             PANES: [*self._by, PARTITION, _PANE],
             UNITS: self._unit,
         }
-        return {name: self._schema.trimmed(t.sort(order[name])) for name, t in tables.items()}
+        held = {name: self._schema.trimmed(t.sort(order[name])) for name, t in tables.items()}
+        # Bins come in the order of the values that needed them.
+        return {name: frame.select(sorted(frame.columns)) for name, frame in held.items()}
