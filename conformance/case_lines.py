@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from chaos.readers.bounded_lines import bounded_text
 from conformance.wid.case import CaseError
+
+Row = TypeVar("Row", bound=BaseModel)
 
 
 def case_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -26,6 +29,25 @@ def case_lines(path: Path) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, line
+
+
+def read_rows(path: Path, kind: type[Row], refusal: str) -> Iterator[Row]:
+    """Read a file whose lines are of one kind.
+
+    Args:
+        path: the file.
+        kind: of its lines.
+        refusal: what is said of a line that is none, as `not a case`.
+
+    Raises:
+        CaseError: the file cannot be read, or a line is not of the kind; with its number.
+    """
+    for number, line in case_lines(path):
+        try:
+            yield kind.model_validate_json(line)
+        except ValueError as error:
+            msg = f"{path}:{number}: {refusal}: {first_of(error)}"
+            raise CaseError(msg) from None
 
 
 def first_of(error: Exception) -> str:

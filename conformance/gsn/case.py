@@ -7,10 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-from conformance.case_lines import case_lines, first_of
-from conformance.wid.case import CaseError
+from conformance.case_lines import read_rows
 
 
 class _Part(BaseModel):
@@ -75,9 +74,4 @@ def read_cases(path: Path) -> Iterator[GraphCase]:
     Raises:
         CaseError: the file cannot be read, or a line is not a case; with its number.
     """
-    for number, line in case_lines(path):
-        try:
-            yield GraphCase.model_validate_json(line)
-        except ValidationError as error:
-            msg = f"{path}:{number}: not a case of a sliding graph: {first_of(error)}"
-            raise CaseError(msg) from None
+    return read_rows(path, GraphCase, "not a case of a sliding graph")

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-from conformance.case_lines import case_lines, first_of
-from conformance.wid.case import CaseError
+from conformance.case_lines import read_rows
 
 
 class InputCase(BaseModel):
@@ -106,9 +105,4 @@ def read_cases(path: Path) -> Iterator[Case]:
     Raises:
         CaseError: the file cannot be read, or a line is not a case; with its number.
     """
-    for number, line in case_lines(path):
-        try:
-            yield Case.model_validate_json(line)
-        except ValidationError as error:
-            msg = f"{path}:{number}: not a case of the SECRET model: {first_of(error)}"
-            raise CaseError(msg) from None
+    return read_rows(path, Case, "not a case of the SECRET model")

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from conformance.case_lines import case_lines, first_of
-from conformance.wid.case import CaseError
+from conformance.case_lines import read_rows
 
 RuleSet = Literal["both", "paper", "osstreams"]
 Logged = dict[str, Any]
@@ -238,9 +237,4 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
     Raises:
         CaseError: the file cannot be read, or a line, given by number, is not such a scenario.
     """
-    for number, line in case_lines(path):
-        try:
-            yield kind.model_validate_json(line)
-        except ValueError as error:
-            msg = f"{path}:{number}: no {kind.__name__}: {first_of(error)}"
-            raise CaseError(msg) from None
+    return read_rows(path, kind, f"no {kind.__name__}")

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.case_lines import case_lines, first_of
-from conformance.wid.case import Case, CaseError, events_of, question_of
+from conformance.case_lines import read_rows
+from conformance.wid.case import Case, events_of, question_of
 from windowing.model.errors import WindowError
 from windowing.model.rows import Value
 from windowing.model.windows.traits import Ends
@@ -56,12 +56,7 @@ def read_cases(path: Path) -> Iterator[Case]:
     Raises:
         CaseError: a line is not a case; with its number.
     """
-    for number, line in case_lines(path):
-        try:
-            yield Case.model_validate_json(line)
-        except ValueError as error:
-            msg = f"{path}:{number}: not a case of the window language: {first_of(error)}"
-            raise CaseError(msg) from None
+    return read_rows(path, Case, "not a case of the window language")
 
 
 def by_definition(case: Case) -> Expected:

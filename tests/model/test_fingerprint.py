@@ -384,7 +384,7 @@ FACTS: dict[type, set[str]] = {
     SlideByRank: {"range_", "slide", "attribute", "pattr"},
     Session: {"range_", "attribute", "pattr", "gaps"},
     Aggregate: {"name", "function", "field", "more", "parameters", "user", "code"},
-    OperatorQuery: {"name", "steps", "fields", "order", "clock", "late", "entries_max"},
+    OperatorQuery: {"name", "steps", "fields", "order", "clock", "late"},
     Punctuate: {"when"},
     Condition: {"field", "comparator", "constant"},
     AggregateStep: {

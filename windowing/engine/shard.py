@@ -155,7 +155,7 @@ class Shard:
             self._emit_early(store, after, beyond, wall_us, emission)
         self._emit(store, state, before, after, emission)
         for query in self.row_parts:
-            rows = self._advance(store, state, query, after[self._clocks[query]], wall_us)
+            rows = self._advance(store, state, query, after, parcels, wall_us=wall_us)
             if len(rows):
                 emission.results[query] = rows
         self._check_entries(store, state, after)
@@ -266,8 +266,6 @@ class Shard:
         for name in {name for parcel in parcels for name in parcel.keys}:
             self._append_keys(store, name, parcels)
         state.deltas += tables.append(store, state.deltas, parcels, self.parts)
-        for query in self.row_parts:
-            row_state.add(store, query, parcels)
 
     def _append_keys(self, store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
         """Apply the parcels' bounds for one clock's keys."""
@@ -321,13 +319,17 @@ class Shard:
         store: StateStore,
         state: ShardState,
         query: str,
-        progress: Progress,
+        after: Mapping[ClockId, Progress],
+        parcels: Sequence[Parcel],
+        *,
         wall_us: int | None,
     ) -> pl.DataFrame:
         """Replace the state of a query of operators, and return its due rows."""
+        progress = after[self._clocks[query]]
         if progress.highest < state.due_us.get(query, ENDED):
+            row_state.add(store, query, parcels)
             return pl.DataFrame()
-        held = RowState(store, query)
+        held = RowState(store, query, parcels)
         if not held.tables:
             state.due_us[query] = ENDED
             return pl.DataFrame()
@@ -395,5 +397,4 @@ class Shard:
 
 
 def _spelled(progress_us: int) -> str:
-    known = {NOTHING_YET: "nothing yet", ENDED: "its end"}
-    return known.get(progress_us, str(progress_us))
+    return {NOTHING_YET: "nothing yet", ENDED: "its end"}.get(progress_us, str(progress_us))

@@ -78,6 +78,13 @@ class Accumulators:
         self._fields = {field: fields[field].kind for a in aggregates for field in a.fields}
 
     @classmethod
+    def over(
+        cls, aggregates: Sequence[Aggregate], fields: Mapping[str, FieldType], order: str
+    ) -> Accumulators:
+        """Return the accumulators of some aggregates; the arguments are those of the schema."""
+        return cls(aggregates, fields, StateSchema.over(aggregates, fields, order))
+
+    @classmethod
     def of(cls, query: Query, source: Source) -> Accumulators:
         """Return the accumulators of a query over a source."""
         return cls(query.aggregates, source.fields, StateSchema.of(query, source))

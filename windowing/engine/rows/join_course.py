@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +11,7 @@ import polars as pl
 
 from windowing.engine.columns import AT, INSTANT, OFFSET, PARTITION
 from windowing.engine.progress.reached import Progress
+from windowing.engine.rows.flows.condition import compared
 from windowing.engine.rows.operators import Join, JoinKind
 from windowing.engine.rows.operators.operator import Sent, Tuple
 from windowing.engine.rows.policies import Delta, ManualClock
@@ -32,14 +32,6 @@ _KINDS: Final = {
     "left": JoinKind.left_outer,
     "right": JoinKind.right_outer,
     "full": JoinKind.outer,
-}
-_COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-    ">=": operator.ge,
-    ">": operator.gt,
 }
 
 
@@ -219,7 +211,4 @@ def _holds(comparison: Comparison, pair: Mapping[str, Tuple]) -> bool:
     def value(operand: object) -> Any:
         return pair[operand.side][operand.field] if isinstance(operand, Operand) else operand
 
-    first, second = value(comparison.first), value(comparison.second)
-    if first is None or second is None:
-        return False
-    return _COMPARE[comparison.operator](first, second)
+    return compared(comparison.operator, value(comparison.first), value(comparison.second))

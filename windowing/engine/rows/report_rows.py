@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 import polars as pl
 
-from windowing.engine.aggregates import Accumulators, StateSchema
+from windowing.engine.aggregates import Accumulators
 from windowing.engine.columns import (
     AT,
     AT_FIRST,
@@ -52,9 +52,7 @@ class ReportRows:
         self._key = [field_column(name) for name in query.key]
         self._results: Results | None = None
         if isinstance(query.last, AggregateStep):
-            aggregates = query.last.aggregates
-            schema = StateSchema.over(aggregates, self._fields, TIME)
-            self._accumulators = Accumulators(aggregates, self._fields, schema)
+            self._accumulators = Accumulators.over(query.last.aggregates, self._fields, TIME)
             self._results = Results(query, self._accumulators)
 
     def of(self, reports: Sequence[Report], records: pl.DataFrame) -> pl.DataFrame:

@@ -41,19 +41,22 @@ class RowState:
     Args:
         store: a shard's.
         query: the query.
+        parcels: what lanes add now, which has not been stored.
 
     Attributes:
         tables: the state; without tables before the first addition.
     """
 
-    def __init__(self, store: StateStore, query: str) -> None:
+    def __init__(self, store: StateStore, query: str, parcels: Sequence[Parcel] = ()) -> None:
         self._store, self._base = store, _prefix(query) + _BASE
         # One scan, as calls to the store are expensive on Spark.
         found = dict(store.scan(_prefix(query)))
         self._keys = list(found)
+        stored = [msgspec.msgpack.decode(data, type=Stored) for data in found.values()]
+        stored += [parcel.queries[query].tables for parcel in parcels if query in parcel.queries]
         frames: dict[str, list[pl.DataFrame]] = {}
-        for data in found.values():
-            for name, stream in msgspec.msgpack.decode(data, type=Stored).items():
+        for tables in stored:
+            for name, stream in tables.items():
                 frames.setdefault(name, []).append(from_bytes(stream))
         self.tables: Tables = {name: pl.concat(parts) for name, parts in frames.items()}
 

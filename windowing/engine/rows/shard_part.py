@@ -43,8 +43,6 @@ class RowShardPart:
             UserOperatorError: a user's operator failed.
         """
         assert isinstance(after, StreamProgress)  # noqa: S101 - operators go by event time
-        if self._query.clock == "record":
-            wall_us = None
         waiting, until_us = tables[ROWS], after.stream_us
         if self._by_lane:
             reached, order = pl.lit(value=True), [PARTITION, OFFSET]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from windowing.engine.columns import AT, VALUES, field_column
+from windowing.engine.rows.flows.condition import compared
 from windowing.engine.rows.operators import Aggregate, Dedup, Output, Punctuation, Sent, Sort
 from windowing.engine.rows.operators.operator import Operator, Tuple
 from windowing.engine.rows.operators.user import Handle, Handlers
@@ -27,15 +27,6 @@ from windowing.model.windows.policy import Delta, Policy, Time, WindowClause
 
 Take = Callable[[Sent, int], None]
 """Receives what an operator sends, and the instant of its clock."""
-
-_COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-    ">=": operator.ge,
-    ">": operator.gt,
-}
 
 
 class Stage:
@@ -112,8 +103,7 @@ def needs_clock(window: WindowClause) -> bool:
 
 def fulfils(condition: Condition, row: Any) -> bool:
     """Return whether a tuple fulfils a condition; null does not."""
-    value = row[field_column(condition.field)]
-    return value is not None and _COMPARE[condition.comparator](value, condition.constant)
+    return compared(condition.comparator, row[field_column(condition.field)], condition.constant)
 
 
 def _open(

@@ -14,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from windowing.engine.aggregates import Accumulators, StateSchema
+from windowing.engine.aggregates import Accumulators
 from windowing.engine.columns import (
     AT,
     AT_FIRST,
@@ -88,9 +88,7 @@ class TwoStagePart:
         self._unit = unit_columns(query) or [_WHOLE]
         groups = (field_column(name) for name in step.group_by)
         self._by = list(dict.fromkeys([*self._unit, *groups]))
-        fields = pipeline.source.fields
-        self._schema = StateSchema.over(step.aggregates, fields, TIME)
-        self._accumulators = Accumulators(step.aggregates, fields, self._schema)
+        self._accumulators = Accumulators.over(step.aggregates, pipeline.source.fields, TIME)
         self._results = Results(query, self._accumulators)
 
     def advance(
@@ -133,7 +131,7 @@ class TwoStagePart:
         )
         lifted = own.with_columns(*self._accumulators.lift(records))
         parts = [tables[PANES], lifted] if PANES in tables else [lifted]
-        return self._merged(self._schema.concat(parts), _PANE)
+        return self._merged(self._accumulators.concat(parts), _PANE)
 
     def _merged(self, partials: pl.DataFrame, by: str) -> pl.DataFrame:
         spans = (pl.col(AT_FIRST).min(), pl.col(AT_LAST).max())
@@ -224,6 +222,9 @@ class TwoStagePart:
             PANES: [*self._by, PARTITION, _PANE],
             UNITS: self._unit,
         }
-        held = {name: self._schema.trimmed(t.sort(order[name])) for name, t in tables.items()}
+        held = {
+            name: self._accumulators.schema.trimmed(t.sort(order[name]))
+            for name, t in tables.items()
+        }
         # Bins come in the order of the values that needed them.
         return {name: frame.select(sorted(frame.columns)) for name, frame in held.items()}

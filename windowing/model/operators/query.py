@@ -35,7 +35,6 @@ class OperatorQuery(SpecModel):
         order: the order in which records reach the first operator.
         clock: what time policies follow.
         late: the policy for late records; never `update`.
-        entries_max: the most tuples that a shard may hold; None: any number.
     """
 
     name: str
@@ -45,7 +44,6 @@ class OperatorQuery(SpecModel):
     order: Order = "canonical"
     clock: Clock = "record"
     late: Late = Late()
-    entries_max: int | None = None
 
     @property
     def windows(self) -> tuple[WindowStep, ...]:
@@ -118,6 +116,11 @@ class OperatorQuery(SpecModel):
     @property
     def retention_us(self) -> int | None:
         """None: no late record is taken."""
+        return None
+
+    @property
+    def entries_max(self) -> int | None:
+        """None: policies bound what windows hold."""
         return None
 
     @property

@@ -208,16 +208,18 @@ def _record(item: Item) -> Record:
     return Record(item.lane, item.offset, **item.fields)  # type: ignore[arg-type]
 
 
+def compared(comparator: str, first: Any, second: Any) -> bool:
+    """Return whether a comparison of two values holds; with null it does not."""
+    return first is not None and second is not None and _OPERATORS[comparator](first, second)
+
+
 def _holds(comparison: Comparison, pair: Mapping[str, Item]) -> bool:
     def value(operand: object) -> object:
         if isinstance(operand, Operand):
             return pair[operand.side].fields[operand.field]
         return operand
 
-    first, second = value(comparison.first), value(comparison.second)
-    if first is None or second is None:
-        return False
-    return _OPERATORS[comparison.operator](first, second)
+    return compared(comparison.operator, value(comparison.first), value(comparison.second))
 
 
 def row_of(query: JoinQuery, sent: Sent) -> Row:

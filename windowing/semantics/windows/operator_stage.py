@@ -7,9 +7,8 @@ Source: Gedik 2014, section 6.1; `spl.md` 10.
 from __future__ import annotations
 
 import math
-import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -28,20 +27,11 @@ from windowing.model.windows.policy import Delta, Policy, WindowClause
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Item
 from windowing.semantics.windows.history import Advance, Insert, Mark, Operation, Shown
+from windowing.semantics.windows.joins import compared
 from windowing.semantics.windows.policies import evaluate
 
 _TIME: Final = "\0time"
 """The attribute of a tuple that is its event time; no field has this name."""
-
-_COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-    ">=": operator.ge,
-    ">": operator.gt,
-}
-
 
 Cause = Item | Progress
 """Why something is sent: for a record, or by the clock, which has to show this instant; infinity:
@@ -261,8 +251,7 @@ _HANDLERS: Final = {
 
 
 def _fulfils(condition: Condition, item: Item) -> bool:
-    value = item.fields[condition.field]
-    return value is not None and _COMPARE[condition.comparator](value, condition.constant)
+    return compared(condition.comparator, item.fields[condition.field], condition.constant)
 
 
 def _timed(clause: WindowClause, event_time: str) -> WindowClause:

@@ -20,6 +20,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+def compared(comparator: str, first: Any, second: Any) -> bool:
+    """Return whether a comparison of two values holds; with null it does not."""
+    return first is not None and second is not None and _OPERATORS[comparator](first, second)
+
+
 def condition_of(flow: JoinFlow) -> Condition:
     """Return the condition on a left and a right record of a join."""
     where = flow.where
@@ -34,9 +39,7 @@ def _holds(comparison: Comparison, left: Record, right: Record) -> bool:
     second = comparison.second
     if isinstance(second, Operand):
         second = _value(second, left, right)
-    if first is None or second is None:
-        return False
-    return _OPERATORS[comparison.operator](first, second)
+    return compared(comparison.operator, first, second)
 
 
 def _value(operand: Operand, left: Record, right: Record) -> Any:
