@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -63,7 +64,7 @@ class Fused:
         sent = []
         for number, rows in batch.items():
             edges = sorted({0, len(rows.offsets), *(c for c in cuts if c < len(rows.offsets))})
-            for start, stop in zip(edges, edges[1:], strict=False):
+            for start, stop in pairwise(edges):
                 chunk = pack(rows.part(start, stop), self._rules[number])
                 messages = self.scanner.scan(number, chunk)
                 sent.append([decode_provisional(encode_provisional(m)) for m in messages])

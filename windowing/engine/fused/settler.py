@@ -131,19 +131,24 @@ class Settler:
         if ended:
             return Parcel(chunk.partition, before)
         lane.reached = {name: before[name].merge(chunk.reached[name]) for name in before}
-        queries = {
+        settled = {
             name: self._settled(name, addition, before) for name, addition in chunk.queries.items()
         }
+        queries = {name: addition for name, addition in settled.items() if addition is not None}
         return Parcel(chunk.partition, lane.reached, queries=queries)
 
-    def _settled(self, query: str, addition: Addition, before: Mapping[str, Reached]) -> Addition:
+    def _settled(
+        self, query: str, addition: Addition, before: Mapping[str, Reached]
+    ) -> Addition | None:
+        """Return what is left of an addition; None: all of it is late, and refused."""
         progress = before[self._flows[query].clock.name].progress_us
         if progress < addition.due_us and [*addition.tables] == [PARTIALS]:
             # Nothing in it has ended by then, and nothing is late by its own chunk.
             return addition
         tables = {name: from_bytes(table) for name, table in addition.tables.items()}
         part = self.parts[query]
-        return part.addition(part.settle(tables, progress))
+        settled = part.settle(tables, progress)
+        return part.addition(settled) if any(map(len, settled.values())) else None
 
     def _count(
         self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
