@@ -43,6 +43,7 @@ class Way:
     name: str
     provider: str
     ours: bool = False
+    fused: bool = False
     typed: bool = False
 
 
@@ -72,9 +73,10 @@ WORKLOADS = (
     Windows("sliding 10 / 1 min", 10, 1),
     Windows("sliding 60 / 1 min", 60, 1),
 )
-OURS = Way("slackwater", ROCKSDB, ours=True)
+OURS = Way("slackwater", ROCKSDB, ours=True, fused=True)
 PATHS = (
     OURS,
+    Way("slackwater lanes", ROCKSDB, ours=True),
     Way("spark in-memory", IN_MEMORY),
     Way("spark rocksdb", ROCKSDB),
     Way("spark in-memory typed", IN_MEMORY, typed=True),
@@ -112,7 +114,7 @@ def stream(spark: SparkSession, path: Way, windows: Windows, data: Path) -> Data
     rows = spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", LANES).parquet(str(data))
     if path.ours:
         raw = rows.select("partition", "offset", "value", "control", "append_us")
-        return emissions(raw, pipeline_of(windows))
+        return emissions(raw, pipeline_of(windows), fused=path.fused)
     if not path.typed:
         text = F.from_json(F.col("value").cast("string"), "ts long, key string, amount long")
         rows = rows.select(text.alias("value")).select("value.*")
