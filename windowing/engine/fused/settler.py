@@ -27,7 +27,8 @@ from windowing.engine.windows.part import Judged, Scan, Settles
 from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 
-_KEY = "lanes"
+KNOWN_LANES = "lanes"
+"""The key of a shard's record of its lanes."""
 
 
 class KnownLane(msgspec.Struct, array_like=True):
@@ -73,14 +74,14 @@ class Settler:
             RedeliveredOffset: a chunk begins with an offset that its lane has passed.
             TangledChunks: two chunks of a lane overlap.
         """
-        data = store.get(_KEY)
+        data = store.get(KNOWN_LANES)
         lanes = {} if data is None else STATE.decode(data, store)
         parcels: list[Parcel] = []
         ordered = sorted(chunks, key=attrgetter("partition", "first"))
         for partition, of_lane in groupby(ordered, attrgetter("partition")):
             lane = lanes.setdefault(partition, self._begin(partition))
             parcels += self._settle_lane(lane, list(of_lane))
-        store.put(_KEY, STATE.encode(lanes))
+        store.put(KNOWN_LANES, STATE.encode(lanes))
         return parcels
 
     def _begin(self, partition: int) -> KnownLane:
