@@ -29,7 +29,7 @@ from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
-from windowing.engine.state import StateStore, check_fingerprint
+from windowing.engine.state import StateStore, StepStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
 from windowing.model.run_errors import CheckpointMismatch, StateFull
@@ -81,8 +81,9 @@ class Shard:
 
     Args:
         plan: the execution plan.
-        compact_after: merge this many deltas into the base, at the next step that reads them
-            anyway; four times as many at any step. Output does not depend on it.
+        compact_after: merge this many deltas into the base at the next step that reads them anyway,
+            if not earlier for their size; four times as many at any step. Output does not depend
+            on it.
 
     Attributes:
         parts: its part of each query with slices of windows, or of the join, by its name.
@@ -137,6 +138,7 @@ class Shard:
             ResultOverflow: a sum of integers overflows 64 bits.
             StateFull: a query has more partial states than its retention allows.
         """
+        store = StepStore(store)
         state = self._load(store)
         before = self._progress(store, state)
         self._append(store, state, parcels)
@@ -162,6 +164,7 @@ class Shard:
         if state.deltas >= 4 * self.compact_after:
             self._compact(store, state, tables.read(store, self._schemas), after)
         store.put(_HEAD, STATE.encode(state))
+        store.commit()
         return emission
 
     def held(self, store: StateStore) -> dict[str, Tables]:
@@ -299,7 +302,7 @@ class Shard:
         if not due:
             return
         # We are reading most of the state anyway, so compact it now.
-        tidy = state.deltas >= self.compact_after
+        tidy = state.deltas >= self.compact_after or tables.is_untidy(store)
         held = tables.read(store, self._schemas if tidy else self._of(due))
         for query in due:
             if query not in held:
