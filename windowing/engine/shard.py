@@ -81,9 +81,8 @@ class Shard:
 
     Args:
         plan: the execution plan.
-        compact_after: merge this many deltas into the base at the next step that reads them anyway,
-            if not earlier for their size; four times as many at any step. Output does not depend
-            on it.
+        compact_after: merge this many deltas into the base, at the next step that reads them
+            anyway; four times as many at any step. Output does not depend on it.
 
     Attributes:
         parts: its part of each query with slices of windows, or of the join, by its name.
@@ -125,7 +124,7 @@ class Shard:
     def step(
         self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
     ) -> Emission:
-        """Process one batch's parcels, in any order, at most one per lane, and emit what is due.
+        """Process one batch's parcels, in any order, and emit what is due.
 
         Args:
             store: the shard's state.
@@ -143,15 +142,13 @@ class Shard:
         before = self._progress(store, state)
         self._append(store, state, parcels)
         after = self._progress(store, state)
-        emission = Emission()
-        for parcel in parcels:
-            if parcel.dead_letters is not None:
-                emission.dead_letters.append(parcel.dead_letters)
-            if parcel.metrics is not None:
-                emission.metrics.append(parcel.metrics)
+        emission = Emission(
+            dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
+            metrics=[one.metrics for one in parcels if one.metrics is not None],
+        )
         # Provisional rows first: they may need state that is dropped with the final rows.
         if self._early:
-            heard = {parcel.partition for parcel in parcels}
+            heard = {one.partition for one in parcels}
             silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
             beyond = self._progress(store, state, silent) if silent else None
             self._emit_early(store, after, beyond, wall_us, emission)
@@ -301,7 +298,6 @@ class Shard:
         ]
         if not due:
             return
-        # We are reading most of the state anyway, so compact it now.
         tidy = state.deltas >= self.compact_after or tables.is_untidy(store)
         held = tables.read(store, self._schemas if tidy else self._of(due))
         for query in due:
