@@ -24,6 +24,7 @@ from benchmarks.paths import (
 from infra.layout import DELTA_JARS
 from infra.spark import connector_jars
 from jobs.pipeline import kafka_rows
+from windowing.engine.plan import plan_of
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import RunPlace, sink_of
 
@@ -80,7 +81,8 @@ def into_table(
                 spark, pipeline, topic.bootstrap, topic.batch, secrets=folder / "secrets"
             )
             sink = sink_of(pipeline).open(RunPlace(pipeline, "benchmark", table))
-            writer = emissions(raw, pipeline).writeStream.foreachBatch(sink.write)
+            emitted = emissions(raw, pipeline, fused=plan_of(pipeline).why_lanes is None)
+            writer = emitted.writeStream.foreachBatch(sink.write)
         elif path == "floor":
             writer = _records(spark, topic).mapInArrow(counted, "n long").writeStream.format("noop")
         else:

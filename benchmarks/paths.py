@@ -17,6 +17,8 @@ from pyspark.sql.streaming import DataStreamWriter
 
 from benchmarks.cases import Case, Sessions, pipeline_of
 from benchmarks.events import DELAY_MS_MAX, END_US, LANES
+from windowing.engine.plan import plan_of
+from windowing.model import Pipeline
 from windowing.spark import windowed
 from windowing.spark.plan import RAW_SCHEMA, emissions
 
@@ -76,12 +78,16 @@ def results(spark: SparkSession, path: str, case: Case, data: Path) -> pl.DataFr
     set_provider(spark, path)
     with checkpoint() as folder:
         if path == "slackwater":
-            stream = of_windows(windowed(rows, pipeline_of(case)))
+            stream = of_windows(_windowed(rows, pipeline_of(case)))
         else:
             stream = of_built_in(built_in(rows, case), case)
         writer = stream.writeStream.foreachBatch(keep).option("checkpointLocation", str(folder))
         run(writer.outputMode("append"))
     return comparable(pl.concat(parts))
+
+
+def _windowed(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    return windowed(rows, pipeline, fused=plan_of(pipeline).why_lanes is None)
 
 
 def built_in(rows: DataFrame, case: Case) -> DataFrame:
@@ -181,7 +187,8 @@ def _raw(rows: DataFrame) -> DataFrame:
 
 
 def _ours(rows: DataFrame, case: Case) -> DataFrame:
-    return emissions(_raw(rows), pipeline_of(case))
+    pipeline = pipeline_of(case)
+    return emissions(_raw(rows), pipeline, fused=plan_of(pipeline).why_lanes is None)
 
 
 def _floor(rows: DataFrame, _: Case) -> DataFrame:
