@@ -23,7 +23,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.cases import CASE, pipeline_of
+from benchmarks.cases import CASE, is_fused, pipeline_of
 from benchmarks.events import LANES, START_MS
 from jobs.session import session
 from windowing.spark.plan import RAW_SCHEMA, emissions
@@ -98,7 +98,8 @@ def measured(
         folder = Path(name)
         _write_batches(folder / "batches", count)
         raw = spark.readStream.schema(RAW_SCHEMA).option("maxFilesPerTrigger", 1)
-        stream = emissions(raw.parquet(str(folder / "batches")), pipeline).writeStream
+        raw = raw.parquet(str(folder / "batches"))
+        stream = emissions(raw, pipeline, fused=is_fused(pipeline)).writeStream
         stream = stream.option("checkpointLocation", str(folder / "checkpoint"))
         if sink == "table":
             place = RunPlace(pipeline, "benchmark", folder / "tables")
