@@ -32,6 +32,8 @@ Identity = tuple[str, ...]
 """The unique identity of a line, each part as JSON: (query, window_id, key, pane, revision), plus
 "retract" if the row retracts that one; for a dead letter (source, partition, offset, query)."""
 
+Line = tuple[Identity, str]
+"""A line of an output with its identity."""
 
 RETRACT = "retract"
 """The `op` of a row that retracts another one."""
