@@ -160,7 +160,8 @@ def verify(
 def _output(of: Judged, table: Path | None, file: Path | None, *, postgres: bool) -> Output:
     """Read the output from the place given on the command line, or else from the run's sink."""
     from chaos.readers.catalogue import read_output
-    from chaos.readers.output import read_files, read_tables
+    from chaos.readers.delta import read_tables
+    from chaos.readers.output import read_files
     from chaos.readers.postgres import read_postgres
 
     if file is not None:

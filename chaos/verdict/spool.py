@@ -88,10 +88,11 @@ class Spool(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         if self._file is not None:
             with self._file.open("rb") as file:
-                left = self._written
-                while left:
+                # What is in memory may be written while others read here.
+                read = 0
+                while read < self._written:
                     values: list[T] = pickle.load(file)  # noqa: S301 - we wrote it
-                    left -= len(values)
+                    read += len(values)
                     yield from values
         yield from self.held
 
