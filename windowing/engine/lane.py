@@ -8,6 +8,7 @@ windows that accept it and, for late records, the epoch that releases it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -19,7 +20,7 @@ from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import read_columns
-from windowing.engine.parcel import METRIC_SCHEMA, Parcel, split
+from windowing.engine.parcel import Parcel, split
 from windowing.engine.plan import FlowPlan, Plan, RowPlan
 from windowing.engine.progress.clock import (
     ClockId,
@@ -31,8 +32,9 @@ from windowing.engine.progress.clock import (
 )
 from windowing.engine.progress.reached import Reached
 from windowing.engine.state import StateStore, check_fingerprint
-from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.part import Assigned, LanePart, Scan
+from windowing.engine.tally import Tally
+from windowing.engine.wids import ENDED, Ints
+from windowing.engine.windows.part import LanePart, Scan
 from windowing.model.file.pipeline import Source
 from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
 
@@ -70,6 +72,24 @@ class LaneState(msgspec.Struct, array_like=True):
         return any(clock.reached.progress_us == ENDED for clock in self.clocks.values())
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A chunk as its lane reads it.
+
+    Attributes:
+        rows: its rows, by kind.
+        courses: what each clock says of them.
+    """
+
+    rows: Rows
+    courses: Mapping[ClockId, Course]
+
+    @property
+    def reached(self) -> dict[str, Reached]:
+        """The lane's progress after the chunk, by the name of the clock."""
+        return {clock.name: course.reached for clock, course in self.courses.items()}
+
+
 STATE = Format("a lane's state", 2, LaneState, {1: as_it_is})
 """The stored format; format 1 had no number."""
 
@@ -84,6 +104,7 @@ class Lane:
             never resends, or as a counted no-op (`skip`).
 
     Attributes:
+        name: of its partition, for messages.
         parts: its part of each query, by the query's name.
     """
 
@@ -92,7 +113,7 @@ class Lane:
     ) -> None:
         self._plan, self._partition, self.redelivered = plan, partition, redelivered
         self._pipeline = pipeline = plan.pipeline
-        self._name = pipeline.source.lane(partition)
+        self.name = pipeline.source.lane(partition)
         self._source, _ = pipeline.source.place(partition)
         self._clocks = {
             clock: make_clock(clock, pipeline.source, partition) for clock in plan.clocks
@@ -111,29 +132,47 @@ class Lane:
         state = self._load(store)
         chunk = pl.concat(chunks).sort(OFFSET)
         fresh = self._fresh(chunk, state)
-        rows = self._sorted_out(fresh, state.ended)
-        courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
+        reading = self.read(fresh, state, store)
         if len(fresh):
             state.last_offset = int(fresh[OFFSET][-1])
         store.put(_KEY, STATE.encode(state))
-        parcels = [
-            Parcel(self._partition, {clock.name: c.reached for clock, c in courses.items()})
-            for _ in range(self._plan.shards)
-        ]
-        for clock, course in courses.items():
+        parcels = [Parcel(self._partition, reading.reached) for _ in range(self._plan.shards)]
+        for clock, course in reading.courses.items():
             self._post_keys(clock, course, parcels)
-        assigned = {}
+        tally = Tally(self._partition)
+        tally.redelivered = len(chunk) - len(fresh)
+        tally.take(fresh[OFFSET], len(reading.rows.data), reading.rows.dead)
         for flow in self._plan.flows:
             part = self.parts[flow.name]
-            assigned[flow.name] = found = part.assign(self._scan(flow, rows, courses))
+            found = part.assign(self.scan(flow, reading))
             part.post(found.tables, parcels)
+            tally.judge(flow.name, found)
         home = parcels[self._partition % len(parcels)]
-        dead = pl.concat([rows.dead, *(found.dead for found in assigned.values())])
-        home.dead_letters = to_bytes(dead) if len(dead) else None
-        reached = courses[self._plan.clocks[0]].reached
-        metrics = self._metrics(rows, reached, assigned, len(chunk) - len(fresh))
-        home.metrics = to_bytes(metrics)
+        tally.into(home, reading.courses[self._plan.clocks[0]].reached)
         return parcels
+
+    def read(self, chunk: pl.DataFrame, state: LaneState, store: StateStore) -> Reading:
+        """Sort out the rows of a chunk, and run all clocks over them.
+
+        Args:
+            chunk: in the order of offsets, none of which the lane has seen.
+            state: where the clocks stand; it is updated.
+            store: of the clocks' tables of keys.
+        """
+        rows = self._sorted_out(chunk, state.ended)
+        courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
+        return Reading(rows, courses)
+
+    def scan(self, flow: FlowPlan[Any] | RowPlan, reading: Reading) -> Scan:
+        """Return a chunk as a query's part sees it."""
+        course, by_rows = reading.courses[flow.clock], flow.row_clock
+        return Scan(
+            partition=self._partition,
+            data=reading.rows.data,
+            values=course.values,
+            progress_us=course.progress_us,
+            numbers=None if by_rows is None else reading.courses[by_rows].values,
+        )
 
     def _load(self, store: StateStore) -> LaneState:
         data = store.get(_KEY)
@@ -144,7 +183,7 @@ class Lane:
             clocks = {name: ClockState(reached) for name, reached in begins.items()}
             return LaneState(fingerprint, clocks)
         state = STATE.decode(data, store)
-        check_fingerprint(f"lane {self._name}", state.fingerprint, self._pipeline)
+        check_fingerprint(f"lane {self.name}", state.fingerprint, self._pipeline)
         state.fingerprint = fingerprint
         return state
 
@@ -156,7 +195,7 @@ class Lane:
             again = pl.col(OFFSET).is_duplicated() | (pl.col(OFFSET) <= state.last_offset)
             first = chunk.filter(again)[OFFSET][0]
             msg = (
-                f"lane {self._name} got offset {first} again (its last was {state.last_offset}): "
+                f"lane {self.name} got offset {first} again (its last was {state.last_offset}): "
                 "source and checkpoint disagree; start a new run to replay"
             )
             raise RedeliveredOffset(msg)
@@ -171,7 +210,7 @@ class Lane:
         if len(holes):
             before, after = offsets[holes[0]], offsets[holes[0] + 1]
             msg = (
-                f"lane {self._name} goes from offset {before} to {after}, and its source is "
+                f"lane {self.name} goes from offset {before} to {after}, and its source is "
                 "declared dense: records are missing; restore them, or declare dense: false"
             )
             raise OffsetGap(msg)
@@ -209,40 +248,3 @@ class Lane:
         if clock.key is not None and course.moved is not None:
             for number, part in split(course.moved, [field_column(clock.key)], len(parcels)):
                 parcels[number].keys[clock.name] = to_bytes(part)
-
-    def _scan(
-        self, flow: FlowPlan[Any] | RowPlan, rows: Rows, courses: Mapping[ClockId, Course]
-    ) -> Scan:
-        """Give the chunk as a query's part sees it."""
-        course, by_rows = courses[flow.clock], flow.row_clock
-        return Scan(
-            partition=self._partition,
-            data=rows.data,
-            values=course.values,
-            progress_us=course.progress_us,
-            numbers=None if by_rows is None else courses[by_rows].values,
-        )
-
-    def _metrics(
-        self, rows: Rows, reached: Reached, parts: Mapping[str, Assigned], redelivered: int
-    ) -> pl.DataFrame:
-        offsets, progress_us = rows.all[OFFSET], reached.progress_us
-        bad = len(rows.dead)
-        counts = [
-            {
-                "partition": self._partition,
-                "query": name,
-                "read": len(rows.data) + bad,
-                "applied": part.applied,
-                "outside": part.outside,
-                "dropped": part.dropped,
-                "dead": bad + len(part.dead),
-                "redelivered": redelivered,
-                "first_offset": offsets.min(),
-                "last_offset": offsets.max(),
-                "progress_us": None if progress_us == NOTHING_YET else progress_us,
-                "ended": progress_us == ENDED,
-            }
-            for name, part in parts.items()
-        ]
-        return pl.DataFrame(counts, schema=METRIC_SCHEMA)

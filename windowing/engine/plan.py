@@ -7,9 +7,11 @@ themselves; `windowing.explain` shows it to people.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
+from windowing.engine.progress import is_memoryless
 from windowing.engine.progress.clock import ClockId, clock_by, clock_of, row_clock_of
 from windowing.engine.rows.lane_part import RowLanePart
 from windowing.engine.rows.shard_part import RowShardPart
@@ -17,7 +19,9 @@ from windowing.engine.rows.two_stage import TwoStagePart, why_one_stage
 from windowing.engine.windows.classes import F, Parts, join_parts_of, parts_of
 from windowing.engine.windows.part import LanePart, ReplacesState, ShardPart
 from windowing.model import Pipeline, Query
+from windowing.model.file.pipeline import Source
 from windowing.model.operators.query import OperatorQuery
+from windowing.model.progress import Disorder
 from windowing.model.query import JoinQuery
 
 
@@ -98,6 +102,8 @@ class Plan:
         lanes, shards: how many of each there are.
         idle_timeout_us: how long a lane says nothing before provisional rows leave it out, by the
             wall clock; None: they wait for every lane.
+        why_lanes: why lanes have a stage of their own; None: they can be fused into packers and
+            shards (`windowing.engine.fused`).
     """
 
     pipeline: Pipeline
@@ -108,6 +114,7 @@ class Plan:
     lanes: int
     shards: int
     idle_timeout_us: int | None
+    why_lanes: str | None
 
     @property
     def flows(self) -> tuple[FlowPlan[Query] | RowPlan | FlowPlan[JoinQuery], ...]:
@@ -147,7 +154,32 @@ def plan_of(pipeline: Pipeline) -> Plan:
         lanes=source.partitions,
         shards=pipeline.shards,
         idle_timeout_us=source.idle_timeout_us,
+        why_lanes=_why_lanes(pipeline, queries),
     )
+
+
+def _why_lanes(pipeline: Pipeline, queries: Sequence[FlowPlan[Query]]) -> str | None:
+    """Return why chunks of a lane cannot be read apart; None: they can."""
+    source = pipeline.source
+    if len(queries) < len(pipeline.flows):
+        return "records of operators and joins are kept one by one, in the order of their lanes"
+    for part in source.parts:
+        if part.dense:
+            return f"source {part.topic} is dense: a lane looks for holes between its chunks"
+    for flow in queries:
+        if not flow.parts.settles:
+            return f"query {flow.name}: {flow.query.window.kind} windows need each record's place"
+        if flow.clock.key is not None or flow.row_clock is not None:
+            return f"query {flow.name}: its progress is kept per key"
+        if not all(map(is_memoryless, _generators(flow.clock, source))):
+            return f"query {flow.name}: bounds depend on earlier records, not on each one alone"
+    return None
+
+
+def _generators(clock: ClockId, source: Source) -> list[Disorder]:
+    if clock.attribute == source.event_time.field:
+        return [part.disorder for part in source.parts]
+    return [source.generator_of(clock.attribute)]
 
 
 def plan_query(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:

@@ -16,6 +16,10 @@ class RedeliveredOffset(WindowingError):
     """A record whose offset the lane has already passed, on an engine that never resends."""
 
 
+class TangledChunks(WindowingError):
+    """Chunks of one lane whose ranges of offsets overlap, on a plan that reads each apart."""
+
+
 class OffsetGap(WindowingError):
     """A gap in the offsets of a source that is declared dense."""
 

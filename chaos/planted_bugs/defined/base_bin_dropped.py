@@ -16,7 +16,7 @@ from windowing.engine.columns import FIRST_WINDOW
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.by_record import AtRecordsShardPart
 from windowing.engine.windows.part import Tables
-from windowing.engine.windows.sliding import PARTIALS
+from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.engine.windows.stamps import per_row
 
 

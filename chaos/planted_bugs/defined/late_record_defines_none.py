@@ -14,7 +14,7 @@ from chaos.planted_bugs.conditions import defined, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.by_record import DEFINERS, AtRecordsLanePart
 from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import Span
+from windowing.engine.windows.sliding_lane import Span
 
 
 class PunctualLanePart(AtRecordsLanePart):

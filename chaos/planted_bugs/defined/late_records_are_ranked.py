@@ -15,7 +15,7 @@ from chaos.planted_bugs.conditions import by_rank, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.by_record import DEFINERS, AtRecordsLanePart
 from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import Span
+from windowing.engine.windows.sliding_lane import Span
 
 
 class RankingLanePart(AtRecordsLanePart):

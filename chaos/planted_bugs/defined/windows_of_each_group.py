@@ -17,7 +17,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import Span
+from windowing.engine.windows.sliding_lane import Span
 
 
 class KeyedLanePart(AtRecordsLanePart):

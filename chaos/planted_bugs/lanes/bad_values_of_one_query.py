@@ -7,27 +7,31 @@ Expected: the counts of the other queries differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import polars as pl
 
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import several_queries, some_query
 from chaos.planted_bugs.planted import PlantedLane, planted
-from windowing.engine.progress.clock import Rows
-from windowing.engine.progress.reached import Reached
-from windowing.engine.windows.part import Assigned
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.parcel import Parcel
+from windowing.engine.state import StateStore
 
 
 class OnceLane(PlantedLane):
     """Counts them once."""
 
-    def _metrics(
-        self, rows: Rows, reached: Reached, parts: Mapping[str, Assigned], redelivered: int
-    ) -> pl.DataFrame:
-        metrics = super()._metrics(rows, reached, parts, redelivered)
-        others = (pl.col("query") != next(iter(parts))).cast(pl.Int64) * len(rows.dead)
-        return metrics.with_columns(read=pl.col("read") - others, dead=pl.col("dead") - others)
+    def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:  # noqa: D102
+        parcels = super().step(store, chunks)
+        for parcel in parcels:
+            if parcel.metrics is not None and parcel.dead_letters is not None:
+                bad = int(from_bytes(parcel.dead_letters)["query"].null_count())
+                metrics = from_bytes(parcel.metrics)
+                others = (pl.col("query") != metrics["query"][0]).cast(pl.Int64) * bad
+                once = (pl.col(name) - others for name in ("read", "dead"))
+                parcel.metrics = to_bytes(metrics.with_columns(*once))
+        return parcels
 
 
 BUG = planted_bug(

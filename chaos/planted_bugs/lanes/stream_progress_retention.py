@@ -8,6 +8,7 @@ Expected: late revisions that the definition does not have, in place of dead let
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,8 +22,8 @@ from windowing.engine.lane import Lane, LaneState
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.state import StateStore
-from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.sliding import SlidingLanePart
+from windowing.engine.wids import Ints
+from windowing.engine.windows.sliding_lane import Opened, SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -33,12 +34,10 @@ class StreamRetention(SlidingLanePart):
         super().__init__(query, pipeline)
         self._lane = lane
 
-    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
-        _, _, release = super()._waiting(progress_us, first, last_late)
+    def _opened(self, progress_us: Ints) -> Opened:
         stood = np.full_like(progress_us, self._lane.stood_us)
         kept = wids.lowered(np.minimum(stood, progress_us), self._query.retention_us or 0)
-        first_late = np.maximum(first, self._numbering.open_from(kept))
-        return first_late <= last_late, first_late, release
+        return replace(super()._opened(progress_us), kept=self._numbering.open_from(kept))
 
 
 class RetentionLane(WatchingLane):

@@ -15,7 +15,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import Scan
 from windowing.engine.windows.rows import RankedLanePart
-from windowing.engine.windows.sliding import Span
+from windowing.engine.windows.sliding_lane import Span
 
 
 class StrictLanePart(RankedLanePart):

@@ -17,7 +17,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import NOTHING_YET, Flags
 from windowing.engine.windows.part import Scan
 from windowing.engine.windows.rows import RankedLanePart
-from windowing.engine.windows.sliding import Span
+from windowing.engine.windows.sliding_lane import Span
 
 
 class WelcomingLanePart(RankedLanePart):

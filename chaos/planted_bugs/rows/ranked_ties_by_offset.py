@@ -19,7 +19,7 @@ from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.rows import RankedShardPart
-from windowing.engine.windows.sliding import PARTIALS
+from windowing.engine.windows.sliding_lane import PARTIALS
 
 
 class OffsetShardPart(RankedShardPart):

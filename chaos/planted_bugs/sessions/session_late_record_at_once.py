@@ -17,7 +17,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import ON_TIME, Flags
 from windowing.engine.windows.part import Scan
 from windowing.engine.windows.session import SessionLanePart
-from windowing.engine.windows.sliding import Span
+from windowing.engine.windows.sliding_lane import Span
 
 
 class OpenLanePart(SessionLanePart):

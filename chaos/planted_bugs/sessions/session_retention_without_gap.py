@@ -16,7 +16,7 @@ from windowing.engine import wids
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import Scan
 from windowing.engine.windows.session import SessionLanePart
-from windowing.engine.windows.sliding import Span
+from windowing.engine.windows.sliding_lane import Span
 
 
 class ShortLanePart(SessionLanePart):

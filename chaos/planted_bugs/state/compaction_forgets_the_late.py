@@ -12,7 +12,8 @@ from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.part import Tables
-from windowing.engine.windows.sliding import LATE, PARTIALS, SlidingShardPart
+from windowing.engine.windows.sliding import LATE, SlidingShardPart
+from windowing.engine.windows.sliding_lane import PARTIALS
 
 
 class PunctualShardPart(SlidingShardPart):

@@ -16,7 +16,8 @@ from windowing.engine.columns import RELEASE
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ON_TIME
 from windowing.engine.windows.part import Tables
-from windowing.engine.windows.sliding import PARTIALS, SlidingShardPart
+from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.sliding_lane import PARTIALS
 
 
 class MeltingShardPart(SlidingShardPart):

@@ -13,7 +13,7 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
 from windowing.engine.plan import Plan
-from windowing.engine.windows.sliding import SlidingLanePart
+from windowing.engine.windows.sliding_lane import SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 
 

@@ -12,7 +12,7 @@ from chaos.planted_bugs.conditions import consistent, overlapping, sliding, some
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import Scan
-from windowing.engine.windows.sliding import SlidingLanePart, Span
+from windowing.engine.windows.sliding_lane import SlidingLanePart, Span
 
 
 class GenerousLanePart(SlidingLanePart):

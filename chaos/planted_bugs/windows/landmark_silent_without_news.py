@@ -16,7 +16,7 @@ from windowing.engine.columns import FIRST_WINDOW, WINDOW_ID
 from windowing.engine.progress.reached import Progress
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Tables
-from windowing.engine.windows.sliding import PARTIALS
+from windowing.engine.windows.sliding_lane import PARTIALS
 
 
 class SparseShardPart(LandmarkShardPart):

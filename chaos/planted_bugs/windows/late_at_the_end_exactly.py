@@ -14,7 +14,7 @@ from chaos.planted_bugs.conditions import sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags
 from windowing.engine.windows.part import Scan
-from windowing.engine.windows.sliding import SlidingLanePart, Span
+from windowing.engine.windows.sliding_lane import SlidingLanePart, Span
 
 
 class LenientLanePart(SlidingLanePart):

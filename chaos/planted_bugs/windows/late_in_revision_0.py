@@ -8,21 +8,22 @@ Expected: revision 0 has records that belong to a later revision by the definiti
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.wids import ON_TIME, Flags, Ints
-from windowing.engine.windows.sliding import SlidingLanePart
+from windowing.engine.wids import ON_TIME, Ints
+from windowing.engine.windows.sliding_lane import Opened, SlidingLanePart
 
 
 class WelcomingLanePart(SlidingLanePart):
     """Marks late records as if they were on time."""
 
-    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
-        waits, first_late, release = super()._waiting(progress_us, first, last_late)
-        return waits, first_late, np.full_like(release, ON_TIME)
+    def _opened(self, progress_us: Ints) -> Opened:
+        return replace(super()._opened(progress_us), release=np.full_like(progress_us, ON_TIME))
 
 
 BUG = planted_bug(

@@ -7,19 +7,20 @@ Expected: late revisions are missing, too many, or too early.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
-from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.sliding import SlidingLanePart
+from windowing.engine.wids import Ints
+from windowing.engine.windows.sliding_lane import Opened, SlidingLanePart
 
 
 class ImpatientLanePart(SlidingLanePart):
     """Releases late records at once."""
 
-    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
-        waits, first_late, _ = super()._waiting(progress_us, first, last_late)
-        return waits, first_late, progress_us
+    def _opened(self, progress_us: Ints) -> Opened:
+        return replace(super()._opened(progress_us), release=progress_us)
 
 
 BUG = planted_bug(

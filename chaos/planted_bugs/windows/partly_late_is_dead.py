@@ -18,7 +18,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import OFFSET
 from windowing.engine.windows.part import Assigned, Scan
 from windowing.engine.windows.refused import dead_letters
-from windowing.engine.windows.sliding import SlidingLanePart
+from windowing.engine.windows.sliding_lane import SlidingLanePart
 
 
 class ReportingLanePart(SlidingLanePart):

@@ -17,7 +17,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import Scan
-from windowing.engine.windows.sliding import SlidingLanePart, Span
+from windowing.engine.windows.sliding_lane import SlidingLanePart, Span
 from windowing.model.file.pipeline import Pipeline, Query
 
 

@@ -100,12 +100,17 @@ def read_columns(after_end: pl.Series) -> dict[str, pl.Expr]:
     Args:
         after_end: which of its records follow an end, whatever else is wrong with them.
     """
-    whole = pl.col(REFUSAL).str.json_decode(pl.List(pl.String)).list
-    behind = {"reason": "after_end", "rule": "it stands behind the end of its partition"}
+    whole, behind = pl.col(REFUSAL).str.json_decode(pl.List(pl.String)).list, end_columns()
     return {
-        name: pl.when(after_end).then(pl.lit(behind.get(name))).otherwise(whole.get(place))
-        for place, name in enumerate(("reason", *DETAIL_SCHEMA))
+        name: pl.when(after_end).then(behind[name]).otherwise(whole.get(place))
+        for place, name in enumerate(behind)
     }
+
+
+def end_columns() -> dict[str, pl.Expr]:
+    """Return the columns `reason`, `field`, `value`, `rule` of records behind a lane's end."""
+    known = {"reason": "after_end", "rule": "it stands behind the end of its partition"}
+    return {name: pl.lit(known.get(name), dtype=pl.String) for name in ("reason", *DETAIL_SCHEMA)}
 
 
 def late_columns(query: Flow, data: pl.DataFrame) -> dict[str, pl.Expr]:

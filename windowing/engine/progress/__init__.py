@@ -18,13 +18,14 @@ from windowing.engine.progress import (
 )
 from windowing.engine.progress.generator import (
     LANE_GENERATORS,
+    MEMORYLESS,
     Generator,
     OwnRecords,
     lane_generator,
 )
 from windowing.model.progress import Disorder
 
-__all__ = ["Generator", "OwnRecords", "generator_of", "lane_generator"]
+__all__ = ["Generator", "OwnRecords", "generator_of", "is_memoryless", "lane_generator"]
 
 
 def generator_of(disorder: Disorder, lane: str) -> Generator:
@@ -35,3 +36,13 @@ def generator_of(disorder: Disorder, lane: str) -> Generator:
             settings.
     """
     return LANE_GENERATORS.required(disorder.name)(disorder.data, lane)
+
+
+def is_memoryless(disorder: Disorder) -> bool:
+    """Whether bounds follow from each record alone, so that chunks can be read apart.
+
+    Raises:
+        PluginError: a plug-in lacks the engine's half.
+    """
+    LANE_GENERATORS.required(disorder.name)
+    return disorder.name in MEMORYLESS

@@ -44,13 +44,20 @@ Make = Callable[[Any, str], Generator]
 LANE_GENERATORS: Final = Registry[Make]("lane_generator", "lane_generators")
 """The engine's half of every generator, by its name."""
 
+MEMORYLESS: Final = set[str]()
+"""The generators whose bounds follow from each record alone, whatever came before it."""
+
 _Class = TypeVar("_Class", bound=type)
 
 
-def lane_generator(name: str) -> Callable[[_Class], _Class]:
+def lane_generator(name: str, *, memoryless: bool = False) -> Callable[[_Class], _Class]:
     """Register the decorated class as the engine's half of the generator of this name.
 
     It is instantiated as `Class(data, lane)`, with the generator's data and a lane's name.
+
+    Args:
+        name: of the generator.
+        memoryless: whether a bound follows from its record alone. Chunks can then be read apart.
 
     Raises:
         PluginError: the class is not a `Generator`, or the name is taken.
@@ -62,6 +69,8 @@ def lane_generator(name: str) -> Callable[[_Class], _Class]:
             msg = f"{origin} cannot be the generator {name!r}: it lacks {', '.join(lacking)}"
             raise PluginError(msg)
         LANE_GENERATORS.add(name, class_, origin)
+        if memoryless:
+            MEMORYLESS.add(name)
         return class_
 
     return register

@@ -17,7 +17,7 @@ from windowing.engine.wids import Ints, lowered
 from windowing.model import progress
 
 
-@lane_generator(progress.Heartbeat.name)
+@lane_generator(progress.Heartbeat.name, memoryless=True)
 class Heartbeat:
     """A generator of bounds from a lane's own records and from heartbeats.
 

@@ -10,7 +10,7 @@ from windowing.engine.wids import NOTHING_YET, Ints
 from windowing.model import progress
 
 
-@lane_generator(progress.Punctuation.name)
+@lane_generator(progress.Punctuation.name, memoryless=True)
 class Punctuation(OwnRecords):
     """A generator without bounds; the clock handles bounds of control records, also per key.
 

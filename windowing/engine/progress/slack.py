@@ -13,7 +13,7 @@ from windowing.engine.wids import Ints, lowered
 from windowing.model.progress import Slack
 
 
-@lane_generator(Slack.name)
+@lane_generator(Slack.name, memoryless=True)
 class SlackTime(OwnRecords):
     """A generator whose bound after a record is its time minus the slack.
 

@@ -9,9 +9,9 @@ import polars as pl
 
 from windowing.engine.columns import AT, OFFSET, PARTITION, field_column
 from windowing.engine.frames import to_bytes
-from windowing.engine.parcel import Addition, Parcel, split
+from windowing.engine.parcel import Addition, split
 from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.engine.windows.part import Assigned, Scan, Tables
+from windowing.engine.windows.part import Addressed, Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline
 from windowing.model.operators.query import OperatorQuery
@@ -71,7 +71,7 @@ class RowLanePart:
             dropped=int(late.sum()) - len(dead),
         )
 
-    def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
+    def post(self, tables: Tables, parcels: Sequence[Addressed]) -> None:
         """Put each unit's records into the parcel of its shard."""
         for number, part in split(tables[ROWS], self._unit, len(parcels)):
             at = part[AT].to_numpy()

@@ -37,7 +37,8 @@ from windowing.engine.wids import ON_TIME, Flags
 from windowing.engine.windows.intervals import indexed
 from windowing.engine.windows.keys import unit_columns
 from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import LATE, PARTIALS, SlidingLanePart, SlidingShardPart, Span
+from windowing.engine.windows.sliding import LATE, SlidingShardPart
+from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
 from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MIN

@@ -26,7 +26,8 @@ from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import LanePart, ShardPart
 from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbered_part
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
-from windowing.engine.windows.sliding import SlidingLanePart, SlidingShardPart
+from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.sliding_lane import SlidingLanePart
 from windowing.model import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
@@ -56,12 +57,15 @@ class Parts(Generic[F]):
         shard: the same for a shard's part.
         evaluation: what the two do together, and why.
         extents: give start and end of each row that a shard's part made.
+        settles: whether the lane's part can read chunks apart, as
+            `windowing.engine.windows.part.Settles` says.
     """
 
     lane: Callable[[F, Pipeline], LanePart]
     shard: Callable[[F, Pipeline], ShardPart]
     evaluation: Evaluation
     extents: Extents
+    settles: bool = False
 
 
 PARTS: Final = Registry[Callable[[Window], Parts[Query]]]("window_parts", "window_parts")
@@ -91,6 +95,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
                 partial(SlidingShardPart, numbering=numbering),
                 evaluation.valued(kind),
                 _numbered_by(numbering),
+                settles=True,
             )
 
         PARTS.add(kind, parts, f"{class_.__module__}.{class_.__name__}")
@@ -137,12 +142,12 @@ def _drawn(rows: pl.DataFrame) -> list[tuple[int, int]]:
 
 def _sliding(window: Window) -> Parts[Query]:
     extents = _numbered_by(wids.grid(window))
-    return Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES, extents)
+    return Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES, extents, settles=True)
 
 
 def _landmark(window: Window) -> Parts[Query]:
     extents = _numbered_by(wids.grid(window))
-    return Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, extents)
+    return Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, extents, settles=True)
 
 
 def _of_rows(window: Window) -> Parts[Query]:

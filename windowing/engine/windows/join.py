@@ -23,13 +23,13 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.columns import AT, INSTANT, IS_LATE, OFFSET, PARTITION, field_column
 from windowing.engine.frames import to_bytes
-from windowing.engine.parcel import Addition, Parcel, split
+from windowing.engine.parcel import Addition, split
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.join_rows import DTYPES, SIDES, PairRows, prefixed, side_column
-from windowing.engine.windows.part import Assigned, Scan, Tables
+from windowing.engine.windows.part import Addressed, Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline
 from windowing.model.join import Comparison, Operand, Side
@@ -118,7 +118,7 @@ class JoinLanePart:
             **{f"{side}.{name}": DTYPES[types[name].kind] for name in query.needed(side)},
         }
 
-    def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
+    def post(self, tables: Tables, parcels: Sequence[Addressed]) -> None:
         """Put each shard's part of the tables into its parcel; without equality, all go to one."""
         empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
         for name, table in tables.items():

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import polars as pl
 
-from windowing.engine.parcel import Parcel
+from windowing.engine.parcel import Addition
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import Ints
 
@@ -36,20 +36,37 @@ class Scan:
 
 
 @dataclass(frozen=True)
-class Assigned:
-    """The result of one chunk's data records for one query.
+class Judged:
+    """What becomes of one chunk's data records in one query.
 
     Attributes:
-        tables: what the chunk adds to the query's state in the shards.
         dead: dead letters of records that no window took.
         applied, outside, dropped: numbers of records; with the dead ones, each counts once.
     """
 
-    tables: Tables
     dead: pl.DataFrame
     applied: int
     outside: int
     dropped: int
+
+
+@dataclass(frozen=True)
+class Assigned(Judged):
+    """The same, with the windows' contents.
+
+    Attributes:
+        tables: what the chunk adds to the query's state in the shards.
+    """
+
+    tables: Tables
+
+
+class Addressed(Protocol):
+    """A message to a shard, which additions to queries' states can be put into."""
+
+    @property
+    def queries(self) -> dict[str, Addition]:
+        """The additions, by query."""
 
 
 class LanePart(Protocol):
@@ -61,8 +78,38 @@ class LanePart(Protocol):
     def assign(self, scan: Scan) -> Assigned:
         """Find the windows of a chunk's records, and apply the late policy."""
 
-    def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
+    def post(self, tables: Tables, parcels: Sequence[Addressed]) -> None:
         """Put each shard's part of the tables into its parcel, with its due time."""
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """A lane's part that can read a chunk without knowing the lane's progress before it.
+
+    That is possible where lateness only ever grows with progress: what the chunk alone says and
+    what the earlier progress says are then merged by maximum, in either order. So `settle` of
+    `scan` gives what `assign` would have given.
+    """
+
+    def scan(self, scan: Scan) -> Tables:
+        """Assign windows as if nothing came before the chunk; `post` takes the tables."""
+
+    def settle(self, tables: Tables, before: int) -> Tables:
+        """Return the tables that `assign` would have made, of one shard.
+
+        Args:
+            tables: a shard's part of a scan's.
+            before: the lane's progress before the chunk.
+        """
+
+    def judge(self, scan: Scan) -> Judged:
+        """Return what becomes of records, without the windows' contents."""
+
+    def turns(self, scan: Scan) -> int:
+        """Return the progress before the chunk from which on it matters; `ENDED`: it never does."""
+
+    def addition(self, tables: Tables) -> Addition:
+        """Return tables of one shard as its addition, with its due time."""
 
 
 class ShardPart(Protocol):

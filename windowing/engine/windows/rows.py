@@ -34,7 +34,8 @@ from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
 from windowing.engine.windows.keys import key_columns, unit_columns
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import PARTIALS, SlidingLanePart, SlidingShardPart, Span
+from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
 from windowing.engine.windows.stamps import per_row
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import Window

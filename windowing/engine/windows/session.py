@@ -45,7 +45,7 @@ from windowing.engine.windows.keys import key_columns
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.results import Results
 from windowing.engine.windows.session_course import Piece, Sent, course
-from windowing.engine.windows.sliding import SlidingLanePart, Span
+from windowing.engine.windows.sliding_lane import SlidingLanePart, Span
 from windowing.engine.windows.stamps import stamped
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN

@@ -14,7 +14,6 @@ row's unit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -33,148 +32,22 @@ from windowing.engine.columns import (
     REVISION,
     WINDOW_ID,
 )
-from windowing.engine.frames import to_bytes
-from windowing.engine.parcel import Addition, Parcel, split
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
+from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.intervals import content
-from windowing.engine.windows.keys import key_columns, route
-from windowing.engine.windows.part import Assigned, Scan, Tables
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.keys import key_columns
+from windowing.engine.windows.part import Tables
 from windowing.engine.windows.results import Results
+from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.run_errors import TooManyWindows
-from windowing.model.windows.window import ROW_NUM
 
-PARTIALS = "partials"
 LATE = pl.col(RELEASE) != ON_TIME
 # Before all instants, including ON_TIME, which is the smallest number.
 _EVER = pl.lit(None, dtype=pl.Int64)
-
-
-@dataclass(frozen=True)
-class Span:
-    """The windows that a chunk's records count in.
-
-    Attributes:
-        chosen: the records concerned.
-        first, last: the windows of each record.
-        release: the late epoch that each record waits for, or ON_TIME.
-    """
-
-    chosen: Flags
-    first: Ints
-    last: Ints
-    release: Ints
-
-    def columns(self) -> list[pl.Series]:
-        """Return the span of each chosen record."""
-        return [
-            pl.Series(FIRST_WINDOW, self.first[self.chosen]),
-            pl.Series(LAST_WINDOW, self.last[self.chosen]),
-            pl.Series(RELEASE, self.release[self.chosen]),
-        ]
-
-
-class SlidingLanePart:
-    """The lane's part: assigns windows to a chunk's records, and pre-aggregates by slice.
-
-    Args:
-        query: a query with a sliding or landmark window, over an attribute or row numbers.
-        pipeline: its pipeline.
-        numbering: the windows' numbering; None: that of the window language.
-    """
-
-    def __init__(
-        self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
-    ) -> None:
-        self._query, self._numbering = query, numbering or wids.grid(query.window)
-        self._accumulators = Accumulators.of(query, pipeline.source)
-        self._keys, self._route = key_columns(query), route(query, pipeline.source)
-
-    def assign(self, scan: Scan) -> Assigned:
-        """Split the records into on-time, late, and refused."""
-        outside, spans = self._spans(scan)
-        taken = np.logical_or.reduce([span.chosen for span in spans])
-        if self._query.window.attribute == ROW_NUM:
-            # A row in a gap between windows counts as applied, not outside: it had a number.
-            taken, outside = taken | outside, np.zeros(len(taken), dtype=bool)
-        refused = ~outside & ~taken
-        dead = dead_letters(self._query, scan.data, refused, scan.partition)
-        return Assigned(
-            tables=self._tables(scan, spans),
-            dead=dead,
-            applied=int(taken.sum()),
-            outside=int(outside.sum()),
-            dropped=int(refused.sum()) - len(dead),
-        )
-
-    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
-        """Return the records in no window, and the windows of the others: on time, and waiting."""
-        query = self._query
-        first = self._numbering.first(scan.values)
-        last = self._numbering.last(scan.values)
-        outside = self._numbering.outside(scan.values) | (last < first)
-        open_from = self._numbering.open_from(scan.progress_us)
-        late = ~outside & (open_from > first)
-        if query.late.mode == "consistent":
-            accepts_from = np.where(late, last + 1, first)
-        else:
-            accepts_from = np.maximum(first, open_from)
-        taken = ~outside & (accepts_from <= last)
-        spans = [Span(taken, accepts_from, last, np.full(len(first), ON_TIME))]
-        if query.late.policy == "update":
-            last_late = np.minimum(last, accepts_from - 1)
-            waits, first_late, release = self._waiting(scan.progress_us, first, last_late)
-            spans.append(Span(waits & late, first_late, last_late, release))
-        return outside, spans
-
-    def _waiting(self, progress_us: Ints, first: Ints, last_late: Ints) -> tuple[Flags, Ints, Ints]:
-        """Return which records wait for a late epoch, from which window on, and the epoch."""
-        query = self._query
-        assert query.retention_us is not None  # noqa: S101 - `update` has both, as checked
-        assert query.late.every_us is not None  # noqa: S101
-        kept_from = self._numbering.open_from(wids.lowered(progress_us, query.retention_us))
-        first_late = np.maximum(first, kept_from)
-        release = wids.release_us(progress_us, query.late.every_us)
-        return first_late <= last_late, first_late, release
-
-    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
-        """Return the partial states of slices: records with equal key, windows and release."""
-        parts = []
-        for span in spans:
-            records = scan.data.filter(pl.Series(span.chosen))
-            parts.append(
-                pl.DataFrame(
-                    [
-                        *(records[key] for key in self._keys),
-                        *span.columns(),
-                        *self._accumulators.lift(records),
-                    ]
-                )
-            )
-        named = [*self._keys, FIRST_WINDOW, LAST_WINDOW, RELEASE]
-        return {PARTIALS: self._accumulators.merge(self._accumulators.concat(parts), named)}
-
-    def post(self, tables: Tables, parcels: Sequence[Parcel]) -> None:
-        """Put each shard's part of the tables into its parcel."""
-        empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
-        for name, table in tables.items():
-            for number, part in split(table, self._route, len(parcels)):
-                queries = parcels[number].queries
-                # A shard gets all tables or none.
-                addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
-                addition.due_us = min(addition.due_us, int(self._due_us(part).min()))
-                addition.tables[name] = to_bytes(part)
-
-    def _due_us(self, table: pl.DataFrame) -> Ints:
-        """Return the earliest progress at which each row of a table may make a row due."""
-        ends = self._numbering.ends(table[FIRST_WINDOW].to_numpy())
-        due: Ints = np.maximum(ends, table[RELEASE].to_numpy())
-        return due
 
 
 class SlidingShardPart:

@@ -1,0 +1,90 @@
+"""What a packer sends to a shard of one lane's chunk, before the lane's progress is known."""
+
+from __future__ import annotations
+
+import msgspec
+
+from windowing.engine.formats import number_of, stamped
+from windowing.engine.parcel import Addition
+from windowing.engine.progress.reached import Reached
+from windowing.model.run_errors import OtherVersion
+
+
+class Fate(msgspec.Struct, array_like=True):
+    """What became of a chunk's records in one query, by the chunk alone.
+
+    Attributes:
+        turns: the progress before the chunk from which on that may be otherwise.
+        applied, outside, dropped: numbers of records.
+        dead: dead letters (`DEAD_LETTER_SCHEMA`), an Arrow stream; None: there are none.
+    """
+
+    turns: int
+    applied: int
+    outside: int
+    dropped: int
+    dead: bytes | None
+
+
+class Account(msgspec.Struct, array_like=True):
+    """What the lane's home shard needs to account for every record of a chunk.
+
+    Attributes:
+        rows: number of rows, control records included.
+        bad: dead letters of values that no query can use.
+        fates: by query.
+        records: by clock, an Arrow stream of the data records: offset, `at` (the attribute),
+            `before` (the progress by the chunk alone), and the column that dead letters show.
+    """
+
+    rows: int
+    bad: bytes
+    fates: dict[str, Fate]
+    records: dict[str, bytes]
+
+
+class Provisional(msgspec.Struct, array_like=True):
+    """One chunk's message to one shard.
+
+    Attributes:
+        partition: the lane's.
+        first, last: its smallest and largest offset.
+        reached: the lane's progress by the chunk alone, by the name of the clock.
+        queries: what the chunk adds to each query's state, as the lane's part has scanned it.
+        account: for the lane's home shard; None: this is another one.
+    """
+
+    partition: int
+    first: int
+    last: int
+    reached: dict[str, Reached]
+    queries: dict[str, Addition] = {}
+    account: Account | None = None
+
+
+_FORMAT = 1
+"""The format number. Such messages live within a batch, so only the current format is read."""
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Provisional)
+
+
+def encode_provisional(message: Provisional) -> bytes:
+    """Serialise a message."""
+    return stamped(_FORMAT, _encoder.encode(message))
+
+
+def decode_provisional(data: bytes) -> Provisional:
+    """Deserialise the result of `encode_provisional`.
+
+    Raises:
+        OtherVersion: a worker of another version wrote it.
+    """
+    number, body = number_of(data)
+    if number != _FORMAT:
+        msg = (
+            f"a packer sent a chunk in format {number}, and this worker reads format {_FORMAT}: "
+            "install the same version of Slackwater wherever the job runs"
+        )
+        raise OtherVersion(msg)
+    return _decoder.decode(body)

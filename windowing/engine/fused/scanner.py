@@ -1,0 +1,93 @@
+"""The packer's half of the fused plan: from a chunk to a message for every shard."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from windowing.engine.columns import AT, BEFORE, OFFSET, TIME, field_column
+from windowing.engine.frames import to_bytes
+from windowing.engine.fused.provisional import Account, Fate, Provisional
+from windowing.engine.lane import Lane, LaneState, Reading
+from windowing.engine.plan import Plan
+from windowing.engine.progress.clock import ClockId, ClockState
+from windowing.engine.progress.reached import Reached
+from windowing.engine.state import MemoryStore
+from windowing.engine.windows.part import Settles
+from windowing.model.run_errors import RedeliveredOffset
+
+
+class Scanner:
+    """Reads chunks as if nothing came before them. It has no state.
+
+    Args:
+        plan: a plan with which lanes need no stage of their own.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._lanes: dict[int, Lane] = {}
+
+    def lane(self, partition: int) -> Lane:
+        """Return the lane that knows how to read chunks of a partition."""
+        return self._lanes.setdefault(partition, Lane(self._plan, partition))
+
+    def scan(self, partition: int, chunk: pl.DataFrame) -> list[Provisional]:
+        """Return one message per shard.
+
+        Args:
+            partition: the lane's.
+            chunk: some consecutive rows of it, in any order.
+
+        Raises:
+            RedeliveredOffset: two rows have the same offset.
+        """
+        lane, rows = self.lane(partition), chunk.sort(OFFSET)
+        if rows[OFFSET].is_duplicated().any():
+            raise RedeliveredOffset(_twice(lane, rows))
+        reading = lane.read(rows, self._nothing_yet(), MemoryStore())
+        first, last = int(rows[OFFSET][0]), int(rows[OFFSET][-1])
+        messages = [
+            Provisional(partition, first, last, reading.reached) for _ in range(self._plan.shards)
+        ]
+        fates = {}
+        for flow in self._plan.flows:
+            part, scan = lane.parts[flow.name], lane.scan(flow, reading)
+            assert isinstance(part, Settles)  # noqa: S101 - else the plan would have lanes
+            part.post(part.scan(scan), messages)
+            found = part.judge(scan)
+            dead = to_bytes(found.dead) if len(found.dead) else None
+            turns = part.turns(scan)
+            fates[flow.name] = Fate(turns, found.applied, found.outside, found.dropped, dead)
+        messages[partition % len(messages)].account = Account(
+            rows=len(rows),
+            bad=to_bytes(reading.rows.dead),
+            fates=fates,
+            records={clock.name: _records(clock, reading) for clock in self._plan.clocks},
+        )
+        return messages
+
+    def _nothing_yet(self) -> LaneState:
+        clocks = {clock.name: ClockState(Reached()) for clock in self._plan.clocks}
+        return LaneState(self._plan.pipeline.fingerprint, clocks)
+
+
+def _records(clock: ClockId, reading: Reading) -> bytes:
+    """Return what decides about single records, and what dead letters show of them."""
+    course, data = reading.courses[clock], reading.rows.data
+    own = field_column(clock.attribute)
+    return to_bytes(
+        data.select(
+            OFFSET,
+            own if own in data.columns else TIME,
+            pl.Series(AT, course.values),
+            pl.Series(BEFORE, course.progress_us),
+        )
+    )
+
+
+def _twice(lane: Lane, rows: pl.DataFrame) -> str:
+    offset = rows.filter(pl.col(OFFSET).is_duplicated())[OFFSET][0]
+    return (
+        f"lane {lane.name} got offset {offset} twice in one chunk: "
+        "source and checkpoint disagree; start a new run to replay"
+    )

@@ -1,0 +1,197 @@
+"""The shard's half of the fused plan: from the chunks of a batch to parcels, as lanes send them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
+from windowing.engine.formats import Format
+from windowing.engine.frames import from_bytes
+from windowing.engine.fused.provisional import Account, Fate, Provisional
+from windowing.engine.input.refusals import end_columns
+from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel
+from windowing.engine.plan import FlowPlan, Plan, RowPlan
+from windowing.engine.progress.clock import begin
+from windowing.engine.progress.reached import Reached
+from windowing.engine.state import StateStore
+from windowing.engine.tally import Tally
+from windowing.engine.wids import ENDED
+from windowing.engine.windows.part import Judged, Scan, Settles
+from windowing.engine.windows.sliding_lane import PARTIALS
+from windowing.model.run_errors import RedeliveredOffset, TangledChunks
+
+KNOWN_LANES = "lanes"
+"""The key of a shard's record of its lanes."""
+
+
+class KnownLane(msgspec.Struct, array_like=True):
+    """What a shard knows of a lane.
+
+    Attributes:
+        reached: its progress, by the name of the clock.
+        last_offset: the last offset that it has had; -1 before the first.
+    """
+
+    reached: dict[str, Reached]
+    last_offset: int = -1
+
+
+STATE = Format("a shard's record of its lanes", 1, dict[int, KnownLane])
+"""The stored format, by lane."""
+
+
+class Settler:
+    """Tells of each chunk what the lane's earlier progress means for it. One serves all shards.
+
+    Args:
+        plan: the execution plan.
+        redelivered: how to treat a chunk that the lane has passed: as an `error`, if the engine
+            never resends, or as a counted no-op (`skip`).
+    """
+
+    def __init__(self, plan: Plan, redelivered: Literal["error", "skip"] = "error") -> None:
+        self._plan, self._source = plan, plan.pipeline.source
+        self._redelivered = redelivered
+        self._time = plan.clocks[0].name
+        self._flows = {flow.name: flow for flow in plan.flows}
+        self.parts: dict[str, Settles] = {flow.name: _settling(flow, plan) for flow in plan.flows}
+
+    def settle(self, store: StateStore, chunks: Sequence[Provisional]) -> list[Parcel]:
+        """Return the parcels of a batch for one shard: those of a lane in the order of its chunks.
+
+        Args:
+            store: the shard's state.
+            chunks: of all lanes, in any order.
+
+        Raises:
+            RedeliveredOffset: a chunk begins with an offset that its lane has passed.
+            TangledChunks: two chunks of a lane overlap.
+        """
+        data = store.get(KNOWN_LANES)
+        lanes = {} if data is None else STATE.decode(data, store)
+        parcels: list[Parcel] = []
+        ordered = sorted(chunks, key=attrgetter("partition", "first"))
+        for partition, of_lane in groupby(ordered, attrgetter("partition")):
+            lane = lanes.setdefault(partition, self._begin(partition))
+            parcels += self._settle_lane(lane, list(of_lane))
+        store.put(KNOWN_LANES, STATE.encode(lanes))
+        return parcels
+
+    def _begin(self, partition: int) -> KnownLane:
+        clocks = self._plan.clocks
+        return KnownLane({clock.name: begin(clock, self._source, partition) for clock in clocks})
+
+    def _settle_lane(self, lane: KnownLane, chunks: Sequence[Provisional]) -> list[Parcel]:
+        """Settle the chunks of one lane, and count them as one batch."""
+        tally, parcels = Tally(chunks[0].partition), []
+        for chunk in chunks:
+            if self._is_new(lane, chunk):
+                parcels.append(self._settle(lane, chunk, tally))
+            elif chunk.account is not None:
+                tally.redelivered += chunk.account.rows
+        parcels = parcels or [Parcel(chunks[0].partition, lane.reached)]
+        if chunks[0].account is not None:
+            for flow in self._plan.flows:
+                tally.judge(flow.name, _NOTHING)
+            tally.into(parcels[-1], lane.reached[self._time])
+        return parcels
+
+    def _is_new(self, lane: KnownLane, chunk: Provisional) -> bool:
+        if chunk.first > lane.last_offset:
+            return True
+        name, last = self._source.lane(chunk.partition), lane.last_offset
+        if chunk.last > last:
+            msg = (
+                f"lane {name} got offsets {chunk.first} to {chunk.last} after {last}: chunks "
+                "of a lane overlap, so they cannot be read apart; give each task a range of "
+                "offsets of its own, or run with the lanes' own stage (plan: lanes)"
+            )
+            raise TangledChunks(msg)
+        if self._redelivered == "error":
+            msg = (
+                f"lane {name} got offset {chunk.first} again (its last was {last}): "
+                "source and checkpoint disagree; start a new run to replay"
+            )
+            raise RedeliveredOffset(msg)
+        return False
+
+    def _settle(self, lane: KnownLane, chunk: Provisional, tally: Tally) -> Parcel:
+        """Settle one chunk, and let the lane pass it."""
+        before = lane.reached
+        ended = before[self._time].progress_us == ENDED
+        if chunk.account is not None:
+            (self._count_ended if ended else self._count)(chunk, chunk.account, before, tally)
+        lane.last_offset = chunk.last
+        if ended:
+            return Parcel(chunk.partition, before)
+        lane.reached = {name: before[name].merge(chunk.reached[name]) for name in before}
+        settled = {
+            name: self._settled(name, addition, before) for name, addition in chunk.queries.items()
+        }
+        queries = {name: addition for name, addition in settled.items() if addition is not None}
+        return Parcel(chunk.partition, lane.reached, queries=queries)
+
+    def _settled(
+        self, query: str, addition: Addition, before: Mapping[str, Reached]
+    ) -> Addition | None:
+        """Return what is left of an addition; None: all of it is late, and refused."""
+        progress = before[self._flows[query].clock.name].progress_us
+        if progress < addition.due_us and [*addition.tables] == [PARTIALS]:
+            # Nothing in it has ended by then, and nothing is late by its own chunk.
+            return addition
+        tables = {name: from_bytes(table) for name, table in addition.tables.items()}
+        part = self.parts[query]
+        settled = part.settle(tables, progress)
+        return part.addition(settled) if any(map(len, settled.values())) else None
+
+    def _count(
+        self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
+    ) -> None:
+        """Count a chunk's records, looking at each of them only where the past decides."""
+        data = from_bytes(account.records[self._time])
+        tally.take(pl.Series([chunk.first, chunk.last]), len(data), from_bytes(account.bad))
+        for name, fate in account.fates.items():
+            clock = self._flows[name].clock.name
+            if before[clock].progress_us < fate.turns:
+                tally.judge(name, _as_scanned(fate))
+                continue
+            records = from_bytes(account.records[clock])
+            held = np.maximum(records[BEFORE].to_numpy(), before[clock].progress_us)
+            scan = Scan(chunk.partition, records, records[AT].to_numpy(), held)
+            tally.judge(name, self.parts[name].judge(scan))
+
+    def _count_ended(
+        self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
+    ) -> None:
+        """Count a chunk behind the end of its lane: every record is a dead letter."""
+        del before
+        records = from_bytes(account.records[self._time])[OFFSET]
+        offsets = pl.concat([records, from_bytes(account.bad)[OFFSET]]).sort()
+        dead = pl.DataFrame({OFFSET: offsets}).select(
+            pl.lit(chunk.partition, dtype=pl.Int32).alias(PARTITION),
+            OFFSET,
+            query=pl.lit(None, dtype=pl.String),
+            **end_columns(),
+        )
+        tally.take(pl.Series([chunk.first, chunk.last]), 0, dead)
+
+
+_NOTHING = Judged(pl.DataFrame(schema=DEAD_LETTER_SCHEMA), 0, 0, 0)
+
+
+def _as_scanned(fate: Fate) -> Judged:
+    dead = _NOTHING.dead if fate.dead is None else from_bytes(fate.dead)
+    return Judged(dead, fate.applied, fate.outside, fate.dropped)
+
+
+def _settling(flow: FlowPlan[Any] | RowPlan, plan: Plan) -> Settles:
+    part = flow.lane_part(plan.pipeline)
+    assert isinstance(part, Settles)  # noqa: S101 - else the plan would have lanes
+    return part

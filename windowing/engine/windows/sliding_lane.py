@@ -1,0 +1,233 @@
+"""The lane's part of sliding and tumbling windows, and of all windows that follow from values.
+
+Lateness only grows with a lane's progress, and progress is a maximum. So a chunk can be read as if
+nothing came before it (`scan`), and what the lane's earlier progress means for it is added later
+(`settle`): see `adr/0024`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from windowing.engine import wids
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.columns import (
+    FIRST_WINDOW,
+    LAST_WINDOW,
+    RELEASE,
+)
+from windowing.engine.frames import to_bytes
+from windowing.engine.parcel import Addition, split
+from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
+from windowing.engine.windows.keys import key_columns, route
+from windowing.engine.windows.part import Addressed, Assigned, Judged, Scan, Tables
+from windowing.engine.windows.refused import dead_letters
+from windowing.model import Pipeline, Query
+from windowing.model.windows.window import ROW_NUM
+
+PARTIALS, UNSETTLED = "partials", "unsettled"
+# Of partial states of records that are late by their own chunk: what its progress has opened.
+OPEN, KEPT = "open", "kept"
+
+
+@dataclass(frozen=True)
+class Span:
+    """The windows that a chunk's records count in.
+
+    Attributes:
+        chosen: the records concerned.
+        first, last: the windows of each record.
+        release: the late epoch that each record waits for, or ON_TIME.
+    """
+
+    chosen: Flags
+    first: Ints
+    last: Ints
+    release: Ints
+
+    def columns(self) -> list[pl.Series]:
+        """Return the span of each chosen record."""
+        return [
+            pl.Series(FIRST_WINDOW, self.first[self.chosen]),
+            pl.Series(LAST_WINDOW, self.last[self.chosen]),
+            pl.Series(RELEASE, self.release[self.chosen]),
+        ]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What follows from progress, which only ever grows with it.
+
+    Attributes:
+        windows: the first window that has not ended.
+        kept: under `update`, the first that late records may still change.
+        release: under `update`, the late epoch that a late record waits for.
+    """
+
+    windows: Ints
+    kept: Ints
+    release: Ints
+
+
+class SlidingLanePart:
+    """The lane's part: assigns windows to a chunk's records, and pre-aggregates by slice.
+
+    Args:
+        query: a query with a sliding or landmark window, over an attribute or row numbers.
+        pipeline: its pipeline.
+        numbering: the windows' numbering; None: that of the window language.
+    """
+
+    def __init__(
+        self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
+    ) -> None:
+        self._query, self._numbering = query, numbering or wids.grid(query.window)
+        self._accumulators = Accumulators.of(query, pipeline.source)
+        self._keys, self._route = key_columns(query), route(query, pipeline.source)
+
+    def assign(self, scan: Scan) -> Assigned:
+        """Split the records into on-time, late, and refused."""
+        outside, spans = self._spans(scan)
+        judged = self._judged(scan, outside, spans)
+        return Assigned(**vars(judged), tables=self._tables(scan, spans))
+
+    def judge(self, scan: Scan) -> Judged:
+        """Return what becomes of records, without the windows' contents."""
+        return self._judged(scan, *self._spans(scan))
+
+    def scan(self, scan: Scan) -> Tables:
+        """Assign windows as if nothing came before the chunk."""
+        outside, first, last = self._windows(scan.values)
+        opened = self._opened(scan.progress_us)
+        late = ~outside & (opened.windows > first)
+        on_time = Span(~outside & ~late, first, last, np.full(len(first), ON_TIME))
+        tables = self._tables(scan, [on_time])
+        if late.any():
+            span = Span(late, first, last, opened.release)
+            # Beyond the last window all is the same.
+            beyond = last[late] + 1
+            marks = [
+                pl.Series(OPEN, np.minimum(opened.windows[late], beyond)),
+                pl.Series(KEPT, np.minimum(opened.kept[late], beyond)),
+            ]
+            tables[UNSETTLED] = self._merged([self._lifted(scan, span, marks)], OPEN, KEPT)
+        return tables
+
+    def settle(self, tables: Tables, before: int) -> Tables:
+        """Return the tables that `assign` would have made."""
+        parts = [
+            tables[PARTIALS].with_columns(_same(FIRST_WINDOW, OPEN), _same(FIRST_WINDOW, KEPT))
+        ]
+        parts += [tables[UNSETTLED]] if UNSETTLED in tables else []
+        scanned = self._accumulators.concat(parts)
+        reached = self._opened(np.array([before]))
+        opened = Opened(
+            np.maximum(scanned[OPEN].to_numpy(), reached.windows),
+            np.maximum(scanned[KEPT].to_numpy(), reached.kept),
+            np.maximum(scanned[RELEASE].to_numpy(), reached.release),
+        )
+        first, last = (scanned[name].to_numpy() for name in (FIRST_WINDOW, LAST_WINDOW))
+        spans = self._split(~np.zeros(len(first), dtype=bool), first, last, opened)
+        plain = scanned.drop(OPEN, KEPT, FIRST_WINDOW, LAST_WINDOW, RELEASE)
+        settled = [plain.filter(span.chosen).with_columns(span.columns()) for span in spans]
+        return {PARTIALS: self._merged(settled)}
+
+    def turns(self, scan: Scan) -> int:
+        """Return the progress before the chunk from which on it matters: a window's end."""
+        outside, first, _ = self._windows(scan.values)
+        return int(self._numbering.ends(first[~outside]).min(initial=ENDED))
+
+    def _judged(self, scan: Scan, outside: Flags, spans: Sequence[Span]) -> Judged:
+        taken = np.logical_or.reduce([span.chosen for span in spans])
+        if self._query.window.attribute == ROW_NUM:
+            # A row in a gap between windows counts as applied, not outside: it had a number.
+            taken, outside = taken | outside, np.zeros(len(taken), dtype=bool)
+        refused = ~outside & ~taken
+        dead = dead_letters(self._query, scan.data, refused, scan.partition)
+        return Judged(
+            dead=dead,
+            applied=int(taken.sum()),
+            outside=int(outside.sum()),
+            dropped=int(refused.sum()) - len(dead),
+        )
+
+    def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
+        """Return the records in no window, and the windows of the others: on time, and waiting."""
+        outside, first, last = self._windows(scan.values)
+        return outside, self._split(~outside, first, last, self._opened(scan.progress_us))
+
+    def _windows(self, values: Ints) -> tuple[Flags, Ints, Ints]:
+        """Return which values are in no window, and the first and last window of each."""
+        first, last = self._numbering.first(values), self._numbering.last(values)
+        return self._numbering.outside(values) | (last < first), first, last
+
+    def _opened(self, progress_us: Ints) -> Opened:
+        """Return what follows from progress."""
+        opened, late = self._numbering.open_from(progress_us), self._query.late
+        if late.policy != "update":
+            return Opened(opened, opened, np.full(len(opened), ON_TIME))
+        retention_us = self._query.retention_us
+        assert retention_us is not None  # noqa: S101 - `update` has both, as checked
+        assert late.every_us is not None  # noqa: S101
+        kept = self._numbering.open_from(wids.lowered(progress_us, retention_us))
+        return Opened(opened, kept, wids.release_us(progress_us, late.every_us))
+
+    def _split(self, inside: Flags, first: Ints, last: Ints, opened: Opened) -> list[Span]:
+        """Return the windows of records: on time, and waiting for a late epoch."""
+        late = inside & (opened.windows > first)
+        if self._query.late.mode == "consistent":
+            accepts_from = np.where(late, last + 1, first)
+        else:
+            accepts_from = np.maximum(first, opened.windows)
+        taken = inside & (accepts_from <= last)
+        spans = [Span(taken, accepts_from, last, np.full(len(first), ON_TIME))]
+        if self._query.late.policy == "update":
+            last_late = np.minimum(last, accepts_from - 1)
+            first_late = np.maximum(first, opened.kept)
+            waits = late & (first_late <= last_late)
+            spans.append(Span(waits, first_late, last_late, opened.release))
+        return spans
+
+    def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
+        """Return the partial states of slices: records with equal key, windows and release."""
+        return {PARTIALS: self._merged([self._lifted(scan, span) for span in spans])}
+
+    def _lifted(self, scan: Scan, span: Span, more: Sequence[pl.Series] = ()) -> pl.DataFrame:
+        """Return the partial state of each chosen record, with its windows."""
+        records = scan.data.filter(pl.Series(span.chosen))
+        keys = (records[key] for key in self._keys)
+        return pl.DataFrame([*keys, *span.columns(), *more, *self._accumulators.lift(records)])
+
+    def _merged(self, parts: Sequence[pl.DataFrame], *more: str) -> pl.DataFrame:
+        named = [*self._keys, FIRST_WINDOW, LAST_WINDOW, RELEASE, *more]
+        return self._accumulators.merge(self._accumulators.concat(parts), named)
+
+    def addition(self, tables: Tables) -> Addition:
+        """Return tables of one shard as its addition, with its due time."""
+        due_us = min(int(self._due_us(table).min(initial=ENDED)) for table in tables.values())
+        return Addition(due_us, {name: to_bytes(table) for name, table in tables.items()})
+
+    def post(self, tables: Tables, parcels: Sequence[Addressed]) -> None:
+        """Put each shard's part of the tables into its parcel."""
+        empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
+        for name, table in tables.items():
+            for number, part in split(table, self._route, len(parcels)):
+                queries = parcels[number].queries
+                # A shard gets all tables or none.
+                addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
+                addition.due_us = min(addition.due_us, int(self._due_us(part).min()))
+                addition.tables[name] = to_bytes(part)
+
+    def _due_us(self, table: pl.DataFrame) -> Ints:
+        """Return the earliest progress at which each row of a table may make a row due."""
+        ends = self._numbering.ends(table[FIRST_WINDOW].to_numpy())
+        due: Ints = np.maximum(ends, table[RELEASE].to_numpy())
+        return due
+
+
+def _same(name: str, copy: str) -> pl.Expr:
+    return pl.col(name).alias(copy)
