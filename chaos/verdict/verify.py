@@ -26,6 +26,7 @@ from chaos.verdict.comparison import (
 from chaos.verdict.in_parts import DividedLog, Means
 from chaos.verdict.spool import Shelf
 from windowing.model.file.pipeline import Pipeline
+from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
 from windowing.semantics import Counts, LogEntry, RowId, held_by
 
@@ -211,9 +212,8 @@ def with_records(
     # The key of a join's row already names its records.
     if verdict.smallest is None or pipeline.join is not None:
         return verdict
-    fields = verdict.smallest.fields
-    row = RowId(fields["query"], fields["window_id"], tuple(fields["key"]), fields["revision"])
-    held = _held(pipeline, log, row, means or Means())
+    row = _row_id(verdict.smallest.fields)
+    held = [] if row is None else _held(pipeline, log, row, means or Means())
     places = set(held[:_RECORDS_SHOWN])
     values = {
         place: entry.value or b""
@@ -245,6 +245,23 @@ def _held(
                 if held:
                     return sorted(held)
     return []
+
+
+def _row_id(fields: dict[str, Any]) -> RowId | None:
+    """Return a row's identity; None: window and key are not of the contract's types."""
+    wid, key = fields["window_id"], fields["key"]
+    fits = _is_int64(wid) and isinstance(key, list)
+    if not fits or not all(part is None or _is_scalar(part) for part in key):
+        return None
+    return RowId(fields["query"], wid, tuple(key), fields["revision"])
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | float) or _is_int64(value)
+
+
+def _is_int64(value: object) -> bool:
+    return type(value) is int and INT64_MIN <= value <= INT64_MAX
 
 
 def _disorder(

@@ -13,15 +13,16 @@ row, and a part that is too large is divided again at the next depth, by smaller
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import AnyFlow, JoinQuery
-from windowing.model.rows import DeadLetter, Key, Row, Scalar
+from windowing.model.rows import DeadLetter, Key, Row
 from windowing.model.rules import in_log_order
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.session import Session
@@ -122,7 +123,10 @@ class Division:
 
     def decides(self, path: Path, key: Key, wid: int) -> bool:
         """Return whether a part has all records of a window of one key, if it has any."""
-        return self._by_value is None or _path(key, wid, len(path)) == path
+        if self._by_value is None:
+            return True
+        block = _BLOCKS[len(path) - 1]
+        return _path(key, wid // block * block, len(path)) == path
 
     def rows(self, pipeline: Pipeline, view: View, path: Path) -> Iterator[Row]:
         """Yield the rows that a part decides.
@@ -190,7 +194,8 @@ def _unit_fields(query: AnyFlow, topic: str) -> Sequence[str]:
     return () if window.pattr is None else (window.pattr,)
 
 
-def _path(key: Iterable[Scalar], wid: int, depth: int) -> Path:
+@lru_cache(maxsize=1 << 16)
+def _path(key: Key, wid: int, depth: int) -> Path:
     # Equal values have equal hashes: 1 and 1.0 may meet in a join.
     equal = [float(value) if isinstance(value, int) else value for value in key]
     return tuple(

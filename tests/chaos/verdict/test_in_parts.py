@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,3 +98,28 @@ def test_processes_share_the_parts() -> None:
     found = verify(PIPELINE, log, output, Means(memory_bytes=1, jobs=3))
     assert found == verify(PIPELINE, log, output)
     assert found.rows.totals == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"window_id": "1"},
+        {"window_id": 10**400},
+        {"key": [[1]]},
+        {"key": [10**400]},
+        {"key": [True]},
+        {"key": {"k": 1}},
+        {"key": 1.5},
+        {"query": ["slides"]},
+        {"revision": None},
+    ],
+)
+def test_the_records_of_a_broken_row(broken: dict[str, Any]) -> None:
+    log = [Entry("s", 0, at, json.dumps({"ts": at, "k": 1}).encode(), None, None) for at in (1, 9)]
+    fields = {"query": "slides", "window_id": 0, "key": [1], "pane": "full", "revision": 0}
+    row = {**fields, "records": 0, **broken}
+    identity = tuple(json.dumps(row[name]) for name in fields)
+    output = Output([(identity, json.dumps(row))], [], None, ordered=False, name="broken")
+    verdict = with_records(verify(PIPELINE, log, output), PIPELINE, log)
+    assert verdict.rows.totals[2] == 1
+    assert verdict.records == ("  its records by the definition: none, there is no such row",)
