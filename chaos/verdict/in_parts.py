@@ -11,7 +11,10 @@ paired or counted without a key, or that have one key.
 from __future__ import annotations
 
 import multiprocessing
+from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path as FilePath
@@ -43,6 +46,12 @@ _RECORD_BYTES: Final = 8192
 """Memory of one record while its part is evaluated, with its windows and rows."""
 
 _VALUES_MIN: Final = 64
+
+
+class ProcessLost(RuntimeError):
+    """A process that ended before its part was evaluated."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -183,6 +192,7 @@ class DividedLog:
 
         Raises:
             IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
+            ProcessLost: a process was killed.
         """
         parts = list(self._parts())
         in_memory = sum(len(spool) for _, _, spool in parts) < self._means.values_max
@@ -192,10 +202,8 @@ class DividedLog:
                 spool.drop()
             return
         self._shelf.write()
-        context = multiprocessing.get_context("fork")
         _Worker.begin(self, parts)
-        with context.Pool(self._means.jobs) as pool:
-            yield from pool.imap(_Worker.evaluated, range(len(parts)))
+        yield from _by_processes(self._means.jobs, len(parts))
 
     def views(self) -> Iterator[tuple[Division, Path, View]]:
         """Yield all parts, as windows see them."""
@@ -264,6 +272,26 @@ class _Worker:
     def evaluated(cls, number: int) -> PartLines:
         """Return the lines of a part."""
         return cls.log.evaluated(cls.parts[number])
+
+
+def _by_processes(jobs: int, parts: int) -> Iterator[PartLines]:
+    """Yield the lines of the worker's parts in order; few of them wait to be taken."""
+    waiting = deque[Future[PartLines]]()
+    context = multiprocessing.get_context("fork")
+    try:
+        with ProcessPoolExecutor(jobs, context) as pool:
+            for number in range(parts):
+                waiting.append(pool.submit(_Worker.evaluated, number))
+                if len(waiting) > 2 * jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        msg = (
+            "a process that evaluated a part was killed, as happens when memory runs out: give "
+            "less --memory or fewer --jobs"
+        )
+        raise ProcessLost(msg) from error
 
 
 def _add(parts: dict[Path, Spool[_Packed]], path: Path, packed: _Packed, shelf: Shelf) -> None:

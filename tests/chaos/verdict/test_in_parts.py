@@ -1,6 +1,8 @@
 """A log judged part by part, in little memory, gets the verdict that it gets as a whole."""
 
 import json
+import os
+import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from chaos.readers.output import Output, dead_letter_identity, output_of, row_identity
 from chaos.simulator.draw.wish import JOIN, POLICY_JOIN
 from chaos.verdict.comparison import Comparison, compare, dead_letter_text, row_size
-from chaos.verdict.in_parts import Means
+from chaos.verdict.in_parts import Means, ProcessLost
 from chaos.verdict.verify import verify, with_records
 from tests.strategies import KINDS, OPERATORS, Case, Entry, cases, entry, join_cases
 from windowing.model import Pipeline, parse_pipeline
@@ -66,8 +68,7 @@ def test_parts_find_what_the_whole_does(case: Case, defect: str, at: int) -> Non
     assert with_records(verdict, pipeline, log, LITTLE) == with_records(verdict, pipeline, log)
 
 
-PIPELINE = parse_pipeline(
-    """
+PIPELINE_TEXT = """
 name: p
 source:
   topic: s
@@ -85,7 +86,7 @@ queries:
     window: RANGE 20 us SLIDE 20 us WATTR ts
     aggregates: {n: count}
 """
-)
+PIPELINE = parse_pipeline(PIPELINE_TEXT)
 
 
 def test_processes_share_the_parts() -> None:
@@ -98,6 +99,36 @@ def test_processes_share_the_parts() -> None:
     found = verify(PIPELINE, log, output, Means(memory_bytes=1, jobs=3))
     assert found == verify(PIPELINE, log, output)
     assert found.rows.totals == (1, 0, 0)
+
+
+class Killer:
+    """An aggregate that ends its process, as the kernel does when memory runs out."""
+
+    returns = "int"
+
+    def init(self) -> int:
+        return 0
+
+    def update(self, state: int, value: int) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return state + value
+
+    def merge(self, one: int, other: int) -> int:
+        return one + other
+
+    def result(self, state: int) -> int:
+        return state
+
+
+def test_a_killed_process_is_an_error() -> None:
+    killing = PIPELINE_TEXT.replace("{n: count}", f"{{n: python:{__name__}:Killer(k)}}", 1)
+    log = [
+        Entry("s", at % 2, at, json.dumps({"ts": at, "k": at % 7}).encode(), None, None)
+        for at in range(200)
+    ]
+    nothing = output_of([], [], "nothing")
+    with pytest.raises(ProcessLost, match="less --memory or fewer --jobs"):
+        verify(parse_pipeline(killing), log, nothing, Means(memory_bytes=1, jobs=2))
 
 
 @pytest.mark.parametrize(
