@@ -27,6 +27,9 @@ from windowing.engine.windows.part import Judged, Scan, Settles
 from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 
+Redelivered = Literal["error", "skip"]
+"""How to treat a chunk that its lane has passed: as an error, or as a counted no-op."""
+
 _KEY = "lanes"
 
 
@@ -55,7 +58,7 @@ class Settler:
             never resends, or as a counted no-op (`skip`).
     """
 
-    def __init__(self, plan: Plan, redelivered: Literal["error", "skip"] = "error") -> None:
+    def __init__(self, plan: Plan, redelivered: Redelivered = "error") -> None:
         self._plan, self._source = plan, plan.pipeline.source
         self._redelivered = redelivered
         self._time = plan.clocks[0].name
@@ -76,12 +79,15 @@ class Settler:
         data = store.get(_KEY)
         lanes = {} if data is None else STATE.decode(data, store)
         parcels: list[Parcel] = []
-        ordered = sorted(chunks, key=attrgetter("partition", "first"))
-        for partition, of_lane in groupby(ordered, attrgetter("partition")):
+        for partition, of_lane in groupby(self._in_order(chunks), attrgetter("partition")):
             lane = lanes.setdefault(partition, self._begin(partition))
             parcels += self._settle_lane(lane, list(of_lane))
         store.put(_KEY, STATE.encode(lanes))
         return parcels
+
+    def _in_order(self, chunks: Sequence[Provisional]) -> list[Provisional]:
+        """Return the chunks lane by lane, those of a lane as its log has them."""
+        return sorted(chunks, key=attrgetter("partition", "first"))
 
     def _begin(self, partition: int) -> KnownLane:
         clocks = self._plan.clocks

@@ -124,17 +124,21 @@ class SlidingLanePart:
         ]
         parts += [tables[UNSETTLED]] if UNSETTLED in tables else []
         scanned = self._accumulators.concat(parts)
-        reached = self._opened(np.array([before]))
-        opened = Opened(
-            np.maximum(scanned[OPEN].to_numpy(), reached.windows),
-            np.maximum(scanned[KEPT].to_numpy(), reached.kept),
-            np.maximum(scanned[RELEASE].to_numpy(), reached.release),
-        )
+        opened = self._raised(scanned, before)
         first, last = (scanned[name].to_numpy() for name in (FIRST_WINDOW, LAST_WINDOW))
         spans = self._split(~np.zeros(len(first), dtype=bool), first, last, opened)
         plain = scanned.drop(OPEN, KEPT, FIRST_WINDOW, LAST_WINDOW, RELEASE)
         settled = [plain.filter(span.chosen).with_columns(span.columns()) for span in spans]
         return {PARTIALS: self._merged(settled)}
+
+    def _raised(self, scanned: pl.DataFrame, before: int) -> Opened:
+        """Return what follows from the larger of two progresses: of the chunk, and before it."""
+        reached = self._opened(np.array([before]))
+        return Opened(
+            np.maximum(scanned[OPEN].to_numpy(), reached.windows),
+            np.maximum(scanned[KEPT].to_numpy(), reached.kept),
+            np.maximum(scanned[RELEASE].to_numpy(), reached.release),
+        )
 
     def turns(self, scan: Scan) -> int:
         """Return the progress before the chunk from which on it matters: a window's end."""
