@@ -5,13 +5,16 @@ VENV := .venv/bin
 SPREAD := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
+.PHONY: help setup setup-flink lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## install what is needed (nothing the second time)
 	@$(PYTHON) -m infra.setup
+
+setup-flink:  ## install Flink, for benchmarks.spark alone, in an environment of its own
+	@$(PYTHON) -m infra.setup --only uv flink
 
 lock:  ## resolve the requirements again: versions and hashes
 	@$(PYTHON) -m infra.setup --lock
@@ -86,7 +89,7 @@ coverage: setup  ## which lines and branches of the runtime simulated runs do no
 	@$(VENV)/coverage run -m slackwater.main chaos simulate --runs 2000 --seed 1 --jobs 1
 	@$(VENV)/coverage report
 
-bench: setup  ## compare with Spark's own window() and with operators by hand, into benchmarks/
+bench: setup setup-flink  ## compare with Spark, Flink, DuckDB and operators by hand, into benchmarks/
 	@$(VENV)/python -m benchmarks.spark
 	@$(VENV)/python -m benchmarks.policies
 	@$(VENV)/python -m benchmarks.lines

@@ -24,9 +24,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.events import dataset
+from benchmarks.cases import CASES, pipeline_of
+from benchmarks.events import batch_files
 from benchmarks.figures import RECORDS
-from benchmarks.paths import WORKLOADS, pipeline_of
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
@@ -116,12 +116,8 @@ class Core:
 
 def batches_of(data: Path) -> Iterator[dict[int, pl.DataFrame]]:
     """The batches of a data set."""
-    files: dict[str, dict[int, Path]] = defaultdict(dict)
-    for file in sorted(data.glob("batch-*.parquet")):
-        _, number, _, lane = file.stem.split("-")
-        files[number][int(lane)] = file
-    for batch in files.values():
-        yield {lane: pl.read_parquet(file, columns=list(_RAW)) for lane, file in batch.items()}
+    for files in batch_files(data):
+        yield {lane: pl.read_parquet(file, columns=list(_RAW)) for lane, file in enumerate(files)}
 
 
 def main(
@@ -133,14 +129,14 @@ def main(
     ] = None,
 ) -> None:
     """Measure what each step of the core costs, in CPU seconds on one thread."""
-    data = dataset(RECORDS / "data", events, batches)
-    for windows in WORKLOADS:
+    for case in (case for case in CASES if not case.from_topic):
+        data = case.data(RECORDS / "data", events, batches)
         clock = Clock(profile)
-        core = Core(pipeline_of(windows), clock)
+        core = Core(pipeline_of(case), clock)
         for batch in batches_of(data):
             core.feed(batch)
         total = sum(clock.seconds.values())
-        table = Table("step", "CPU s", "share", "k rows/s", title=f"{windows.name}")
+        table = Table("step", "CPU s", "share", "k rows/s", title=case.title)
         for name, seconds in {**clock.seconds, "all": total}.items():
             speed = events / seconds / 1_000 if seconds else float("inf")
             table.add_row(name, f"{seconds:.2f}", f"{seconds / total:.0%}", f"{speed:,.0f}")

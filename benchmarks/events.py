@@ -1,13 +1,15 @@
 """The events that both sides read: synthetic, seeded, written once as Parquet.
 
 One file per batch and lane, as a topic gives one range of offsets per batch and lane. A row has the
-bytes of its JSON value, as Kafka would bring it, and the same fields as typed columns.
+bytes of its JSON value, as Kafka would bring it, the same fields as typed columns, and its number
+in the order in which the batch arrived.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,12 +20,15 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 LANES = 4
-KEYS = 10_000
 ZIPF = 1.1
 DELAYED_SHARE = 0.1
 DELAY_MS_MAX = 60_000
 SPAN_MS = 2 * 3_600_000
 START_MS = 1_700_000_000_000
+DENSITY = 1_389
+"""Events per second of event time: ten million in two hours."""
+
+_READERS = 2
 _SEED = 20_130_101
 # Two more batches of one record per lane, far ahead: the first makes every window end, and a
 # watermark that moves between batches alone needs a second to send them.
@@ -33,36 +38,90 @@ _FLUSH_AFTER_MS = 7 * 86_400_000
 END_US = (START_MS + SPAN_MS + 86_400_000) * 1_000
 
 
-def dataset(folder: Path, events: int, batches: int) -> Path:
-    """The folder of a data set, written if it is not there yet.
+@dataclass(frozen=True)
+class Load:
+    """What a data set holds, without the few records that end its windows.
+
+    Attributes:
+        events: how many.
+        batches: into how many batches they are cut.
+        keys: how many keys they are drawn from.
+        span_ms: the event time that they cover.
+    """
+
+    events: int
+    batches: int
+    keys: int = 10_000
+    span_ms: int = SPAN_MS
+
+    @classmethod
+    def dense(cls, events: int, batches: int, keys: int) -> Load:
+        """Return a load of `DENSITY` events per second, however many there are."""
+        return cls(events, batches, keys, events * 1_000 // DENSITY)
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return f"{self.events}-in-{self.batches}-{self.keys}-keys-{self.span_ms}-ms"
+
+
+def dataset(folder: Path, load: Load) -> Path:
+    """Return the folder of a data set, written if it is not there yet.
 
     Args:
         folder: of all data sets.
-        events: how many records, without the few that end the windows.
-        batches: into how many batches they are cut.
+        load: what it holds.
     """
-    target = folder / f"events-{events}-in-{batches}"
+    target = folder / load.name
     if not (target / "_SUCCESS").exists():
         target.mkdir(parents=True, exist_ok=True)
         offsets = np.zeros(LANES, dtype=np.int64)
-        for number, (lane, ts_ms, key, amount) in enumerate(_batches(events, batches)):
+        for number, (lane, ts_ms, key, amount) in enumerate(_batches(load)):
             _write(target, number, offsets, _frame(lane, ts_ms, key, amount))
         (target / "_SUCCESS").touch()
     return target
 
 
-def _batches(events: int, batches: int) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+def batch_files(data: Path) -> list[list[Path]]:
+    """List the files of a data set: of each batch, one per lane."""
+    by_batch: dict[str, list[Path]] = {}
+    for file in sorted(data.glob("batch-*.parquet")):
+        by_batch.setdefault(file.stem.split("-")[1], []).append(file)
+    return list(by_batch.values())
+
+
+def as_lines(data: Path) -> Path:
+    """Return a folder with the same values as lines of text, in the order of arrival.
+
+    There are two files, each with the lanes of one reader, since a reader that changes between
+    files would see records that are later than their delay.
+    """
+    target = data / "lines"
+    if not (target / "_SUCCESS").exists():
+        for reader in range(_READERS):
+            lines = target / f"reader-{reader}"
+            lines.mkdir(parents=True, exist_ok=True)
+            with (lines / "values.json").open("wb") as out:
+                for batch in batch_files(data):
+                    own = pl.read_parquet(batch[reader::_READERS], columns=["arrival", "value"])
+                    values = own.sort("arrival", maintain_order=True)["value"]
+                    out.write(b"".join(value + b"\n" for value in values))
+        (target / "_SUCCESS").touch()
+    return target
+
+
+def _batches(load: Load) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
     """Lane, event time, key and amount of each batch's records, in the order of arrival."""
     random = np.random.default_rng(_SEED)
-    weights = np.arange(1, KEYS + 1, dtype=np.float64) ** -ZIPF
+    weights = np.arange(1, load.keys + 1, dtype=np.float64) ** -ZIPF
     cumulated = np.cumsum(weights / weights.sum())
-    edges = np.linspace(0, events, batches + 1).astype(np.int64)
+    edges = np.linspace(0, load.events, load.batches + 1).astype(np.int64)
     for start, stop in pairwise(edges):
         count = int(stop - start)
-        arrival_ms = START_MS + np.arange(start, stop) * SPAN_MS // events
+        arrival_ms = START_MS + np.arange(start, stop) * load.span_ms // load.events
         delayed = random.random(count) < DELAYED_SHARE
         delay_ms = np.where(delayed, random.integers(0, DELAY_MS_MAX + 1, count), 0)
-        key = np.minimum(np.searchsorted(cumulated, random.random(count)), KEYS - 1)
+        key = np.minimum(np.searchsorted(cumulated, random.random(count)), load.keys - 1)
         lane = random.integers(0, LANES, count)
         yield lane, arrival_ms - delay_ms, key, random.integers(-1_000, 1_000, count)
     lane, zeros = np.arange(LANES), np.zeros(LANES, dtype=np.int64)
@@ -75,7 +134,7 @@ def _frame(lane: Ints, ts_ms: Ints, key: Ints, amount: Ints) -> pl.DataFrame:
     frame = pl.DataFrame(
         {"partition": lane, "ts": ts_ms, "key": key, "amount": amount},
         schema_overrides={"partition": pl.Int32},
-    ).with_columns(key=pl.format("user-{}", "key"))
+    ).with_columns(key=pl.format("user-{}", "key"), arrival=pl.int_range(pl.len()))
     return frame.with_columns(
         value=pl.struct("ts", "key", "amount").struct.json_encode().cast(pl.Binary),
         control=pl.lit(None, dtype=pl.Binary),

@@ -1,4 +1,4 @@
-"""Figures: the machine, the table of ratios, the raw record, and the README's block."""
+"""Figures: the machine, tables, results as JSON, and the README's block."""
 
 from __future__ import annotations
 
@@ -16,14 +16,23 @@ from typing import Any
 
 import psutil
 
-from benchmarks.paths import OURS, Timing
+from benchmarks.cases import CASE
+from benchmarks.runs import OURS, Measured
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "benchmarks" / "README.md"
+RESULTS = ROOT / "benchmarks" / "results" / "spark.json"
 RECORDS = ROOT / ".slackwater" / "benchmarks"
 
-# Per workload and path, one timing per round.
-Timings = Mapping[str, Mapping[str, Sequence[Timing]]]
+Rounds = Mapping[str, Mapping[str, Sequence[Measured]]]
+"""What was measured: per case and path, one run for each round."""
+
+_RATIOS = {
+    "ratio_memory": "spark in-memory",
+    "ratio_rocksdb": "spark rocksdb",
+    "ratio_flink": "flink sql",
+    "ratio_floor": "floor",
+}
 
 
 def machine() -> dict[str, Any]:
@@ -51,41 +60,76 @@ def _processor() -> str:
     return names[0] if names else "unknown"
 
 
-def table(timings: Timings, paths: Sequence[str]) -> list[list[str]]:
-    """Rows of text, a header first: speed per path, and ours as a multiple of each, by round."""
-    header = ["windows", "path", "k rows/s", "ours / it: median (min – max)", "first batch, s"]
-    rows = [header]
-    for workload, by_path in timings.items():
-        ours = by_path.get(OURS.name, ())
+def table(rounds: Rounds, paths: Sequence[str]) -> list[list[str]]:
+    """Rows of text, a header first: speed and memory per path, and ours as multiples of them."""
+    columns = ["speed: ours / it, median (min – max)", "memory: ours / it"]
+    rows = [["case", "events", "path", "k rows/s", columns[0], "peak, MB", columns[1]]]
+    for case, by_path in rounds.items():
+        ours = by_path.get(OURS, ())
         for path in paths:
-            runs = by_path.get(path)
-            if not runs:
-                rows.append([workload, path, "left out", "", ""])
+            if not (runs := by_path.get(path)):
                 continue
             speed = statistics.median(run.rows_per_s for run in runs)
-            first = statistics.median(run.first_s for run in runs)
-            rows.append(
-                [workload, path, f"{speed / 1000:,.0f}", _ratios(ours, runs), f"{first:.1f}"]
-            )
+            peak = statistics.median(run.peak_bytes for run in runs)
+            ratios = ["", ""] if path == OURS else _spelled(ours, runs)
+            events = f"{runs[0].rows / 1e6:.2g} M"
+            cells = [f"{speed / 1000:,.0f}", ratios[0], f"{peak / 2**20:,.0f}", ratios[1]]
+            rows.append([CASE[case].title, events, path, *cells])
     return rows
 
 
-def _ratios(ours: Sequence[Timing], theirs: Sequence[Timing]) -> str:
+def _spelled(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[str]:
+    if not (speeds := _speeds(ours, theirs)):
+        return ["", ""]
+    memory = statistics.median(_memories(ours, theirs))
+    span = f"({min(speeds):.2f} – {max(speeds):.2f})"
+    return [f"{statistics.median(speeds):.2f} {span}", f"{memory:.2f}"]
+
+
+def _speeds(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[float]:
     """Ratios within each round, where both ran one after the other."""
-    if ours is theirs or not ours:
-        return ""
-    ratios = [a.rows_per_s / b.rows_per_s for a, b in zip(ours, theirs, strict=False)]
-    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} – {max(ratios):.2f})"
+    return [a.rows_per_s / b.rows_per_s for a, b in zip(ours, theirs, strict=False)]
 
 
-def record(command: Mapping[str, Any], timings: Timings, described: Mapping[str, Any]) -> Path:
-    """Write everything that was measured as JSON."""
+def _memories(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[float]:
+    return [a.peak_bytes / b.peak_bytes for a, b in zip(ours, theirs, strict=False)]
+
+
+def ratios(by_path: Mapping[str, Sequence[Measured]]) -> dict[str, Any]:
+    """A case's medians of ratios within rounds, and its runs.
+
+    A ratio is null if its path did not run. `peak_memory_ratio` is the larger of those to Spark on
+    either state provider.
+    """
+    ours = by_path[OURS]
+    found: dict[str, Any] = {
+        name: statistics.median(_speeds(ours, runs)) if (runs := by_path.get(path)) else None
+        for name, path in _RATIOS.items()
+    }
+    spark = [runs for path, runs in by_path.items() if path.startswith("spark")]
+    memory = (statistics.median(_memories(ours, runs)) for runs in spark)
+    found["peak_memory_ratio"] = max(memory, default=None)
+    found["events"] = ours[0].rows
+    found["runs"] = {path: [asdict(run) for run in runs] for path, runs in by_path.items()}
+    return found
+
+
+def publish(rounds: Rounds, described: Mapping[str, Any], target: Path = RESULTS) -> None:
+    """Write the results of complete rounds of all cases."""
+    content = {case: ratios(by_path) for case, by_path in rounds.items()}
+    target.parent.mkdir(exist_ok=True)
+    text = json.dumps({**content, "machine": dict(described)}, indent=1)
+    target.write_text(text + "\n", encoding="utf-8")
+
+
+def record(command: Mapping[str, Any], rounds: Rounds, described: Mapping[str, Any]) -> Path:
+    """Write everything that was measured, of any run, as JSON."""
     now = datetime.now(UTC)
     RECORDS.mkdir(parents=True, exist_ok=True)
     target = RECORDS / f"spark-{now:%Y%m%dT%H%M%SZ}.json"
     runs = {
-        workload: {path: [asdict(run) for run in found] for path, found in by_path.items()}
-        for workload, by_path in timings.items()
+        case: {path: [asdict(run) for run in found] for path, found in by_path.items()}
+        for case, by_path in rounds.items()
     }
     content = {"at": now.isoformat(), "command": command, "machine": described, "runs": runs}
     target.write_text(json.dumps(content, indent=2), encoding="utf-8")

@@ -1,49 +1,40 @@
-"""The paths that are compared: ours, and Spark's own `window()` on either state provider."""
+"""The paths that run in Spark: ours, its own windows on either state provider, and the floor."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
+from pyspark.sql.streaming import DataStreamWriter
 
+from benchmarks.cases import Case, Sessions, pipeline_of
 from benchmarks.events import DELAY_MS_MAX, END_US, LANES
-from windowing.engine.frames import from_bytes
-from windowing.engine.wids import bounds_of
-from windowing.model import Pipeline, parse_pipeline
+from windowing.engine.plan import plan_of
+from windowing.model import Pipeline
+from windowing.spark import windowed
 from windowing.spark.plan import RAW_SCHEMA, emissions
 
 _SCHEMA = f"{RAW_SCHEMA}, ts long, key string, amount long"
 _STORE = "spark.sql.streaming.stateStore"
 _STATE = "org.apache.spark.sql.execution.streaming.state"
-ROCKSDB = f"{_STATE}.RocksDBStateStoreProvider"
-IN_MEMORY = f"{_STATE}.HDFSBackedStateStoreProvider"
-
-_QUERY = "windows"
-
-
-@dataclass(frozen=True)
-class Windows:
-    """One workload: which windows, in minutes; count, sum and max per key."""
-
-    name: str
-    range_min: int
-    slide_min: int
-
-
-@dataclass(frozen=True)
-class Way:
-    """One way to compute them."""
-
-    name: str
-    provider: str
-    ours: bool = False
-    typed: bool = False
+_PROVIDERS = {"rocksdb": "RocksDBStateStoreProvider", "memory": "HDFSBackedStateStoreProvider"}
+ROW = {
+    "start_us": pl.Int64,
+    "end_us": pl.Int64,
+    "key": pl.String,
+    "n": pl.Int64,
+    "total": pl.Int64,
+    "largest": pl.Int64,
+}
+"""What every path computes."""
 
 
 @dataclass(frozen=True)
@@ -67,59 +58,56 @@ class Timing:
         return self.warm_rows / self.warm_s
 
 
-WORKLOADS = (
-    Windows("tumbling 1 min", 1, 1),
-    Windows("sliding 10 / 1 min", 10, 1),
-    Windows("sliding 60 / 1 min", 60, 1),
-)
-OURS = Way("slackwater", ROCKSDB, ours=True)
-PATHS = (
-    OURS,
-    Way("spark in-memory", IN_MEMORY),
-    Way("spark rocksdb", ROCKSDB),
-    Way("spark in-memory typed", IN_MEMORY, typed=True),
-)
+def timed(spark: SparkSession, path: str, case: Case, data: Path) -> Timing:
+    """Run a path over a data set into a sink that takes every row and keeps none."""
+    rows = _rows(spark, data)
+    stream = {"slackwater": _ours, "floor": _floor}.get(path, built_in)(rows, case)
+    set_provider(spark, path)
+    with checkpoint() as folder:
+        writer = stream.writeStream.format("noop").option("checkpointLocation", str(folder))
+        return run(writer.outputMode("append"))
 
 
-def pipeline_of(windows: Windows) -> Pipeline:
-    """The workload as a pipeline."""
-    return parse_pipeline(
-        f"""
-name: benchmark
-source:
-  topic: events
-  partitions: {LANES}
-  format: json
-  event_time: {{field: ts, unit: ms}}
-  fields: {{key: string, amount: int}}
-  disorder: {{slack: {DELAY_MS_MAX // 1000} seconds}}
-queries:
-  {_QUERY}:
-    window: RANGE {windows.range_min} minutes SLIDE {windows.slide_min} minutes WATTR ts
-    group_by: [key]
-    aggregates: {{n: count, total: sum(amount), largest: max(amount)}}
-sink: {{table: benchmark}}
-""",
-        file="benchmark.yml",
+def results(spark: SparkSession, path: str, case: Case, data: Path) -> pl.DataFrame:
+    """Return what a path computes, as `ROW`, sorted."""
+    rows, parts = _rows(spark, data), list[pl.DataFrame]()
+
+    def keep(batch: DataFrame, _: int) -> None:
+        parts.append(pl.DataFrame(batch.toArrow()))
+
+    set_provider(spark, path)
+    with checkpoint() as folder:
+        if path == "slackwater":
+            stream = of_windows(_windowed(rows, pipeline_of(case)))
+        else:
+            stream = of_built_in(built_in(rows, case), case)
+        writer = stream.writeStream.foreachBatch(keep).option("checkpointLocation", str(folder))
+        run(writer.outputMode("append"))
+    return comparable(pl.concat(parts))
+
+
+def _windowed(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    return windowed(rows, pipeline, fused=plan_of(pipeline).why_lanes is None)
+
+
+def built_in(rows: DataFrame, case: Case) -> DataFrame:
+    """Return Spark's own windows.
+
+    Args:
+        rows: with the JSON text of each event as `value`.
+        case: which windows.
+    """
+    event = F.from_json(F.col("value").cast("string"), "ts long, key string, amount long")
+    rows = rows.select(event.alias("event")).select(
+        F.timestamp_millis("event.ts").alias("time"), "event.key", "event.amount"
     )
-
-
-def stream(spark: SparkSession, path: Way, windows: Windows, data: Path) -> DataFrame:
-    """The stream of results, in the form in which the path gives them to its sink."""
-    spark.conf.set(f"{_STORE}.providerClass", path.provider)
-    # The in-memory provider has no format 2.
-    spark.conf.set(f"{_STORE}.checkpointFormatVersion", 2 if path.provider == ROCKSDB else 1)
-    rows = spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", LANES).parquet(str(data))
-    if path.ours:
-        raw = rows.select("partition", "offset", "value", "control", "append_us")
-        return emissions(raw, pipeline_of(windows))
-    if not path.typed:
-        text = F.from_json(F.col("value").cast("string"), "ts long, key string, amount long")
-        rows = rows.select(text.alias("value")).select("value.*")
-    timed = rows.select(F.timestamp_millis("ts").alias("time"), "key", "amount")
-    window = F.window("time", f"{windows.range_min} minutes", f"{windows.slide_min} minutes")
+    if isinstance(case.window, Sessions):
+        window = F.session_window("time", f"{case.window.gap_ms - 1} milliseconds")
+    else:
+        length, slide = case.window.range_min, case.window.slide_min
+        window = F.window("time", f"{length} minutes", f"{slide} minutes")
     return (
-        timed.withWatermark("time", f"{DELAY_MS_MAX // 1000} seconds")
+        rows.withWatermark("time", f"{DELAY_MS_MAX // 1000} seconds")
         .groupBy(window.alias("window"), "key")
         .agg(
             F.count("*").alias("n"),
@@ -129,66 +117,86 @@ def stream(spark: SparkSession, path: Way, windows: Windows, data: Path) -> Data
     )
 
 
-def timed(spark: SparkSession, path: Way, windows: Windows, data: Path) -> Timing:
-    """Run a path over a data set into a sink that takes every row and keeps none."""
-    batches = _run(stream(spark, path, windows, data), lambda writer: writer.format("noop"))
+def of_windows(rows: DataFrame) -> DataFrame:
+    """Return the results among the rows of `windowed`, as `ROW`."""
+    return rows.where("kind = 'result'").select(
+        F.unix_micros("window_start").alias("start_us"),
+        F.unix_micros("window_end").alias("end_us"),
+        *("key", "n", "total", "largest"),
+    )
+
+
+def of_built_in(rows: DataFrame, case: Case) -> DataFrame:
+    """Return the rows of Spark's own windows as `ROW`.
+
+    Sessions that touch are one there and two here, so Spark's gap is a millisecond, the unit of
+    time, shorter.
+    """
+    more_us = 1_000 if isinstance(case.window, Sessions) else 0
+    return rows.select(
+        F.unix_micros("window.start").alias("start_us"),
+        (F.unix_micros("window.end") + more_us).alias("end_us"),
+        *("key", "n", "total", "largest"),
+    )
+
+
+def comparable(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return `ROW`s in one order, without windows of the records that only end others."""
+    rows = rows.select(pl.col(name).cast(type_) for name, type_ in ROW.items())
+    return rows.filter(pl.col("end_us") < END_US).sort("start_us", "key")
+
+
+def run(writer: DataStreamWriter) -> Timing:
+    """Run a stream over everything in its source, and time its batches."""
+    query = writer.trigger(availableNow=True).start()
+    query.awaitTermination()
+    batches = [
+        (told["numInputRows"], told["durationMs"]["triggerExecution"] / 1_000)
+        for told in query.recentProgress
+        if told["numInputRows"] > 0
+    ]
     (first_rows, first_s), *warm = batches
     warm_rows = sum(rows for rows, _ in warm)
     return Timing(first_rows + warm_rows, first_s, warm_rows, sum(s for _, s in warm))
 
 
-def results(spark: SparkSession, path: Way, windows: Windows, data: Path) -> pl.DataFrame:
-    """What a path computes: `end_us`, `key`, `n`, `total`, `largest`, sorted."""
-    parts: list[pl.DataFrame] = []
-    collect = _frames_of(windows) if path.ours else _rows_of
-
-    def keep(batch: DataFrame, _: int) -> None:
-        parts.extend(collect(batch))
-
-    _run(stream(spark, path, windows, data), lambda writer: writer.foreachBatch(keep))
-    return pl.concat(parts).filter(pl.col("end_us") < END_US).sort("end_us", "key")
+def set_provider(spark: SparkSession, path: str) -> None:
+    """Keep state where the path says: in RocksDB, or in the heap."""
+    kind = "memory" if path == "spark in-memory" else "rocksdb"
+    spark.conf.set(f"{_STORE}.providerClass", f"{_STATE}.{_PROVIDERS[kind]}")
+    # The in-memory provider has no format 2.
+    spark.conf.set(f"{_STORE}.checkpointFormatVersion", 2 if kind == "rocksdb" else 1)
 
 
-def _run(results_: DataFrame, sink: Callable[..., object]) -> list[tuple[int, float]]:
-    """Events and seconds of each batch that had any."""
-    checkpoint = tempfile.mkdtemp(prefix="slackwater-benchmark-")
+@contextmanager
+def checkpoint() -> Iterator[Path]:
+    """Provide a folder, and delete it afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="slackwater-benchmark-"))
     try:
-        writer = results_.writeStream.option("checkpointLocation", checkpoint)
-        query = sink(writer.outputMode("append")).trigger(availableNow=True).start()
-        query.awaitTermination()
-        progress = [p for p in query.recentProgress if p["numInputRows"] > 0]
+        yield folder
     finally:
-        shutil.rmtree(checkpoint, ignore_errors=True)
-    return [(p["numInputRows"], p["durationMs"]["triggerExecution"] / 1_000) for p in progress]
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-_COLUMNS = {
-    "end_us": pl.Int64,
-    "key": pl.String,
-    "n": pl.Int64,
-    "total": pl.Int64,
-    "largest": pl.Int64,
-}
+def _rows(spark: SparkSession, data: Path) -> DataFrame:
+    return spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", LANES).parquet(str(data))
 
 
-def _frames_of(windows: Windows) -> Callable[[DataFrame], list[pl.DataFrame]]:
-    window = pipeline_of(windows).queries[0].window
-
-    def collect(batch: DataFrame) -> list[pl.DataFrame]:
-        frames = [from_bytes(bytes(row.frame)) for row in batch.collect() if row.kind == "result"]
-        return [
-            frame.unnest("key", "values")
-            .with_columns(
-                end_us=pl.Series([bounds_of(window, wid)[1] for wid in frame["window_id"]])
-            )
-            .select(*_COLUMNS)
-            for frame in frames
-        ]
-
-    return collect
+def _raw(rows: DataFrame) -> DataFrame:
+    return rows.select("partition", "offset", "value", "control", "append_us")
 
 
-def _rows_of(batch: DataFrame) -> list[pl.DataFrame]:
-    end_us = F.unix_micros("window.end").alias("end_us")
-    rows = batch.select(end_us, "key", "n", "total", "largest").collect()
-    return [pl.DataFrame([tuple(row) for row in rows], schema=_COLUMNS, orient="row")]
+def _ours(rows: DataFrame, case: Case) -> DataFrame:
+    pipeline = pipeline_of(case)
+    return emissions(_raw(rows), pipeline, fused=plan_of(pipeline).why_lanes is None)
+
+
+def _floor(rows: DataFrame, _: Case) -> DataFrame:
+    """The same rows through a Python worker that passes on one number per batch."""
+    return _raw(rows).mapInArrow(counted, "n long")
+
+
+def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the number of rows of each batch: what the floor does with them."""
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})

@@ -1,137 +1,159 @@
-"""Our path against Spark's own `window()`, interleaved, on the same bytes.
+"""Our path against Spark's own windows, Flink SQL, DuckDB and the floor, on the same bytes.
 
-Every round runs every path once, workload by workload, so that what disturbs the machine disturbs
-all of them; a ratio is taken within its round. Before anything is timed, all paths compute a
-smaller set and must agree, row by row.
+Every round runs every path once, case by case, so that what disturbs the machine disturbs all of
+them; a ratio is taken within its round. Before anything is timed, all paths compute a smaller set
+and must agree, row by row. Each run has a process of its own, whose memory is watched.
 """
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+import statistics
+import time
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import polars as pl
 import typer
-from pyspark.sql import SparkSession
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from benchmarks import figures
-from benchmarks.events import dataset
-from benchmarks.paths import PATHS, WORKLOADS, Timing, Way, Windows, results, timed
-from jobs.session import session
+from benchmarks.cases import CASES, Case
+from benchmarks.runs import PATHS, Bench, Measured, broker, paths_of
 
-EVENTS = 10_000_000
+ROUNDS = 5
 _CHECK_EVENTS = 200_000
 _DATA = figures.RECORDS / "data"
-# Each of these takes more than five minutes for the default number of events on two cores.
-_SLOW = {("sliding 60 / 1 min", "spark rocksdb")}
 
 console = Console()
 
 
 def main(
     *,
-    events: Annotated[int, typer.Option(min=10_000, help="How many events.")] = EVENTS,
-    rounds: Annotated[int, typer.Option(min=1, help="How often each path runs.")] = 3,
+    events: Annotated[
+        int | None, typer.Option(min=1_000, help="How many events, instead of each case's own.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each path runs.")] = ROUNDS,
     batches: Annotated[int, typer.Option(min=2, help="Into how many batches they are cut.")] = 8,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Only workloads or paths with this in their name; may be repeated."),
+        typer.Option(help="Only cases or paths with this in their name; may be repeated."),
     ] = None,
     check: Annotated[bool, typer.Option(help="Compare all results on a smaller set first.")] = True,
-    slow: Annotated[bool, typer.Option(help="Also run what takes many minutes.")] = False,
-    memory: Annotated[str, typer.Option(help="Of Spark's JVM.")] = "6g",
+    check_events: Annotated[
+        int, typer.Option(min=1_000, help="How many events that set has.")
+    ] = _CHECK_EVENTS,
+    cores: Annotated[int, typer.Option(min=1, help="How many cores each run may use.")] = 2,
+    memory: Annotated[str, typer.Option(help="The heap of each JVM.")] = "2g",
+    budget: Annotated[
+        float | None, typer.Option(help="Minutes after which no run begins that would not end.")
+    ] = None,
 ) -> None:
-    """Measure events per second of our path and of Spark's own windows."""
-    workloads, paths = _chosen(only or [])
-    described = figures.machine()
-    # The JVM's memory cannot be set once it runs.
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-memory {memory} pyspark-shell"
-    spark = session("slackwater benchmark", master=f"local[{os.cpu_count()}]")
-    spark.sparkContext.setLogLevel("ERROR")
-    try:
-        with _progress() as progress:
-            if check:
-                _compare(spark, workloads, paths, progress)
-            data = dataset(_DATA, events, batches)
-            runs = [
-                (w, p) for w in workloads for p in paths if slow or (w.name, p.name) not in _SLOW
-            ]
-            timings = _measure(spark, runs, data=data, rounds=rounds, progress=progress)
-    finally:
-        spark.stop()
-    rows = figures.table(timings, [path.name for path in paths])
+    """Measure events per second and memory of all paths; whole runs replace the results."""
+    cases, paths = _chosen(only or [])
+    described = figures.machine() | {"cores_used": cores, "heap": memory}
+    deadline = None if budget is None else time.monotonic() + budget * 60
+    done = _Rounds(deadline)
+    with broker(cases) as bootstrap:
+        bench = Bench(_DATA, cores, memory, batches, check_events, bootstrap)
+        if check:
+            _compare(bench, cases, paths)
+        runs = [(case, path) for case in cases for path in paths_of(case, paths)]
+        for _ in range(rounds):
+            if not _round(bench, runs, done, events):
+                console.print("the time is up")
+                break
+    measured = done.complete()
+    rows = figures.table(measured, paths)
     _show(rows)
     command = {"events": events, "rounds": rounds, "batches": batches, "only": only}
-    console.print(f"raw figures: {figures.record(command, timings, described)}")
-    if not only and events == EVENTS:
-        about = f"{events:,} events in {batches} batches, {rounds} rounds."
-        figures.into_readme(rows, about, described)
+    console.print(f"raw figures: {figures.record(command, done.measured, described)}")
+    fewest = min((len(runs) for found in measured.values() for runs in found.values()), default=0)
+    if not only and events is None and check and len(measured) == len(CASES) and fewest >= ROUNDS:
+        figures.publish(measured, described)
+        figures.into_readme(rows, f"{fewest} rounds, {batches} batches.", described)
+    else:
+        console.print(
+            f"{figures.RESULTS.name} stays: this was a part, or fewer rounds than {ROUNDS}"
+        )
 
 
-def _chosen(only: list[str]) -> tuple[list[Windows], list[Way]]:
-    """The workloads and paths that the filters leave; a kind that no filter names stays whole."""
-    workloads = [w for w in WORKLOADS if any(text in w.name for text in only)]
-    paths = [p for p in PATHS if any(text in p.name for text in only)]
-    unknown = [text for text in only if not any(text in part.name for part in (*WORKLOADS, *PATHS))]
-    if unknown:
-        names = ", ".join(part.name for part in (*WORKLOADS, *PATHS))
-        msg = f"nothing is named {unknown[0]!r}; there are: {names}"
+@dataclass
+class _Rounds:
+    """What was measured so far, and whether there is time for more.
+
+    Attributes:
+        deadline: by `time.monotonic`; None: there is none.
+        measured: per case and path, one run for each round.
+        took_s: per case and path, how long the runs took as a whole.
+    """
+
+    deadline: float | None
+    measured: dict[str, dict[str, list[Measured]]] = field(default_factory=dict)
+    took_s: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+
+    def has_time(self, case: Case, path: str) -> bool:
+        """Whether a run would end in time, if it takes as long as those before it."""
+        if self.deadline is None:
+            return True
+        before = self.took_s.get((case.name, path), [0.0])
+        return time.monotonic() + statistics.median(before) <= self.deadline
+
+    def add(self, case: Case, path: str, run: Measured, took_s: float) -> None:
+        """Take a run."""
+        self.measured.setdefault(case.name, {}).setdefault(path, []).append(run)
+        self.took_s.setdefault((case.name, path), []).append(took_s)
+
+    def complete(self) -> dict[str, dict[str, list[Measured]]]:
+        """Return the rounds that every path of a case has run."""
+        whole = {}
+        for case, found in self.measured.items():
+            fewest = min(map(len, found.values()))
+            whole[case] = {path: runs[:fewest] for path, runs in found.items()}
+        return whole
+
+
+def _chosen(only: list[str]) -> tuple[list[Case], tuple[str, ...]]:
+    """The cases and paths that the filters leave; a kind that no filter names stays whole."""
+    cases = [case for case in CASES if any(text in case.name for text in only)]
+    paths = tuple(path for path in PATHS if any(text in path for text in only))
+    names = [*(case.name for case in CASES), *PATHS]
+    if unknown := [text for text in only if not any(text in name for name in names)]:
+        msg = f"nothing is named {unknown[0]!r}; there are: {', '.join(names)}"
         raise typer.BadParameter(msg)
-    return workloads or list(WORKLOADS), paths or list(PATHS)
+    return cases or list(CASES), paths or PATHS
 
 
-def _compare(
-    spark: SparkSession, workloads: list[Windows], paths: list[Way], progress: Progress
-) -> None:
-    """Stop unless all paths give the same rows where no record is late."""
-    data = dataset(_DATA, _CHECK_EVENTS, 4)
-    task = progress.add_task("comparing results", total=len(workloads) * len(paths))
-    for windows in workloads:
-        expected = pl.DataFrame()
-        for path in paths:
-            progress.update(task, description=f"comparing: {windows.name}, {path.name}")
-            found = results(spark, path, windows, data)
-            expected = found if path is paths[0] else expected
+def _compare(bench: Bench, cases: list[Case], paths: tuple[str, ...]) -> None:
+    """Stop unless all paths of each case give the same rows where no record is late."""
+    for case in cases:
+        expected: pl.DataFrame | None = None
+        for path in paths_of(case, paths, with_rows=True):
+            found = bench.rows(case, path)
+            expected = found if expected is None else expected
             if found.is_empty() or not found.equals(expected):
                 console.print(
-                    f"{windows.name}: {path.name} gives {len(found):,} rows that differ from the "
-                    f"{len(expected):,} of {paths[0].name}; there is nothing to compare in speed"
+                    f"{case.name}: {path} gives {len(found):,} rows that differ from the "
+                    f"{len(expected):,} of the first path; there is nothing to compare in speed"
                 )
                 raise typer.Exit(1)
-            progress.advance(task)
-        progress.console.print(f"{windows.name}: all agree on {len(expected):,} rows")
+        if expected is not None:
+            console.print(f"{case.name}: all agree on {len(expected):,} rows")
 
 
-def _measure(
-    spark: SparkSession,
-    runs: list[tuple[Windows, Way]],
-    *,
-    data: Path,
-    rounds: int,
-    progress: Progress,
-) -> dict[str, dict[str, list[Timing]]]:
-    timings: dict[str, dict[str, list[Timing]]] = {windows.name: {} for windows, _ in runs}
-    task = progress.add_task("measuring", total=rounds * len(runs))
-    for number in range(rounds):
-        for windows, path in runs:
-            progress.update(task, description=f"round {number + 1}: {windows.name}, {path.name}")
-            timing = timed(spark, path, windows, data)
-            timings[windows.name].setdefault(path.name, []).append(timing)
-            progress.console.print(
-                f"round {number + 1}: {windows.name}, {path.name}: "
-                f"{timing.rows_per_s / 1000:,.0f} k rows/s"
-            )
-            progress.advance(task)
-    return timings
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console)
+def _round(bench: Bench, runs: list[tuple[Case, str]], rounds: _Rounds, events: int | None) -> bool:
+    """Run every path of every case once; return whether there was time for all."""
+    for case, path in runs:
+        if not rounds.has_time(case, path):
+            return False
+        start = time.monotonic()
+        run = bench.measured(case, path, events or case.events)
+        rounds.add(case, path, run, time.monotonic() - start)
+        console.print(
+            f"{case.name}, {path}: {run.rows_per_s / 1000:,.0f} k rows/s, "
+            f"{run.peak_bytes / 2**20:,.0f} MB"
+        )
+    return True
 
 
 def _show(rows: list[list[str]]) -> None:

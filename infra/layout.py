@@ -48,12 +48,14 @@ PACKAGES = "pip install 'slackwater[platform]'" if PACKAGED else "make setup"
 
 VENV = Path(sys.prefix) if PACKAGED else ROOT / ".venv"
 AIRFLOW_VENV = HOME / "airflow-venv"
+FLINK_VENV = HOME / "flink-venv"
 UV = HOME / "uv" / "bin" / "uv"
 BROKER_JARS = HOME / "jvm" / "broker"
 CONNECTOR_JARS = HOME / "jvm" / "spark-connector"
+DELTA_JARS = HOME / "jvm" / "delta"
 STAMPS = HOME / "stamps"
 
-INSTALLED = frozenset({"uv", "airflow-venv", "jvm", "stamps", "setup.lock"})
+INSTALLED = frozenset({"uv", "airflow-venv", "flink-venv", "jvm", "stamps", "setup.lock"})
 """What the set-up created in HOME: cleaning keeps it."""
 
 

@@ -24,14 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra import jars
-from infra.layout import AIRFLOW_VENV, HOME, PACKAGED, ROOT, STAMPS, UV, VENV, Layout
+from infra.layout import AIRFLOW_VENV, FLINK_VENV, HOME, PACKAGED, ROOT, STAMPS, UV, VENV, Layout
 
 REQUIREMENTS = ROOT / "infra" / "requirements"
 POMS = ROOT / "infra" / "jvm"
 LOGS = Layout(HOME).logs
 PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
-LOCKS = ("uv", "build", "main", "airflow")
+LOCKS = ("uv", "build", "main", "airflow", "flink")
 PACKAGES = ("chaos", "conformance", "dags", "infra", "jobs", "slackwater", "windowing")
 
 
@@ -50,6 +50,7 @@ class Step:
         run: carries it out; gets the log file to write to.
         after: names of the steps that must be done first; when one of them changes, this step runs
             again.
+        optional: whether it runs only if it is named.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Step:
     output: Path
     run: Callable[[Path], None]
     after: tuple[str, ...] = ()
+    optional: bool = False
 
 
 def steps() -> tuple[Step, ...]:
@@ -84,6 +86,9 @@ def steps() -> tuple[Step, ...]:
     if project.exists():
         command = VENV / "bin" / "slackwater"
         listed.append(Step("slackwater", (project,), command, _install_project, ("python",)))
+    flink = FLINK_VENV / "bin" / "python"
+    inputs = (REQUIREMENTS / "flink.txt", build)
+    listed.append(Step("flink", inputs, flink, _install_flink, ("uv",), optional=True))
     return tuple(listed)
 
 
@@ -122,6 +127,10 @@ def _fetch_jars(log: Path) -> Path:
 
 def _install_main(log: Path) -> None:
     _install_environment(VENV, REQUIREMENTS / "main.txt", log)
+
+
+def _install_flink(log: Path) -> None:
+    _install_environment(FLINK_VENV, REQUIREMENTS / "flink.txt", log)
 
 
 def _install_airflow(log: Path) -> None:
@@ -284,8 +293,8 @@ def install(say: Callable[[str], None], only: Collection[str] = ()) -> int:
 
     Args:
         say: gets one line when a step starts and one when it is done.
-        only: names of the wanted steps; empty for all. The steps before them must be done already,
-            or be wanted too.
+        only: names of the wanted steps; empty for all that are not optional. The steps before them
+            must be done already, or be wanted too.
 
     Returns:
         The number of steps that ran.
@@ -296,7 +305,7 @@ def install(say: Callable[[str], None], only: Collection[str] = ()) -> int:
     stamps: dict[str, str] = {}
     for step in steps():
         stamps[step.name] = _wanted(step, stamps)
-    wanted = [step for step in steps() if not only or step.name in only]
+    wanted = [s for s in steps() if (s.name in only if only else not s.optional)]
     todo = [step for step in wanted if not _is_done(step, stamps[step.name])]
     if not todo:
         return 0

@@ -16,6 +16,7 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from jobs.checkpoints.stages import is_fused
 from jobs.file_run import own_session
 from jobs.pipeline import kafka_rows
 from jobs.runs import SECRETS_FOLDER
@@ -33,6 +34,7 @@ def run_clean(
     *,
     max_offsets: int,
     checkpoint: Path,
+    fused: bool,
 ) -> None:
     """Read a log from its beginning, for the state at its end.
 
@@ -43,13 +45,14 @@ def run_clean(
         ends: per lane, the first offset to leave out.
         max_offsets: maximum number of offsets per batch.
         checkpoint: a folder that does not exist yet.
+        fused: whether lanes have no stage of their own, as in the judged run.
 
     Raises:
         StreamingQueryException: the run failed.
     """
     secrets = checkpoint.with_name(f"{checkpoint.name}.{SECRETS_FOLDER}")
     raw = kafka_rows(spark, pipeline, bootstrap, max_offsets, end=ends, secrets=secrets)
-    writer = emissions(raw, pipeline).writeStream.format("noop").outputMode("append")
+    writer = emissions(raw, pipeline, fused=fused).writeStream.format("noop").outputMode("append")
     writer = writer.option("checkpointLocation", str(checkpoint))
     writer.trigger(availableNow=True).start().awaitTermination()
 
@@ -71,7 +74,15 @@ def main() -> int:
     try:
         with own_session("slackwater clean state", jars=given.jars) as spark:
             size, clean = given.max_offsets, given.clean
-            run_clean(spark, pipeline, given.bootstrap, ends, max_offsets=size, checkpoint=clean)
+            run_clean(
+                spark,
+                pipeline,
+                given.bootstrap,
+                ends,
+                max_offsets=size,
+                checkpoint=clean,
+                fused=is_fused(given.checkpoint),
+            )
             for run, place, batch in (
                 ("judged", given.checkpoint, given.batch),
                 ("clean", clean, None),

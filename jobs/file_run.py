@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.driver.failures import windowing_error
 from jobs.session import session
 from windowing.engine.input.pack import RawRows
+from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.runtime.local import Output
 from windowing.spark.plan import RAW_SCHEMA, emissions
@@ -77,7 +78,9 @@ def _run(
 ) -> Output:
     sink = MemorySink(pipeline)
     raw = one_file_a_batch(spark, batches, folder)
-    finish(emissions(raw, pipeline), sink.write, folder)
+    # A batch is one file, with the rows of each partition in a row: tasks have ranges of their own.
+    fused = plan_of(pipeline).why_lanes is None
+    finish(emissions(raw, pipeline, fused=fused), sink.write, folder)
     return sink.output
 
 

@@ -30,6 +30,7 @@ from jobs.checkpoints.checkpoint import examine
 from jobs.checkpoints.identity import Identity
 from jobs.checkpoints.mend import mend, newest
 from jobs.checkpoints.partitions import REFUSED_BATCH, look, pending
+from jobs.checkpoints.stages import decide
 from jobs.driver.failures import death_of, final_reason, windowing_error
 from jobs.driver.kafka_failures import refusal
 from jobs.driver.live import is_live
@@ -183,7 +184,8 @@ def _run(
         end=args.end,
         secrets=checkpoint.parent / SECRETS_FOLDER,
     )
-    stream = emissions(raw, pipeline).writeStream.queryName(pipeline.name).outputMode("append")
+    emitted = emissions(raw, pipeline, fused=decide(checkpoint, pipeline))
+    stream = emitted.writeStream.queryName(pipeline.name).outputMode("append")
     stream = stream.option("checkpointLocation", str(checkpoint))
     if again:
         identity.plan_again(lambda write: _one_batch(stream, write))

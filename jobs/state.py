@@ -20,6 +20,8 @@ from pyspark.sql import SparkSession
 
 from jobs.file_run import own_session
 from windowing.engine.frames import from_bytes
+from windowing.engine.fused.settler import KNOWN_LANES
+from windowing.engine.fused.settler import STATE as KNOWN_STATE
 from windowing.engine.lane import STATE as LANE_STATE
 from windowing.engine.plan import plan_of
 from windowing.engine.shard import STATE as SHARD_STATE
@@ -111,6 +113,9 @@ def _of_shard(part: str, store: MemoryStore, pipeline: Pipeline) -> Iterator[dic
         state = SHARD_STATE.decode(data, store)
         yield _line(part, "reached", [state.reached])
     yield from _key_tables(part, store)
+    known = store.get(KNOWN_LANES)
+    if known is not None:
+        yield _line(part, "lanes", [KNOWN_STATE.decode(known, store)])
     for query, tables in sorted(Shard(plan_of(pipeline)).held(store).items()):
         for name, frame in sorted(tables.items()):
             if len(frame):

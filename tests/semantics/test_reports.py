@@ -18,6 +18,7 @@ from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import LocalEngine
 from windowing.semantics import RowId, evaluate, held_by
 from windowing.semantics.trace import trace
+from windowing.semantics.view import Views
 
 Identity = tuple[str, int, tuple[Any, ...]]
 
@@ -82,8 +83,11 @@ def test_a_trace_tells_of_each_record_which_reports_hold_it(case: Case) -> None:
 @given(case=cases(kind=OPERATORS, records_max=12))
 def test_the_records_of_a_row_are_those_that_it_spans(case: Case) -> None:
     pipeline, log = drawn(case)
+    views, queries = Views(pipeline, log), {query.name: query for query in pipeline.flows}
     for row in evaluate(pipeline, log).rows[:5]:
-        held = held_by(pipeline, log, RowId(row.query, row.window_id, row.key, row.revision))
+        query = queries[row.query]
+        identity = RowId(row.query, row.window_id, row.key, row.revision)
+        held = held_by(query, pipeline.source, views.of(query), identity)
         assert len(held) == row.records
         spans = {
             f"{pipeline.source.topic}/{lane}": [o for p, o in held if p == lane] for lane, _ in held

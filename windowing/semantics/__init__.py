@@ -6,6 +6,22 @@ a bug. Read `definition` first; each rule has its own file.
 """
 
 from windowing.semantics.definition import Counts, Outcome, RowId, evaluate, held_by
-from windowing.semantics.log import BadLogError, LogEntry
+from windowing.semantics.log import BadLogError, LogEntry, LogOrder
+from windowing.semantics.parts import Division, PartOutcome, Stream, evaluate_part
+from windowing.semantics.view import attribute_of
 
-__all__ = ["BadLogError", "Counts", "LogEntry", "Outcome", "RowId", "evaluate", "held_by"]
+__all__ = [
+    "BadLogError",
+    "Counts",
+    "Division",
+    "LogEntry",
+    "LogOrder",
+    "Outcome",
+    "PartOutcome",
+    "RowId",
+    "Stream",
+    "attribute_of",
+    "evaluate",
+    "evaluate_part",
+    "held_by",
+]

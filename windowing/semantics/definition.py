@@ -93,27 +93,16 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
         BadLogError: not a log of this pipeline.
         IntSumError: a sum of ints in some row overflows 64 bits.
     """
-    source, views = pipeline.source, Views(pipeline, log)
+    views = Views(pipeline, log)
     arrivals, lanes = views.by(None).arrivals, views.by(None).lanes
-    bad = [_dead(a, None, a.content) for a in arrivals if isinstance(a.content, str)]
+    bad = [bad_value(a, a.content) for a in arrivals if isinstance(a.content, str)]
     dead = list(bad)
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
     for query in pipeline.flows:
         view = views.of(query)
-        definition: FlowDefinition
-        if isinstance(query, JoinQuery):
-            definition = joins.JoinDefinition(query)
-            rows += _joined(query, view)
-        elif isinstance(query, OperatorQuery):
-            definition = operators.OperatorDefinition(query)
-            if query.clock == "record":
-                rows += _reported(query, source, view)
-        else:
-            definition = definition_of(query)
-            shown = revisions(query, view.items, view.lanes)
-            rows += (_row(query, source, revision) for revision in shown)
-        refused, tally = _refused(query, definition, view.items)
+        rows += rows_of(query, pipeline.source, view)
+        refused, tally = fates(query, view.items)
         dead += refused
         counts[query.name] = Counts(len(arrivals), **tally, dead=len(bad) + len(refused))
     return Outcome(
@@ -126,38 +115,58 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     )
 
 
-def held_by(pipeline: Pipeline, log: Iterable[LogEntry], row: RowId) -> list[Place]:
+def rows_of(query: Flow, source: Source, view: View) -> Iterator[Row]:
+    """Yield the rows of one query; none if it follows the machine's clock.
+
+    Raises:
+        IntSumError: as of `evaluate`.
+    """
+    if isinstance(query, JoinQuery):
+        yield from _joined(query, view)
+    elif isinstance(query, OperatorQuery):
+        if query.clock == "record":
+            yield from _reported(query, source, view)
+    else:
+        for shown in revisions(query, view.items, view.lanes, view.newest):
+            yield row_of(query, source, shown)
+
+
+def held_by(query: Flow, source: Source, view: View, row: RowId) -> list[Place]:
     """Return the places of the records that a query's row is made of; none if there is no such row.
 
     Args:
-        pipeline: the pipeline to evaluate.
-        log: the whole log, as for `evaluate`.
+        query: the query.
+        source: the pipeline's source.
+        view: the log, or the part of it that decides the row.
         row: the row's identity.
-
-    Raises:
-        BadLogError: not a log of this pipeline.
     """
-    query = next((query for query in pipeline.flows if query.name == row.query), None)
-    if query is None or isinstance(query, JoinQuery):
+    if isinstance(query, JoinQuery):
         return []  # a row of a join has its records in its key
-    view = Views(pipeline, log).of(query)
     if isinstance(query, OperatorQuery):
         return [
             (item.partition, item.offset)
-            for report in _reports(query, pipeline.source, view)
+            for report in _reports(query, source, view)
             if RowId(query.name, report.number, report.key, 0) == row
             for item in report.items
         ]
-    for shown in revisions(query, view.items, view.lanes):
+    for shown in revisions(query, view.items, view.lanes, view.newest):
         if RowId(query.name, shown.wid, key_of(query, shown), shown.revision) == row:
             return [(item.partition, item.offset) for item in shown.holds]
     return []
 
 
-def _refused(
-    query: Flow, definition: FlowDefinition, items: Iterable[Item]
-) -> tuple[list[DeadLetter], dict[str, int]]:
-    """The dead letters of a query, and how many of its records were taken, outside, dropped."""
+def flow_definition(query: Flow) -> FlowDefinition:
+    """Return the definition of what becomes of each record in a query."""
+    if isinstance(query, JoinQuery):
+        return joins.JoinDefinition(query)
+    if isinstance(query, OperatorQuery):
+        return operators.OperatorDefinition(query)
+    return definition_of(query)
+
+
+def fates(query: Flow, items: Iterable[Item]) -> tuple[list[DeadLetter], dict[str, int]]:
+    """Return a query's own dead letters, and how many records it applied, left outside, dropped."""
+    definition = flow_definition(query)
     refused: list[DeadLetter] = []
     tally = {"applied": 0, "outside": 0, "dropped": 0}
     policy = query.late.policy
@@ -175,7 +184,12 @@ def _refused(
     return refused, tally
 
 
-def _row(query: Query, source: Source, shown: Shown) -> Row:
+def row_of(query: Query, source: Source, shown: Shown) -> Row:
+    """Return the row that shows a revision.
+
+    Raises:
+        IntSumError: as of `evaluate`.
+    """
     key = key_of(query, shown)
     return Row(
         query=query.name,
@@ -275,9 +289,7 @@ def _joined(query: JoinQuery, view: View) -> list[Row]:
     return joins.rows(query, view.items, view.lanes)
 
 
-def _dead(arrival: Arrival, query: str | None, reason: str) -> DeadLetter:
-    return DeadLetter(_topic(arrival), arrival.partition, arrival.offset, query, reason)
-
-
-def _topic(arrival: Arrival) -> str:
-    return arrival.lane.rpartition("/")[0]
+def bad_value(arrival: Arrival, reason: str) -> DeadLetter:
+    """Return the dead letter of a record that no query takes."""
+    topic = arrival.lane.rpartition("/")[0]
+    return DeadLetter(topic, arrival.partition, arrival.offset, None, reason)

@@ -23,20 +23,23 @@ from windowing.semantics.units import Item, Shown, Unit, group_of, part_of
 from windowing.semantics.windows.classes import definition_of
 
 
-def revisions(query: StreamFlow, items: Sequence[Item], lanes: Iterable[Lane]) -> list[Shown]:
+def revisions(
+    query: StreamFlow, items: Sequence[Item], lanes: Iterable[Lane], newest: int | None = None
+) -> list[Shown]:
     """Return all revisions that follow from the log.
 
     Args:
         query: window, keys and late policy.
         items: the stream's valid records, each lane's in offset order.
         lanes: all declared lanes, at the end of the log.
+        newest: the largest value of the whole stream, if these records are only a part of it.
 
     Raises:
         ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
     lanes, definition = list(lanes), definition_of(query)
     shown: list[Shown] = []
-    for unit in units_of(query, items, lanes):
+    for unit in units_of(query, items, lanes, newest):
         for course in definition.courses(unit):
             shown += accumulated(query, course)
     return shown
@@ -58,7 +61,9 @@ def key_of(query: StreamFlow, shown: Shown) -> Key:
     return shown.group if query.window.pattr is None else (shown.part, *shown.group)
 
 
-def units_of(query: StreamFlow, items: Sequence[Item], lanes: Sequence[Lane]) -> Iterator[Unit]:
+def units_of(
+    query: StreamFlow, items: Sequence[Item], lanes: Sequence[Lane], newest: int | None = None
+) -> Iterator[Unit]:
     """Return the units of records with windows or rows of their own; Args as for `revisions`."""
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
@@ -66,7 +71,8 @@ def units_of(query: StreamFlow, items: Sequence[Item], lanes: Sequence[Lane]) ->
     for item in items:
         group = group_of(query, item) if per_key else ()
         units[part_of(window, item), group].append(item)
-    newest = max((item.value for item in items), default=0)
+    if newest is None:
+        newest = max((item.value for item in items), default=0)
     for members in units.values():
         # Progress per key implies units of that key, so any member gives the key.
         fields = members[0].fields

@@ -27,11 +27,14 @@ class View:
         arrivals: every data record, lane by lane in offset order, with its lane's progress.
         items: the valid ones, as windows see them.
         lanes: the lanes at the end.
+        newest: the largest value of the whole log, of which these records may be a part; 0 if it
+            has no valid record.
     """
 
     arrivals: list[Arrival]
     items: list[Item]
     lanes: list[Lane]
+    newest: int
 
 
 class Views:
@@ -65,7 +68,8 @@ class Views:
         for number, lane in enumerate(lanes):
             reader = ValueReader(self._pipeline, number)
             arrivals += follow(lane, self._entries[number], reader, attribute)
-        return View(arrivals, items_of(arrivals, attribute), lanes)
+        items = items_of(arrivals, attribute)
+        return View(arrivals, items, lanes, newest_of(items))
 
 
 def attribute_of(query: Flow, source: Source) -> str | None:
@@ -84,6 +88,11 @@ def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
         disorder = part.disorder if attribute is None else source.generator_of(attribute)
         lanes.append(Lane(name, disorder, attribute is not None, progress, progress))
     return lanes
+
+
+def newest_of(items: Iterable[Item]) -> int:
+    """Return the largest value of a log's valid records; 0 if there are none."""
+    return max((item.value for item in items), default=0)
 
 
 def items_of(arrivals: Sequence[Arrival], attribute: str | None) -> list[Item]:

@@ -1,18 +1,22 @@
-"""The Spark job: pack, lanes, shards, as one lazy DataFrame."""
+"""The Spark job as one lazy DataFrame: pack, lanes, shards; or fused: scan, shards."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
+from windowing.model.run_errors import BadRecords
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
     EMISSION_SCHEMA,
     PARCEL_SCHEMA,
     RAW_SCHEMA,
+    FusedShardStage,
     LaneStage,
     ShardStage,
     packer,
+    scanner,
 )
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -43,17 +47,31 @@ SETTINGS = {
 }
 
 
-def emissions(raw: DataFrame, pipeline: Pipeline) -> DataFrame:
+def emissions(raw: DataFrame, pipeline: Pipeline, *, fused: bool = False) -> DataFrame:
     """Run a pipeline's lanes and shards over a stream of raw rows.
 
     Args:
         raw: a stream of `RAW_SCHEMA`; a partition's rows may be in any order within a batch.
         pipeline: the pipeline.
+        fused: whether lanes have no stage of their own. That is faster, but every task must have a
+            range of offsets of each partition for itself, as from Kafka, and the pipeline must
+            allow it (`windowing.engine.plan.Plan.why_lanes`). A checkpoint belongs to one of both.
+
+    Raises:
+        BadRecords: the pipeline cannot be run so.
 
     Returns:
         a stream of `EMISSION_SCHEMA`: Arrow frames tagged `result` or `early` (with their query),
         `dead_letter` or `metric`, for a sink that writes all frames of a batch under its id.
     """
+    if fused:
+        if (why := plan_of(pipeline).why_lanes) is not None:
+            msg = f"lanes need a stage of their own: {why}; leave out fused=True"
+            raise BadRecords(msg)
+        scanned = raw.mapInArrow(scanner(pipeline.text), PARCEL_SCHEMA)
+        return scanned.groupBy("shard").transformWithStateInPandas(
+            FusedShardStage(pipeline.text), EMISSION_SCHEMA, "Append", "None"
+        )
     chunks = raw.mapInArrow(packer(pipeline.text), CHUNK_SCHEMA)
     parcels = chunks.groupBy("partition").transformWithStateInPandas(
         LaneStage(pipeline.text), PARCEL_SCHEMA, "Append", "None"

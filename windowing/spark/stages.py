@@ -1,9 +1,9 @@
-"""The three stages as Spark's Python operators; all logic is in lanes and shards."""
+"""The stages as Spark's Python operators; all logic is in lanes and shards."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,10 +13,13 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.fused.provisional import decode_provisional, encode_provisional
+from windowing.engine.fused.scanner import Scanner
+from windowing.engine.fused.settler import Settler
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane, check_lane
-from windowing.engine.parcel import decode_parcel, encode_parcel
+from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
@@ -30,6 +33,7 @@ PARCEL_SCHEMA = "shard int, parcel binary"
 EMISSION_SCHEMA = "kind string, query string, frame binary"
 
 _chunk_schema = pa.schema([("partition", pa.int32()), ("chunk", pa.binary())])
+_parcel_schema = pa.schema([("shard", pa.int32()), ("parcel", pa.binary())])
 
 
 @lru_cache(maxsize=256)
@@ -54,29 +58,73 @@ def _rules(text: str) -> Callable[[int], ValueRules]:
     return of_lane
 
 
-def packer(
-    text: str,
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+Batches = Iterator[pa.RecordBatch]
+
+
+def packer(text: str) -> Callable[[Batches], Batches]:
     """Return the pack stage, for `mapInArrow`: a chunk per partition and Arrow batch.
 
     Args:
         text: the pipeline file.
     """
 
-    def pack_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rules = _rules(text)
+    def pack_batches(batches: Batches) -> Batches:
         for batch in batches:
-            partitions, chunks = [], []
-            for (partition,), part in pl.DataFrame(batch).group_by("partition"):
-                ordered = part.sort("offset")
-                rows = RawRows(*(ordered[name].to_list() for name in _RAW_COLUMNS))
-                partitions.append(partition)
-                chunks.append(to_bytes(pack(rows, rules(int(partition)))))
+            packed = list(_packed(batch, text))
+            partitions = [partition for partition, _ in packed]
+            chunks = [to_bytes(chunk) for _, chunk in packed]
             yield pa.RecordBatch.from_pydict(
                 {"partition": partitions, "chunk": chunks}, schema=_chunk_schema
             )
 
     return pack_batches
+
+
+def scanner(text: str) -> Callable[[Batches], Batches]:
+    """Return the stage that packs chunks and scans them for the fused plan, for `mapInArrow`.
+
+    Args:
+        text: the pipeline file.
+    """
+
+    def scan_batches(batches: Batches) -> Batches:
+        scans, waiting = _scanner(text), dict[int, list[pl.DataFrame]]()
+        for batch in batches:
+            for partition, chunk in _packed(batch, text):
+                held = waiting.setdefault(partition, [])
+                held.append(chunk)
+                # Fewer chunks mean fewer messages, but a task may have any number of rows.
+                if sum(map(len, held)) >= _SCANNED_ROWS:
+                    yield _messages(scans, partition, waiting.pop(partition))
+        for partition, held in waiting.items():
+            yield _messages(scans, partition, held)
+
+    return scan_batches
+
+
+_SCANNED_ROWS = 1_000_000
+
+
+@lru_cache(maxsize=16)
+def _scanner(text: str) -> Scanner:
+    return Scanner(_plan(text))
+
+
+def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.RecordBatch:
+    """Return the messages of consecutive chunks of a lane, one per shard."""
+    found = scans.scan(partition, pl.concat(chunks))
+    columns = {"shard": range(len(found)), "parcel": map(encode_provisional, found)}
+    arrays = {name: list(values) for name, values in columns.items()}
+    return pa.RecordBatch.from_pydict(arrays, schema=_parcel_schema)
+
+
+def _packed(batch: pa.RecordBatch, text: str) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Yield the chunk of each partition in an Arrow batch of raw rows."""
+    rules = _rules(text)
+    for (partition,), part in pl.DataFrame(batch).group_by("partition"):
+        ordered = part.sort("offset")
+        rows = RawRows(*(ordered[name].to_list() for name in _RAW_COLUMNS))
+        yield int(partition), pack(rows, rules(int(partition)))
 
 
 _RAW_COLUMNS = ("offset", "value", "control", "append_us")
@@ -133,7 +181,20 @@ class ShardStage(_Stage):
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Process all parcels of one shard in this batch."""
-        parcels = [decode_parcel(parcel) for frame in rows for parcel in frame["parcel"]]
+        parcels = self.parcels([data for frame in rows for data in frame["parcel"]])
         # The clock is read here, outside the engine, only for rows outside the promise.
         emission = self.shard().step(self._store, parcels, time.time_ns() // 1_000)
         yield pd.DataFrame(tagged(emission), columns=["kind", "query", "frame"])
+
+    def parcels(self, data: Sequence[bytes]) -> list[Parcel]:
+        """Return the lanes' parcels."""
+        return [decode_parcel(one) for one in data]
+
+
+class FusedShardStage(ShardStage):
+    """One shard per key: from all scanned chunks of a batch to frames for the sink."""
+
+    def parcels(self, data: Sequence[bytes]) -> list[Parcel]:
+        """Settle the chunks; Spark's Kafka source never resends a record."""
+        chunks = [decode_provisional(one) for one in data]
+        return Settler(self._plan, redelivered="error").settle(self._store, chunks)

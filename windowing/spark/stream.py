@@ -31,7 +31,7 @@ _NEEDED: Final = tuple(
 )
 
 
-def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
+def windowed(records: DataFrame, pipeline: Pipeline, *, fused: bool = False) -> DataFrame:
     """Run a pipeline over a stream of records; return results and dead letters as one stream.
 
     Args:
@@ -42,6 +42,8 @@ def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
             batches.
         pipeline: from `windowing.model.load_pipeline`. Its `sink`, `schedule` and `quality` are
             ignored.
+        fused: whether lanes have no stage of their own: faster, where every task has a range of
+            offsets for itself, as from Spark's Kafka source. A checkpoint belongs to one of both.
 
     Returns:
         a stream, to be written in append mode, with these columns, null where they have no meaning:
@@ -57,14 +59,15 @@ def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
 
     Raises:
         BadRecords: a column of `records` is missing, it is not a stream, the session was started
-            without `SETTINGS`, or two queries have a column of the same name and different types.
+            without `SETTINGS`, two queries have a column of the same name and different types, or
+            the pipeline cannot be fused.
     """
     if not records.isStreaming:
         msg = "the records are no stream: use readStream, or LocalEngine of windowing.runtime.local"
         raise BadRecords(msg)
     _check_settings(records.sparkSession)
     flat = FlatRows(pipeline)
-    rows = emissions(raw_rows(records, pipeline.source), pipeline)
+    rows = emissions(raw_rows(records, pipeline.source), pipeline, fused=fused)
     return rows.mapInArrow(_flattener(pipeline.text), StructType.fromDDL(spark_type(flat.schema)))
 
 

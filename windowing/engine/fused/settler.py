@@ -30,7 +30,8 @@ from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 Redelivered = Literal["error", "skip"]
 """How to treat a chunk that its lane has passed: as an error, or as a counted no-op."""
 
-_KEY = "lanes"
+KNOWN_LANES = "lanes"
+"""The key of a shard's record of its lanes."""
 
 
 class KnownLane(msgspec.Struct, array_like=True):
@@ -76,13 +77,13 @@ class Settler:
             RedeliveredOffset: a chunk begins with an offset that its lane has passed.
             TangledChunks: two chunks of a lane overlap.
         """
-        data = store.get(_KEY)
+        data = store.get(KNOWN_LANES)
         lanes = {} if data is None else STATE.decode(data, store)
         parcels: list[Parcel] = []
         for partition, of_lane in groupby(self._in_order(chunks), attrgetter("partition")):
             lane = lanes.setdefault(partition, self._begin(partition))
             parcels += self._settle_lane(lane, list(of_lane))
-        store.put(_KEY, STATE.encode(lanes))
+        store.put(KNOWN_LANES, STATE.encode(lanes))
         return parcels
 
     def _in_order(self, chunks: Sequence[Provisional]) -> list[Provisional]:

@@ -1,0 +1,113 @@
+"""The cases that are compared: which windows, over which events; count, sum and max per key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.events import DELAY_MS_MAX, LANES, Load, dataset
+from windowing.model import Pipeline, parse_pipeline
+
+EVENTS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """Sliding windows, or tumbling ones if they slide by their range; in minutes."""
+
+    range_min: int
+    slide_min: int
+
+    @property
+    def clause(self) -> str:
+        """The window in the words of a pipeline file."""
+        return f"RANGE {self.range_min} minutes SLIDE {self.slide_min} minutes WATTR ts"
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Sessions of records that are less than a gap apart, in milliseconds."""
+
+    gap_ms: int
+
+    @property
+    def clause(self) -> str:
+        """The window in the words of a pipeline file."""
+        return f"SESSION {self.gap_ms // 1_000} seconds WATTR ts"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One comparison: all paths compute the same rows from the same bytes.
+
+    Attributes:
+        name: its key in the recorded results.
+        title: what a reader of the table sees.
+        window: which windows.
+        keys: how many keys there are.
+        events: how many events by default.
+        from_topic: whether the events come from a Kafka topic and the rows go into a Delta table;
+            else they come from files, and every row is read and discarded.
+    """
+
+    name: str
+    title: str
+    window: Sliding | Sessions
+    keys: int = 10_000
+    events: int = EVENTS
+    from_topic: bool = False
+
+    def data(self, folder: Path, events: int, batches: int) -> Path:
+        """Return the folder of this case's events, written if it is not there yet.
+
+        Args:
+            folder: of all data sets.
+            events: how many, at the density of `EVENTS` in two hours.
+            batches: into how many batches they are cut.
+        """
+        return dataset(folder, Load.dense(events, batches, self.keys))
+
+    def small_data(self, folder: Path, events: int) -> Path:
+        """Return the folder of a smaller set, over the same two hours, to compare results."""
+        return dataset(folder, Load(events, batches=4, keys=self.keys))
+
+
+CASES = (
+    # Spark needs minutes for each of these events.
+    Case("sliding_60_1", "sliding 60 / 1 min", Sliding(60, 1), events=4_000_000),
+    Case("sliding_10_1", "sliding 10 / 1 min", Sliding(10, 1)),
+    Case("tumbling_1", "tumbling 1 min", Sliding(1, 1)),
+    Case("session_30s", "sessions, gap 30 s", Sessions(30_000)),
+    Case(
+        "kafka_json_sliding_10_1",
+        "Kafka to Delta, sliding 10 / 1 min",
+        Sliding(10, 1),
+        events=4_000_000,
+        from_topic=True,
+    ),
+    Case("million_keys", "1 M keys, tumbling 1 min", Sliding(1, 1), keys=1_000_000),
+)
+CASE = {case.name: case for case in CASES}
+
+
+def pipeline_of(case: Case, topic: str = "events") -> Pipeline:
+    """Return a case as a pipeline over a topic."""
+    return parse_pipeline(
+        f"""
+name: benchmark
+source:
+  topic: {topic}
+  partitions: {LANES}
+  format: json
+  event_time: {{field: ts, unit: ms}}
+  fields: {{key: string, amount: int}}
+  disorder: {{slack: {DELAY_MS_MAX // 1000} seconds}}
+queries:
+  windows:
+    window: {case.window.clause}
+    group_by: [key]
+    aggregates: {{n: count, total: sum(amount), largest: max(amount)}}
+sink: {{table: benchmark}}
+""",
+        file="benchmark.yml",
+    )

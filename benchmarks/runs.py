@@ -1,0 +1,172 @@
+"""Runs as child processes: started, watched for their memory, and their answers read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks.cases import Case
+from benchmarks.child import Task
+from benchmarks.events import LANES
+from benchmarks.kafka_paths import Topic
+from benchmarks.paths import Timing
+from infra import stack
+from infra.layout import FLINK_VENV, ROOT, Layout
+from infra.process import memory_of
+from jobs.brokers.topics import create_topic
+
+_LOOK_S = 0.2
+
+PATHS = ("slackwater", "spark in-memory", "spark rocksdb", "floor", "flink sql", "duckdb")
+OURS = PATHS[0]
+_WITHOUT_KAFKA = ("flink sql", "duckdb")
+_WITHOUT_RESULTS = ("floor",)
+
+
+class RunFailed(Exception):
+    """A run that ended without an answer; the text has its last words."""
+
+
+@dataclass(frozen=True)
+class Measured(Timing):
+    """What one run took.
+
+    Attributes:
+        peak_bytes: the most memory that all its processes had together, at any look at them;
+            pages that several share count once.
+    """
+
+    peak_bytes: int
+
+
+@dataclass
+class Bench:
+    """What all runs share.
+
+    Attributes:
+        folder: of the data sets.
+        cores: how many cores a run may use.
+        memory: the size of a JVM's heap.
+        batches: into how many batches the events are cut.
+        small_events: how many events the comparison of results has.
+        bootstrap: `host:port` of a broker, for cases that read a topic.
+    """
+
+    folder: Path
+    cores: int
+    memory: str
+    batches: int
+    small_events: int
+    bootstrap: str = ""
+    _filled: set[str] = field(default_factory=set)
+
+    def measured(self, case: Case, path: str, events: int) -> Measured:
+        """Run a path once, and discard its rows.
+
+        Raises:
+            RunFailed: it gave no answer.
+        """
+        data = case.data(self.folder, events, self.batches)
+        return self._run(self._task(case, path, data, events // self.batches))
+
+    def rows(self, case: Case, path: str) -> pl.DataFrame:
+        """Return what a path computes on the smaller set.
+
+        Raises:
+            RunFailed: it gave no answer.
+        """
+        data = case.small_data(self.folder, self.small_events)
+        task = self._task(case, path, data, self.small_events // 4)
+        with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+            self._run(replace(task, rows=file.name))
+            return pl.read_parquet(file.name)
+
+    def _task(self, case: Case, path: str, data: Path, batch: int) -> Task:
+        small = case.small_data(self.folder, self.small_events)
+        task = Task(path, case.name, str(data), str(small), self.cores, self.memory, answer="")
+        return replace(task, topic=self._topic(task, batch)) if case.from_topic else task
+
+    def _topic(self, task: Task, batch: int) -> Topic:
+        """Return the topic of a data set, filled if it is not yet."""
+        topic = Topic(self.bootstrap, Path(task.data).name, batch)
+        if topic.name not in self._filled:
+            create_topic(self.bootstrap, topic.name, LANES)
+            self._run(replace(task, path="topic", topic=topic))
+            self._filled.add(topic.name)
+        return topic
+
+    def _run(self, task: Task) -> Measured:
+        """Run a task in a process of its own, on as many cores as it may use."""
+        with tempfile.TemporaryDirectory(prefix="slackwater-benchmark-") as folder:
+            answer, log = Path(folder) / "answer.json", Path(folder) / "log"
+            told = replace(task, answer=str(answer)).to_json()
+            command = [*_pinned(task.cores), sys.executable, "-m", "benchmarks.child", told]
+            with log.open("wb") as out:
+                child = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
+            peak = _watched(child)
+            if child.returncode != 0:
+                said = log.read_text(encoding="utf-8", errors="replace")[-3_000:]
+                msg = f"{task.case}, {task.path} ended with code {child.returncode}:\n{said}"
+                raise RunFailed(msg)
+            return Measured(**json.loads(answer.read_text(encoding="utf-8")), peak_bytes=peak)
+
+
+def paths_of(case: Case, paths: tuple[str, ...], *, with_rows: bool = False) -> list[str]:
+    """List the paths that can run a case; Flink only if it is installed (`make setup-flink`).
+
+    Args:
+        case: the case.
+        paths: those that are wanted.
+        with_rows: leave out those that compute nothing.
+    """
+    left_out = {
+        *(_WITHOUT_KAFKA if case.from_topic else ()),
+        *(_WITHOUT_RESULTS if with_rows else ()),
+        *(() if FLINK_VENV.exists() else ("flink sql",)),
+    }
+    return [path for path in paths if path not in left_out]
+
+
+@contextmanager
+def broker(cases: list[Case]) -> Iterator[str]:
+    """Provide a broker of our own if a case reads a topic, and stop it afterwards."""
+    if not any(case.from_topic for case in cases):
+        yield ""
+        return
+    with tempfile.TemporaryDirectory(prefix="slackwater-benchmark-") as folder:
+        layout = Layout(Path(folder))
+        try:
+            yield stack.up(only=["kafka"], layout=layout).kafka_bootstrap
+        finally:
+            stack.down(layout=layout)
+
+
+def _watched(child: subprocess.Popen[bytes]) -> int:
+    """Wait for a process; return the most memory that it and its children had, in bytes."""
+    peak = 0
+    try:
+        while child.poll() is None:
+            peak = max(peak, memory_of(child.pid))
+            time.sleep(_LOOK_S)
+    finally:
+        if child.poll() is None:
+            child.terminate()
+            child.wait()
+    return peak
+
+
+def _pinned(cores: int) -> list[str]:
+    """Return the words before a command that keep it on the first cores, where Linux can."""
+    if not hasattr(os, "sched_setaffinity"):
+        return []
+    return ["taskset", "--cpu-list", f"0-{cores - 1}"]

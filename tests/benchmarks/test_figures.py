@@ -1,0 +1,89 @@
+"""Ratios are taken within rounds, and results are replaced by whole runs only."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from benchmarks import figures, spark
+from benchmarks.cases import CASE, CASES
+from benchmarks.events import END_US, Load, as_lines, batch_files, dataset
+from benchmarks.runs import OURS, Measured
+from benchmarks.spark import _Rounds
+
+
+def run(rows_per_s: float, peak_bytes: int = 1_000) -> Measured:
+    return Measured(1_000, 1.0, 1_000, 1_000 / rows_per_s, peak_bytes)
+
+
+def test_a_ratio_is_the_median_of_those_within_rounds() -> None:
+    by_path = {
+        OURS: [run(100, 300), run(10), run(400)],
+        "spark in-memory": [run(50, 200), run(10), run(40)],
+        "spark rocksdb": [run(25), run(10, 2_000), run(40)],
+    }
+    found = figures.ratios(by_path)
+    assert found["ratio_memory"] == pytest.approx(2)  # of 2, 1, 10
+    assert found["ratio_rocksdb"] == pytest.approx(4)  # of 4, 1, 10
+    assert found["ratio_flink"] is None
+    assert found["peak_memory_ratio"] == pytest.approx(1)  # of 1.5, 1, 1; and of 0.3, 0.5, 1
+    assert len(found["runs"][OURS]) == 3
+
+
+def test_a_round_that_not_all_paths_have_run_does_not_count() -> None:
+    rounds = _Rounds(deadline=None)
+    for path in (OURS, "floor", OURS):
+        rounds.add(CASES[0], path, run(10), 1.0)
+    assert {path: len(runs) for path, runs in rounds.complete()[CASES[0].name].items()} == {
+        OURS: 1,
+        "floor": 1,
+    }
+
+
+def test_no_run_begins_that_would_end_after_the_deadline() -> None:
+    rounds = _Rounds(deadline=spark.time.monotonic() + 60)
+    assert rounds.has_time(CASES[0], OURS)
+    rounds.add(CASES[0], OURS, run(10), took_s=3_600)
+    assert not rounds.has_time(CASES[0], OURS)
+    assert rounds.has_time(CASES[0], "floor")
+
+
+def test_results_are_written_as_promised(tmp_path: Path) -> None:
+    target = tmp_path / "results" / "spark.json"
+    figures.publish({"tumbling_1": {OURS: [run(10)], "floor": [run(20)]}}, {"cores": 2}, target)
+    found = json.loads(target.read_text())
+    assert found["machine"] == {"cores": 2}
+    assert found["tumbling_1"]["ratio_floor"] == pytest.approx(0.5)
+
+
+def test_lines_have_the_values_of_the_log_in_the_order_of_arrival(tmp_path: Path) -> None:
+    data = dataset(tmp_path, Load(1_000, batches=2, keys=10))
+    files = sorted(as_lines(data).rglob("values.json"))
+    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    log = [
+        json.loads(value)
+        for files in batch_files(data)
+        for value in pl.read_parquet(files, columns=["value"])["value"]
+    ]
+    assert sorted(map(json.dumps, lines)) == sorted(map(json.dumps, log))
+    for file in files:  # no record is later than its delay allows
+        newest = 0
+        for line in file.read_text().splitlines():
+            ts = json.loads(line)["ts"]
+            assert ts > newest - 61_000
+            newest = max(newest, ts)
+    assert max(line["ts"] for line in lines) * 1_000 > END_US
+
+
+def test_a_smaller_set_has_the_same_density() -> None:
+    small, large = (Load.dense(events, 8, 10) for events in (1_000_000, 10_000_000))
+    assert large.span_ms == pytest.approx(10 * small.span_ms, rel=0.001)
+    assert large.span_ms == pytest.approx(7_200_000, rel=0.001)
+
+
+def test_the_cases_are_those_of_the_results() -> None:
+    assert list(CASE) == [case.name for case in CASES]
+    assert CASE["kafka_json_sliding_10_1"].from_topic

@@ -1,0 +1,195 @@
+"""Parts of a log: records that decide some of a query's rows without any others.
+
+A record's fate follows from its lane's progress before it. A row follows from the records of its
+unit and from the lanes at the end; often those of its key are enough, and those of its window, if
+windows follow from a record's value. So a log that no memory holds is followed record by record
+(`Stream`), divided into parts (`Division`), and evaluated part by part (`evaluate_part`):
+
+    evaluate(log).rows  =  the union over all parts of their rows
+
+A part is a path: the hash of key and block of windows at each depth. Parts of one depth share no
+row, and a part that is too large is divided again at the next depth, by smaller blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.query import Flow, JoinQuery
+from windowing.model.rows import DeadLetter, Row, Scalar
+from windowing.model.rules import in_log_order
+from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.session import Session
+from windowing.semantics.definition import fates, row_of, rows_of
+from windowing.semantics.lanes import Arrival, follow
+from windowing.semantics.log import LogEntry
+from windowing.semantics.revisions import key_of, revisions
+from windowing.semantics.units import Item
+from windowing.semantics.values import ValueReader
+from windowing.semantics.view import View, items_of, lanes_of
+from windowing.semantics.windows.by_value import ByValueDefinition
+from windowing.semantics.windows.classes import definition_of
+
+FANOUT: Final = 64
+"""Number of parts into which one is divided."""
+
+_BLOCKS: Final = (1024, 64, 8, 1)
+"""Windows in a block, by depth; each a multiple of the next."""
+
+DEPTH_MAX: Final = len(_BLOCKS)
+"""Longest path of a part."""
+
+Path = tuple[int, ...]
+"""The place of a part: a number below `FANOUT` for each depth."""
+
+
+class Stream:
+    """A log followed along one attribute, record by record, keeping none.
+
+    Args:
+        pipeline: the pipeline to evaluate.
+        attribute: the attribute; None: the event time.
+
+    Attributes:
+        attribute: the attribute.
+        lanes: all lanes after the entries so far.
+        newest: the largest value so far; None: there was no valid record.
+    """
+
+    def __init__(self, pipeline: Pipeline, attribute: str | None) -> None:
+        self.attribute = attribute
+        self.lanes = lanes_of(pipeline.source, attribute)
+        self.newest: int | None = None
+        self._readers = [ValueReader(pipeline, number) for number in range(len(self.lanes))]
+
+    def step(self, number: int, entry: LogEntry) -> tuple[list[Arrival], list[Item]]:
+        """Follow a lane's next entry; return it as `View` would hold it, if it is a data record.
+
+        Args:
+            number: the lane's.
+            entry: the entry; not a redelivery.
+        """
+        arrivals = follow(self.lanes[number], [entry], self._readers[number], self.attribute)
+        items = items_of(arrivals, self.attribute)
+        for item in items:
+            self.newest = item.value if self.newest is None else max(self.newest, item.value)
+        return arrivals, items
+
+    def view(self, items: list[Item]) -> View:
+        """Return a part of the log as windows see it once the whole log has been followed.
+
+        Args:
+            items: the part's records, lane by lane in offset order.
+        """
+        return View([], items, self.lanes, self.newest or 0)
+
+
+class Division:
+    """How the records of a query are divided into parts.
+
+    Args:
+        query: the query.
+    """
+
+    def __init__(self, query: Flow) -> None:
+        self._query = query
+        definition = None
+        if not isinstance(query, JoinQuery | OperatorQuery):
+            definition = definition_of(query)
+        self._by_value = definition if isinstance(definition, ByValueDefinition) else None
+        self._fields: dict[str, Sequence[str]] = {}
+
+    def paths(self, item: Item, depth: int) -> list[Path]:
+        """Return the parts that need a record, without repetition; the first one counts it.
+
+        Args:
+            item: the record.
+            depth: the length of the paths.
+        """
+        if item.source not in self._fields:
+            self._fields[item.source] = _unit_fields(self._query, item.source)
+        key = tuple(item.fields[name] for name in self._fields[item.source])
+        if self._by_value is None or not (wids := self._by_value.wids(item.value)):
+            return [_path(key, 0, depth)]
+        block = _BLOCKS[depth - 1]
+        firsts = range(wids[0] // block * block, wids[-1] + 1, block)
+        return list(dict.fromkeys(_path(key, wid, depth) for wid in firsts))
+
+    def rows(self, pipeline: Pipeline, view: View, path: Path) -> Iterator[Row]:
+        """Yield the rows that a part decides.
+
+        Raises:
+            IntSumError: a sum of ints in some row overflows 64 bits.
+            ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
+        """
+        query, source = self._query, pipeline.source
+        if self._by_value is None or isinstance(query, JoinQuery | OperatorQuery):
+            yield from rows_of(query, source, view)
+            return
+        # Of windows in other parts, not all records are here.
+        for shown in revisions(query, view.items, view.lanes, view.newest):
+            if _path(key_of(query, shown), shown.wid, len(path)) == path:
+                yield row_of(query, source, shown)
+
+
+@dataclass(frozen=True)
+class PartOutcome:
+    """What a part of a log yields for one query.
+
+    Attributes:
+        rows, dead: the rows, and the query's own dead letters, in no order.
+        applied, outside, dropped: numbers of its records, as in `Counts`.
+    """
+
+    rows: list[Row]
+    dead: list[DeadLetter]
+    applied: int
+    outside: int
+    dropped: int
+
+
+def evaluate_part(pipeline: Pipeline, query: Flow, view: View, path: Path) -> PartOutcome:
+    """Return what one part of a log yields.
+
+    Args:
+        pipeline: the pipeline.
+        query: one of its queries.
+        view: the records whose `Division.paths` have this path, of a log followed to its end.
+        path: the part.
+
+    Raises:
+        IntSumError: a sum of ints in some row overflows 64 bits.
+        ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
+    """
+    division = Division(query)
+    own = (item for item in view.items if division.paths(item, len(path))[0] == path)
+    dead, tally = fates(query, own)
+    return PartOutcome(list(division.rows(pipeline, view, path)), dead, **tally)
+
+
+def _unit_fields(query: Flow, topic: str) -> Sequence[str]:
+    """Return the fields of a topic's records whose values tell apart those that share no row."""
+    if isinstance(query, JoinQuery):
+        return query.shard_fields(query.side_of(topic))
+    if isinstance(query, OperatorQuery):
+        return query.unit
+    window = query.window
+    by_time = isinstance(window, Landmark | Session) and not in_log_order(window)
+    by_value = isinstance(definition_of(query), ByValueDefinition)
+    if window.traits.per_key or by_time or by_value:
+        return query.key
+    return () if window.pattr is None else (window.pattr,)
+
+
+def _path(key: Iterable[Scalar], wid: int, depth: int) -> Path:
+    # Equal values have equal hashes: 1 and 1.0 may meet in a join.
+    equal = [float(value) if isinstance(value, int) else value for value in key]
+    return tuple(
+        crc32(f"{at} {wid // block} {equal!r}".encode("utf-8", "surrogatepass")) % FANOUT
+        for at, block in enumerate(_BLOCKS[:depth])
+    )
