@@ -14,7 +14,7 @@ import polars as pl
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
 from windowing.engine.formats import Format
 from windowing.engine.frames import from_bytes
-from windowing.engine.fused.provisional import Account, Fate, Provisional
+from windowing.engine.fused.provisional import Account, Fate, Provisional, read_records
 from windowing.engine.input.refusals import end_columns
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel
 from windowing.engine.plan import FlowPlan, Plan, RowPlan
@@ -161,14 +161,13 @@ class Settler:
         self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
     ) -> None:
         """Count a chunk's records, looking at each of them only where the past decides."""
-        data = from_bytes(account.records[self._time])
-        tally.take(pl.Series([chunk.first, chunk.last]), len(data), from_bytes(account.bad))
+        tally.take(pl.Series([chunk.first, chunk.last]), account.data, from_bytes(account.bad))
         for name, fate in account.fates.items():
             clock = self._flows[name].clock.name
             if before[clock].progress_us < fate.turns:
                 tally.judge(name, _as_scanned(fate))
                 continue
-            records = from_bytes(account.records[clock])
+            records = read_records(account.records[clock])
             held = np.maximum(records[BEFORE].to_numpy(), before[clock].progress_us)
             scan = Scan(chunk.partition, records, records[AT].to_numpy(), held)
             tally.judge(name, self.parts[name].judge(scan))
@@ -178,7 +177,7 @@ class Settler:
     ) -> None:
         """Count a chunk behind the end of its lane: every record is a dead letter."""
         del before
-        records = from_bytes(account.records[self._time])[OFFSET]
+        records = read_records(account.records[self._time])[OFFSET]
         offsets = pl.concat([records, from_bytes(account.bad)[OFFSET]]).sort()
         dead = pl.DataFrame({OFFSET: offsets}).select(
             pl.lit(chunk.partition, dtype=pl.Int32).alias(PARTITION),
