@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from windowing.engine.columns import AT, BEFORE, OFFSET, TIME, field_column
-from windowing.engine.frames import to_bytes
+from windowing.engine.frames import in_order, to_bytes
 from windowing.engine.fused.provisional import Account, Fate, Provisional, write_records
 from windowing.engine.lane import Lane, LaneState, Reading
 from windowing.engine.plan import Plan
@@ -41,8 +41,8 @@ class Scanner:
         Raises:
             RedeliveredOffset: two rows have the same offset.
         """
-        lane, rows = self.lane(partition), chunk.sort(OFFSET)
-        if rows[OFFSET].is_duplicated().any():
+        lane, rows = self.lane(partition), in_order(chunk, OFFSET)
+        if (rows[OFFSET].diff() == 0).any():
             raise RedeliveredOffset(_twice(lane, rows))
         reading = lane.read(rows, self._nothing_yet(), MemoryStore())
         first, last = int(rows[OFFSET][0]), int(rows[OFFSET][-1])

@@ -20,7 +20,7 @@ from windowing.engine.columns import (
     LAST_WINDOW,
     RELEASE,
 )
-from windowing.engine.frames import to_bytes
+from windowing.engine.frames import to_bytes, where
 from windowing.engine.parcel import Addition, split
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.keys import key_columns, route
@@ -202,7 +202,7 @@ class SlidingLanePart:
 
     def _lifted(self, scan: Scan, span: Span, more: Sequence[pl.Series] = ()) -> pl.DataFrame:
         """Return the partial state of each chosen record, with its windows."""
-        records = scan.data.filter(pl.Series(span.chosen))
+        records = where(scan.data, span.chosen)
         keys = (records[key] for key in self._keys)
         return pl.DataFrame([*keys, *span.columns(), *more, *self._accumulators.lift(records)])
 
