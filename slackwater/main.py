@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 
 from slackwater import (
     aggregates,
+    capacity,
     chaos,
     chaos_init,
     chaos_nightly,
@@ -55,6 +56,7 @@ app = typer.Typer(
 for module in (
     files,
     aggregates,
+    capacity,
     conform,
     operators,
     disorder,

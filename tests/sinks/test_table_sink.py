@@ -15,7 +15,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaos.readers.output import read_tables
+from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
 from windowing.engine.input.batches import batches
