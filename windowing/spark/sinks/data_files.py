@@ -146,18 +146,24 @@ def _bounds(column: pa.ChunkedArray) -> tuple[Any, Any, Any]:
     if pa.types.is_list(type_):
         return None, None, None
     ends = pc.min_max(column.cast(pa.int64()) if pa.types.is_timestamp(type_) else column)
-    low, high = ends["min"].as_py(), ends["max"].as_py()
+    least, most = ends["min"].as_py(), ends["max"].as_py()
+    return (*_rounded(column, least, most), column.null_count)
+
+
+def _rounded(column: pa.ChunkedArray, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return bounds of a column's values as Delta spells them; None: unknown."""
+    type_ = column.type
     if low is None:
-        return None, None, column.null_count
+        return None, None
     if pa.types.is_timestamp(type_):
         # Milliseconds of the years 1 to 9999; others cannot be spelled in a query either.
         low, high = (min(max(_FIRST_MS, ms), _LAST_MS) for ms in (low // 1_000, -(-high // 1_000)))
         low, high = _spelled(low), _spelled(high)
     elif pa.types.is_floating(type_) and not pc.all(pc.is_finite(column)).as_py():
-        return None, None, column.null_count
+        return None, None
     elif pa.types.is_string(type_):
         low, high = low[:_TEXT_MAX], high if len(high) <= _TEXT_MAX else high[:_TEXT_MAX] + _LAST
-    return low, high, column.null_count
+    return low, high
 
 
 def _spelled(instant_ms: int) -> str:
