@@ -43,7 +43,6 @@ def test_a_checkpoint_of_one_core_goes_on_with_two_and_with_eight(tmp_path: Path
             timeout=200,
         )
         rows = (tmp_path / "rows").read_text().splitlines()
-        assert rows
         found += rows
         # Number of tasks: that of the first batch, whatever the session says later.
         newest = max(
