@@ -24,7 +24,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.cases import CASES, pipeline_of
+from benchmarks.cases import CASES, Case, pipeline_of
 from benchmarks.events import batch_files
 from benchmarks.figures import RECORDS
 from windowing.engine.frames import from_bytes, to_bytes
@@ -70,7 +70,12 @@ class Clock:
 
 
 class Core:
-    """All lanes and shards of a pipeline, step by step under a clock."""
+    """All lanes and shards of a pipeline, step by step under a clock.
+
+    Attributes:
+        results: how many rows they have sent.
+        state_bytes: the most state that all shards held after a batch.
+    """
 
     def __init__(self, pipeline: Pipeline, clock: Clock) -> None:
         self._clock, self._rules = clock, ValueRules.of(pipeline)
@@ -79,7 +84,7 @@ class Core:
         self._lanes = [(lane, MemoryStore()) for lane in lanes]
         shard = Shard(plan)
         self._shards = [(shard, MemoryStore()) for _ in range(plan.shards)]
-        self.results = 0
+        self.results = self.state_bytes = 0
 
     def feed(self, batch: dict[int, pl.DataFrame]) -> None:
         """Take one batch: raw rows by lane."""
@@ -104,6 +109,9 @@ class Core:
                 for frame in emission.results.values():
                     to_bytes(frame)
                     self.results += len(frame)
+        stores = (store for _, store in self._shards)
+        state = sum(len(value) for store in stores for value in store.snapshot().values())
+        self.state_bytes = max(self.state_bytes, state)
 
     def _chunk(self, rows: pl.DataFrame) -> bytes:
         with self._clock.step("rows to Python"):
@@ -120,6 +128,14 @@ def batches_of(data: Path) -> Iterator[dict[int, pl.DataFrame]]:
         yield {lane: pl.read_parquet(file, columns=list(_RAW)) for lane, file in enumerate(files)}
 
 
+def core_over(data: Path, case: Case, clock: Clock) -> Core:
+    """Run the core over a data set, under a clock."""
+    core = Core(pipeline_of(case), clock)
+    for batch in batches_of(data):
+        core.feed(batch)
+    return core
+
+
 def main(
     *,
     events: Annotated[int, typer.Option(min=10_000, help="How many events.")] = 1_000_000,
@@ -130,17 +146,14 @@ def main(
 ) -> None:
     """Measure what each step of the core costs, in CPU seconds on one thread."""
     for case in (case for case in CASES if not case.from_topic):
-        data = case.data(RECORDS / "data", events, batches)
         clock = Clock(profile)
-        core = Core(pipeline_of(case), clock)
-        for batch in batches_of(data):
-            core.feed(batch)
+        core = core_over(case.data(RECORDS / "data", events, batches), case, clock)
         total = sum(clock.seconds.values())
         table = Table("step", "CPU s", "share", "k rows/s", title=case.title)
         for name, seconds in {**clock.seconds, "all": total}.items():
             speed = events / seconds / 1_000 if seconds else float("inf")
             table.add_row(name, f"{seconds:.2f}", f"{seconds / total:.0%}", f"{speed:,.0f}")
-        console.print(table, f"{core.results:,} result rows")
+        console.print(table, f"{core.results:,} result rows, state {core.state_bytes:,} bytes")
         if profile is not None:
             if profile not in clock.seconds:
                 raise typer.BadParameter(f"no step {profile!r}: {', '.join(clock.seconds)}")

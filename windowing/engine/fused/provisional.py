@@ -31,13 +31,15 @@ class Account(msgspec.Struct, array_like=True):
 
     Attributes:
         rows: number of rows, control records included.
+        read: number of data records that have values.
         bad: dead letters of values that no query can use.
         fates: by query.
         records: by clock, an Arrow stream of the data records: offset, `at` (the attribute),
-            `before` (the progress by the chunk alone), and the column that dead letters show.
+            `before` (the progress by the chunk alone), and the attribute's field, if it is one.
     """
 
     rows: int
+    read: int
     bad: bytes
     fates: dict[str, Fate]
     records: dict[str, bytes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from windowing.engine.columns import AT, BEFORE, OFFSET, TIME, field_column
+from windowing.engine.columns import AT, BEFORE, OFFSET, field_column
 from windowing.engine.frames import to_bytes
 from windowing.engine.fused.provisional import Account, Fate, Provisional
 from windowing.engine.lane import Lane, LaneState, Reading
@@ -60,6 +60,7 @@ class Scanner:
             fates[flow.name] = Fate(turns, found.applied, found.outside, found.dropped, dead)
         messages[partition % len(messages)].account = Account(
             rows=len(rows),
+            read=len(reading.rows.data),
             bad=to_bytes(reading.rows.dead),
             fates=fates,
             records={clock.name: _records(clock, reading) for clock in self._plan.clocks},
@@ -74,15 +75,11 @@ class Scanner:
 def _records(clock: ClockId, reading: Reading) -> bytes:
     """Return what decides about single records, and what dead letters show of them."""
     course, data = reading.courses[clock], reading.rows.data
-    own = field_column(clock.attribute)
-    return to_bytes(
-        data.select(
-            OFFSET,
-            own if own in data.columns else TIME,
-            pl.Series(AT, course.values),
-            pl.Series(BEFORE, course.progress_us),
-        )
+    own = [name for name in (field_column(clock.attribute),) if name in data.columns]
+    records = data.select(
+        OFFSET, *own, pl.Series(AT, course.values), pl.Series(BEFORE, course.progress_us)
     )
+    return to_bytes(records)
 
 
 def _twice(lane: Lane, rows: pl.DataFrame) -> str:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
+from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION, TIME
 from windowing.engine.formats import Format
 from windowing.engine.frames import from_bytes
 from windowing.engine.fused.provisional import Account, Fate, Provisional
@@ -155,8 +155,8 @@ class Settler:
         self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
     ) -> None:
         """Count a chunk's records, looking at each of them only where the past decides."""
-        data = from_bytes(account.records[self._time])
-        tally.take(pl.Series([chunk.first, chunk.last]), len(data), from_bytes(account.bad))
+        offsets = pl.Series([chunk.first, chunk.last])
+        tally.take(offsets, account.read, from_bytes(account.bad))
         for name, fate in account.fates.items():
             clock = self._flows[name].clock.name
             if before[clock].progress_us < fate.turns:
@@ -164,7 +164,9 @@ class Settler:
                 continue
             records = from_bytes(account.records[clock])
             held = np.maximum(records[BEFORE].to_numpy(), before[clock].progress_us)
-            scan = Scan(chunk.partition, records, records[AT].to_numpy(), held)
+            # Dead letters show the time where it is not a field.
+            shown = records.with_columns(pl.col(AT).alias(TIME))
+            scan = Scan(chunk.partition, shown, records[AT].to_numpy(), held)
             tally.judge(name, self.parts[name].judge(scan))
 
     def _count_ended(
