@@ -78,7 +78,7 @@ def test_the_state_is_shown_as_more_shards_would_hold_it(
         tables = [line for line in lines if "/" in line["table"]]
         # Bins of sums that are zero in all rows of a table are left out.
         rows = [
-            repr({name: value for name, value in row.items() if value != 0})
+            repr(sorted((name, value) for name, value in row.items() if value != 0))
             for line in tables
             for row in line["rows"]
         ]
