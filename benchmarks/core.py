@@ -79,6 +79,10 @@ class Core:
         pipeline: the pipeline.
         clock: counts the time.
         fused: whether lanes have no step of their own.
+
+    Attributes:
+        results: how many rows they have sent.
+        state_bytes: the most state that all shards held after a batch.
     """
 
     def __init__(self, pipeline: Pipeline, clock: Clock, *, fused: bool) -> None:
@@ -89,7 +93,12 @@ class Core:
         self._fused = (Scanner(plan), Settler(plan)) if fused else None
         shard = Shard(plan)
         self._shards = [(shard, MemoryStore()) for _ in range(plan.shards)]
-        self.results = 0
+        self.results = self.state_bytes = 0
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether lanes have no step of their own."""
+        return self._fused is not None
 
     def feed(self, batch: dict[int, pl.DataFrame]) -> None:
         """Take one batch: raw rows by lane."""
@@ -104,6 +113,9 @@ class Core:
                 for frame in emission.results.values():
                     to_bytes(frame)
                     self.results += len(frame)
+        stores = (store for _, store in self._shards)
+        state = sum(len(value) for store in stores for value in store.snapshot().values())
+        self.state_bytes = max(self.state_bytes, state)
 
     def _parcels(self, store: MemoryStore, box: list[bytes]) -> list[Parcel]:
         if self._fused is None:
@@ -155,6 +167,22 @@ def batches_of(data: Path) -> Iterator[dict[int, pl.DataFrame]]:
         yield {lane: pl.read_parquet(file, columns=list(_RAW)) for lane, file in enumerate(files)}
 
 
+def core_over(data: Path, case: Case, clock: Clock, *, lanes: bool = False) -> Core:
+    """Run the core over a data set, under a clock.
+
+    Args:
+        data: the data set.
+        case: the windows.
+        clock: counts the time.
+        lanes: whether lanes have a step of their own in any case.
+    """
+    pipeline = pipeline_of(case)
+    core = Core(pipeline, clock, fused=not lanes and plan_of(pipeline).why_lanes is None)
+    for batch in batches_of(data):
+        core.feed(batch)
+    return core
+
+
 def main(
     *,
     events: Annotated[int, typer.Option(min=10_000, help="How many events.")] = 1_000_000,
@@ -166,25 +194,21 @@ def main(
 ) -> None:
     """Measure what each step of the core costs, in CPU seconds on one thread."""
     for case in (case for case in CASES if not case.from_topic):
-        data = case.data(RECORDS / "data", events, batches)
         clock = Clock(profile)
-        pipeline = pipeline_of(case)
-        fused = not lanes and plan_of(pipeline).why_lanes is None
-        core = Core(pipeline, clock, fused=fused)
-        for batch in batches_of(data):
-            core.feed(batch)
+        data = case.data(RECORDS / "data", events, batches)
+        core = core_over(data, case, clock, lanes=lanes)
         total = sum(clock.seconds.values())
         table = Table(
             "step",
             "CPU s",
             "share",
             "k rows/s",
-            title=f"{case.title}, {'fused' if fused else 'with lanes'}",
+            title=f"{case.title}, {'fused' if core.is_fused else 'with lanes'}",
         )
         for name, seconds in {**clock.seconds, "all": total}.items():
             speed = events / seconds / 1_000 if seconds else float("inf")
             table.add_row(name, f"{seconds:.2f}", f"{seconds / total:.0%}", f"{speed:,.0f}")
-        console.print(table, f"{core.results:,} result rows")
+        console.print(table, f"{core.results:,} result rows, state {core.state_bytes:,} bytes")
         if profile is not None:
             if profile not in clock.seconds:
                 raise typer.BadParameter(f"no step {profile!r}: {', '.join(clock.seconds)}")
