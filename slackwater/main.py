@@ -41,6 +41,7 @@ from slackwater import (
     send,
     stack,
     state,
+    tables,
 )
 from slackwater.console import FAILED, PASSED, complain, tell
 from slackwater.ending import Interrupted, is_interrupted, supervised
@@ -67,6 +68,7 @@ for module in (
     runs,
     send,
     state,
+    tables,
     replay,
     record,
     dead,

@@ -17,7 +17,7 @@ import polars as pl
 
 from windowing.engine.columns import KIND, OFFSET, PARTITION, field_column
 from windowing.engine.formats import Format, as_it_is
-from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.frames import from_bytes, in_order, to_bytes, where
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import read_columns
 from windowing.engine.parcel import Parcel, split
@@ -130,7 +130,7 @@ class Lane:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         state = self._load(store)
-        chunk = pl.concat(chunks).sort(OFFSET)
+        chunk = in_order(pl.concat(chunks), OFFSET)
         fresh = self._fresh(chunk, state)
         reading = self.read(fresh, state, store)
         if len(fresh):
@@ -231,7 +231,7 @@ class Lane:
         )
         # With the windowing attribute and the offset it gives the canonical order.
         here = pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION)
-        records = chunk.filter(pl.Series(is_data)).with_columns(here)
+        records = where(chunk, is_data).with_columns(here)
         return Rows(chunk, records, is_data, after_end, dead)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:

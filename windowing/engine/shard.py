@@ -29,7 +29,7 @@ from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
-from windowing.engine.state import StateStore, check_fingerprint
+from windowing.engine.state import StateStore, StepStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
 from windowing.model.run_errors import CheckpointMismatch, StateFull
@@ -124,7 +124,7 @@ class Shard:
     def step(
         self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
     ) -> Emission:
-        """Process one batch's parcels, in any order, at most one per lane, and emit what is due.
+        """Process one batch's parcels, in any order, and emit what is due.
 
         Args:
             store: the shard's state.
@@ -137,19 +137,18 @@ class Shard:
             ResultOverflow: a sum of integers overflows 64 bits.
             StateFull: a query has more partial states than its retention allows.
         """
+        store = StepStore(store)
         state = self._load(store)
         before = self._progress(store, state)
         self._append(store, state, parcels)
         after = self._progress(store, state)
-        emission = Emission()
-        for parcel in parcels:
-            if parcel.dead_letters is not None:
-                emission.dead_letters.append(parcel.dead_letters)
-            if parcel.metrics is not None:
-                emission.metrics.append(parcel.metrics)
+        emission = Emission(
+            dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
+            metrics=[one.metrics for one in parcels if one.metrics is not None],
+        )
         # Provisional rows first: they may need state that is dropped with the final rows.
         if self._early:
-            heard = {parcel.partition for parcel in parcels}
+            heard = {one.partition for one in parcels}
             silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
             beyond = self._progress(store, state, silent) if silent else None
             self._emit_early(store, after, beyond, wall_us, emission)
@@ -162,6 +161,7 @@ class Shard:
         if state.deltas >= 4 * self.compact_after:
             self._compact(store, state, tables.read(store, self._schemas), after)
         store.put(_HEAD, STATE.encode(state))
+        store.commit()
         return emission
 
     def held(self, store: StateStore) -> dict[str, Tables]:
@@ -298,8 +298,7 @@ class Shard:
         ]
         if not due:
             return
-        # We are reading most of the state anyway, so compact it now.
-        tidy = state.deltas >= self.compact_after
+        tidy = state.deltas >= self.compact_after or tables.is_untidy(store)
         held = tables.read(store, self._schemas if tidy else self._of(due))
         for query in due:
             if query not in held:
