@@ -11,6 +11,7 @@ paired or counted without a key, or that have one key.
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -268,6 +269,11 @@ class _Worker:
         """Leave a log to processes that are forked from now on."""
         cls.log, cls.parts = log, parts
 
+    @staticmethod
+    def prepare() -> None:
+        """Let SIGTERM end this process; a handler of the parent's would act for the parent."""
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
     @classmethod
     def evaluated(cls, number: int) -> PartLines:
         """Return the lines of a part."""
@@ -279,7 +285,7 @@ def _by_processes(jobs: int, parts: int) -> Iterator[PartLines]:
     waiting = deque[Future[PartLines]]()
     context = multiprocessing.get_context("fork")
     try:
-        with ProcessPoolExecutor(jobs, context) as pool:
+        with ProcessPoolExecutor(jobs, context, _Worker.prepare) as pool:
             for number in range(parts):
                 waiting.append(pool.submit(_Worker.evaluated, number))
                 if len(waiting) > 2 * jobs:
