@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from chaos.readers.output import read_tables
+from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from tests.sinks.test_data_files import files_in, filled, in_files, rows_of
 from tests.sinks.test_sink_tokens import NAMES, PIPELINE, batches

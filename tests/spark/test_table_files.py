@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chaos.readers.output import read_tables
+from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from jobs.file_run import finish, one_file_a_batch
 from tests.sinks.test_data_files import files_in
