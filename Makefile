@@ -5,7 +5,7 @@ VENV := .venv/bin
 SPREAD := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-flink lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
+.PHONY: help setup setup-flink setup-yarn lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ setup:  ## install what is needed (nothing the second time)
 
 setup-flink:  ## install Flink, for benchmarks.spark alone, in an environment of its own
 	@$(PYTHON) -m infra.setup --only uv flink
+
+setup-yarn: setup  ## install HDFS and YARN, for `slackwater up --stack yarn`
+	@$(PYTHON) -m infra.setup --only hadoop
 
 lock:  ## resolve the requirements again: versions and hashes
 	@$(PYTHON) -m infra.setup --lock

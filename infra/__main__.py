@@ -14,7 +14,7 @@ def _say(component: str, message: str, seconds: float) -> None:
 
 
 def _up(only: list[str]) -> None:
-    endpoints = stack.up(_say, only=only or tuple(stack.PARTS))
+    endpoints = stack.up(_say, only=only or stack.USUAL)
     for address in (endpoints.kafka_bootstrap, endpoints.spark_ui, endpoints.airflow_url):
         if address:
             sys.stdout.write(f"  {address}\n")
@@ -31,7 +31,7 @@ def main() -> int:
     """Carry out one command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m infra", description=__doc__)
     parser.add_argument("command", choices=("up", "down", "status", "clean"))
-    parser.add_argument("only", nargs="*", help="with up: kafka, spark, airflow; default all")
+    parser.add_argument("only", nargs="*", help="with up: kafka, spark, airflow; also yarn")
     arguments = parser.parse_args()
     unknown = set(arguments.only) - set(stack.PARTS)
     if unknown:

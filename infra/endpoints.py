@@ -24,6 +24,9 @@ class Endpoints:
         kafka_proxied: `host:port` of the broker for a proxy in front of it.
         kafka_proxy: where such a proxy must listen, if one is started.
         code: the folder of the platform's code, as the machines of the cluster see it.
+        yarn_ui: base URL of YARN's ResourceManager: its page and its REST interface; empty if Spark
+            itself manages the machines.
+        hdfs: `hdfs://host:port` of the file system; empty if there is none.
     """
 
     kafka_bootstrap: str
@@ -38,6 +41,8 @@ class Endpoints:
     kafka_proxied: str = ""
     kafka_proxy: str = ""
     code: Path = ROOT
+    yarn_ui: str = ""
+    hdfs: str = ""
 
     @property
     def brokers(self) -> dict[str, int]:

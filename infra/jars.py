@@ -12,6 +12,8 @@ from pathlib import Path
 from infra.layout import ROOT
 
 LOCK = ROOT / "infra" / "jvm" / "jars.sha256"
+HADOOP_LOCK = ROOT / "infra" / "jvm" / "hadoop.sha256"
+"""The lock of what `make setup-yarn` alone installs."""
 
 
 def complaint(folder: Path, lock: Path = LOCK) -> str:

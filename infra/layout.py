@@ -53,9 +53,10 @@ UV = HOME / "uv" / "bin" / "uv"
 BROKER_JARS = HOME / "jvm" / "broker"
 CONNECTOR_JARS = HOME / "jvm" / "spark-connector"
 DELTA_JARS = HOME / "jvm" / "delta"
+HADOOP_JARS = HOME / "hadoop" / "hadoop"
 STAMPS = HOME / "stamps"
 
-INSTALLED = frozenset({"uv", "airflow-venv", "flink-venv", "jvm", "stamps", "setup.lock"})
+INSTALLED = frozenset({"uv", "airflow-venv", "flink-venv", "jvm", "hadoop", "stamps", "setup.lock"})
 """What the set-up created in HOME: cleaning keeps it."""
 
 
@@ -92,6 +93,11 @@ class Layout:
         return self.state_dir / "spark"
 
     @property
+    def yarn(self) -> Path:
+        """The settings of YARN and HDFS, their data, and the logs of containers."""
+        return self.state_dir / "yarn"
+
+    @property
     def airflow(self) -> Path:
         """AIRFLOW_HOME: its database, its secrets."""
         return self.state_dir / "airflow"
@@ -103,7 +109,7 @@ class Layout:
 
     def make_private(self) -> None:
         """Create the data folders, which no other user of this machine may enter."""
-        names = ("logs", "kafka", "spark", "airflow", "quality", "runs", "tables")
+        names = ("logs", "kafka", "spark", "yarn", "airflow", "quality", "runs", "tables")
         for folder in (self.state_dir / name for name in names):
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)

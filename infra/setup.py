@@ -28,6 +28,7 @@ from infra.layout import AIRFLOW_VENV, FLINK_VENV, HOME, PACKAGED, ROOT, STAMPS,
 
 REQUIREMENTS = ROOT / "infra" / "requirements"
 POMS = ROOT / "infra" / "jvm"
+HADOOP_POM = POMS / "hadoop" / "pom.xml"
 LOGS = Layout(HOME).logs
 PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
@@ -63,11 +64,13 @@ class Step:
 
 def steps() -> tuple[Step, ...]:
     """List what has to be installed, in an order that respects `after`."""
-    poms = tuple(sorted(POMS.rglob("pom.xml")))
+    poms = tuple(sorted(set(POMS.rglob("pom.xml")) - {HADOOP_POM}))
+    hadoop = (POMS / "pom.xml", HADOOP_POM, jars.HADOOP_LOCK)
     build = REQUIREMENTS / "build.txt"
     listed = [
         Step("uv", (REQUIREMENTS / "uv.txt",), UV, _install_uv),
         Step("jvm", (*poms, jars.LOCK), HOME / "jvm", _install_jars),
+        Step("hadoop", hadoop, HOME / "hadoop", _install_hadoop, optional=True),
         Step(
             "airflow",
             (REQUIREMENTS / "airflow.txt", build),
@@ -104,24 +107,31 @@ def _install_uv(log: Path) -> None:
 
 
 def _install_jars(log: Path) -> None:
-    target = HOME / "jvm"
+    _install_locked(POMS / "pom.xml", HOME / "jvm", jars.LOCK, log)
+
+
+def _install_hadoop(log: Path) -> None:
+    _install_locked(HADOOP_POM, HOME / "hadoop", jars.HADOOP_LOCK, log)
+
+
+def _install_locked(pom: Path, target: Path, lock: Path, log: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
-    fresh = _fetch_jars(log)
-    if complaint := jars.complaint(fresh):
+    fresh = _fetch_jars(pom, target, log)
+    if complaint := jars.complaint(fresh, lock):
         text = (
             f"{complaint}: nothing was installed. Is the mirror sound? After a change of "
-            f"infra/jvm run `make lock`, and read what it changes in {jars.LOCK.relative_to(ROOT)}"
+            f"infra/jvm run `make lock`, and read what it changes in {lock.relative_to(ROOT)}"
         )
         raise SetupError(text)
     fresh.rename(target)
 
 
-def _fetch_jars(log: Path) -> Path:
+def _fetch_jars(pom: Path, target: Path, log: Path) -> Path:
     """Have Maven resolve and fetch; return the folder, which may be partly filled already."""
-    fresh = HOME / "jvm.part"  # so that a partial or foreign download never looks installed
+    fresh = target.with_name(f"{target.name}.part")  # partial or foreign, it never looks installed
     shutil.rmtree(fresh, ignore_errors=True)
     maven = ["mvn", "--batch-mode", "--strict-checksums", "--no-transfer-progress"]
-    _run([*maven, "-f", str(POMS / "pom.xml"), f"-Djars={fresh}", "generate-resources"], log)
+    _run([*maven, "-f", str(pom), f"-Djars={fresh}", "generate-resources"], log)
     return fresh
 
 
@@ -167,7 +177,8 @@ def lock_requirements(log: Path) -> None:
         command = [str(UV), "pip", "compile", "--generate-hashes", "--no-header", "--upgrade"]
         command += ["--python-version", ".".join(map(str, PYTHON_MIN)), source, "-o", lock]
         _run(command, log, cwd=REQUIREMENTS)
-    jars.write(_fetch_jars(log))
+    jars.write(_fetch_jars(POMS / "pom.xml", HOME / "jvm", log))
+    jars.write(_fetch_jars(HADOOP_POM, HOME / "hadoop", log), jars.HADOOP_LOCK)
 
 
 def _run(command: list[str], log: Path, cwd: Path = ROOT) -> None:
@@ -309,7 +320,7 @@ def install(say: Callable[[str], None], only: Collection[str] = ()) -> int:
     todo = [step for step in wanted if not _is_done(step, stamps[step.name])]
     if not todo:
         return 0
-    check_machine(maven=any(step.name == "jvm" for step in todo))
+    check_machine(maven=any(step.name in ("jvm", "hadoop") for step in todo))
     for folder in (STAMPS, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
     _run_all(todo, stamps, say)

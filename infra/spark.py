@@ -251,10 +251,11 @@ def _spark_class(name: str) -> tuple[str, str]:
 
 def spark_class() -> str:
     """Return the launcher of Spark's daemons."""
-    return f"{_home()}/bin/spark-class"
+    return f"{home()}/bin/spark-class"
 
 
-def _home() -> str:
+def home() -> str:
+    """Return the folder of the installed Spark, SPARK_HOME."""
     found = sorted(VENV.glob("lib/python3*/site-packages/pyspark"))
     if not found:
         text = f"Spark is not installed in {VENV}; run `{PACKAGES}`"
@@ -276,7 +277,7 @@ def environment(host: str, *, conf: Path, scratch: Path) -> dict[str, str]:
     """
     python = str(VENV / "bin" / "python")
     return {
-        "SPARK_HOME": _home(),
+        "SPARK_HOME": home(),
         "SPARK_CONF_DIR": str(conf),
         "SPARK_LOCAL_IP": host,
         "SPARK_PUBLIC_DNS": HOST,  # for links on the web pages, which are read on this machine

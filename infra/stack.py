@@ -1,4 +1,4 @@
-"""The local stack: Kafka, Spark and Airflow as processes of this machine, on the loopback address.
+"""The local stack: Kafka, Spark or YARN, and Airflow as processes, on the loopback address.
 
 `up` starts what is not running, `down` stops everything, `status` shows it, `endpoints` returns the
 addresses. `stack.json` records what is running (see infra/record.py).
@@ -8,7 +8,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Protocol
 
 import psutil
 
-from infra import airflow, elsewhere, kafka, kafka_settings, spark
+from infra import airflow, elsewhere, kafka, kafka_settings, spark, yarn
 from infra.daemon import Daemon, Ports, shared_environment
 from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
@@ -26,10 +26,16 @@ from infra.process import ProcessId, is_alive, marked, memory_of, start, stop
 from infra.record import Record, Running, only_one, read
 from infra.state_folder import claim
 
-PARTS = {"kafka": kafka, "spark": spark, "airflow": airflow}
+PARTS = {"kafka": kafka, "spark": spark, "airflow": airflow, "yarn": yarn}
 """The components by name; each module has PORTS and `component(layout, ports)`."""
 
+STACKS = {"standalone": ("kafka", "spark", "airflow"), "yarn": ("kafka", "yarn", "airflow")}
+"""The components of a whole stack, by the name of what manages its machines."""
+
+USUAL = STACKS["standalone"]
+
 POLL_S = 0.25
+_SPARK_GRACE_S = (("spark-worker", 10.0), ("spark-master", 10.0))
 
 
 class Reporter(Protocol):
@@ -39,7 +45,7 @@ class Reporter(Protocol):
         """Take one message.
 
         Args:
-            component: kafka, spark or airflow.
+            component: kafka, spark, airflow or yarn.
             message: what happened, in a few words.
             seconds: since `up` or `down` was called.
         """
@@ -76,7 +82,7 @@ class DaemonStatus:
 def up(
     reporter: Reporter = silent,
     *,
-    only: Collection[str] = tuple(PARTS),
+    only: Collection[str] = USUAL,
     layout: Layout | None = None,
 ) -> Endpoints:
     """Start what is not running yet, all components in parallel, and wait until it is healthy.
@@ -87,7 +93,7 @@ def up(
 
     Args:
         reporter: gets progress messages.
-        only: names of the wanted components, of kafka, spark and airflow.
+        only: names of the wanted components, of kafka, spark, airflow and yarn.
         layout: where the state is; default: from the environment, with the broker of the Kafka
             settings, if any.
 
@@ -153,7 +159,7 @@ def status(*, layout: Layout | None = None) -> list[DaemonStatus]:
 
 
 def endpoints(
-    *, layout: Layout | None = None, only: Collection[str] = tuple(PARTS), check: bool = True
+    *, layout: Layout | None = None, only: Collection[str] = USUAL, check: bool = True
 ) -> Endpoints:
     """Return the addresses of the running stack; those of components left out are empty.
 
@@ -203,6 +209,8 @@ def endpoints(
         jars=spark.connector_jars() if "spark" in only else "",
         kafka_proxied=at("", "kafka-proxied"),
         kafka_proxy=at("", "kafka-proxy"),
+        yarn_ui=at("http://", "yarn-ui") if "yarn" in only else "",
+        hdfs=at("hdfs://", "yarn-namenode") if "yarn" in only else "",
     )
 
 
@@ -360,12 +368,7 @@ def _last_words(log: Path) -> str:
 
 def _stop_order(alive: Collection[str]) -> list[tuple[list[str], float]]:
     """Return groups of daemons with their grace: schedulers first, data stores last."""
-    groups: Sequence[tuple[str, float]] = (
-        ("airflow", 15.0),
-        ("spark-worker", 10.0),
-        ("spark-master", 10.0),
-        ("kafka", 20.0),
-    )
+    groups = (("airflow", 15.0), ("yarn", 15.0), *_SPARK_GRACE_S, ("kafka", 20.0))
     ordered = [([name for name in alive if name.startswith(key)], s) for key, s in groups]
     return [(sorted(names), grace_s) for names, grace_s in ordered if names]
 

@@ -27,7 +27,15 @@ DATA = frozenset(
         "runs",
         "simulated",
     }
-    | {"spark", "tables", "flight_delays.png", "stack.json", "stack.json.part", "stack.lock"}
+    | {
+        "spark",
+        "yarn",
+        "tables",
+        "flight_delays.png",
+        "stack.json",
+        "stack.json.part",
+        "stack.lock",
+    }
 )
 """The names that the platform writes in a state folder; `clean` deletes no others."""
 

@@ -29,8 +29,13 @@ def report(component: str, message: str, seconds: float) -> None:
 
 def up(
     only: Annotated[
-        list[str] | None, typer.Argument(help="kafka, spark, airflow; default: all three.")
+        list[str] | None,
+        typer.Argument(help="kafka, spark, airflow, yarn; default: all of the stack."),
     ] = None,
+    which: Annotated[
+        str,
+        typer.Option("--stack", help="standalone, or yarn: HDFS and YARN in place of Spark's own."),
+    ] = "standalone",
 ) -> None:
     """Start Kafka, Spark and Airflow on this machine, each on the loopback address.
 
@@ -42,8 +47,11 @@ def up(
     if unknown := [name for name in only or () if name not in stack.PARTS]:
         msg = f"{unknown[0]!r} is not a part of the stack: name some of {', '.join(stack.PARTS)}"
         raise typer.BadParameter(msg)
+    if which not in stack.STACKS:
+        msg = f"--stack {which}: there is no such stack; name one of {', '.join(stack.STACKS)}"
+        raise typer.BadParameter(msg)
     with when_interrupted(lambda: tell("what has started goes on: `slackwater down` ends it")):
-        _tell(stack.up(report, only=only or tuple(stack.PARTS)))
+        _tell(stack.up(report, only=only or stack.STACKS[which]))
 
 
 def _tell(endpoints: Endpoints) -> None:
@@ -52,6 +60,9 @@ def _tell(endpoints: Endpoints) -> None:
 
     tell(f"Kafka   {outside.kafka(endpoints) or '-'}")
     tell(f"Spark   {outside.spark_ui(endpoints) or '-'}")
+    if endpoints.yarn_ui:
+        tell(f"YARN    {endpoints.yarn_ui}")
+        tell(f"HDFS    {endpoints.hdfs}")
     tell(f"Airflow {outside.airflow_url(endpoints) or '-'}")
     if endpoints.airflow_url:
         tell(f"login   {outside.login(endpoints)}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
@@ -132,30 +133,65 @@ def test_a_file_that_the_driver_cannot_see_is_not_committed(tmp_path: Path) -> N
 
 
 def test_statistics_never_exclude_a_row(tmp_path: Path) -> None:
-    """Delta has milliseconds, and no dates after the year 9999."""
-    schema = pa.schema([("run", pa.string()), ("n", pa.int64()), ("t", TIME), ("far", TIME)])
-    times, far = [1, 1_700_000_000_123_456, None], [0, 1 << 60, None]
+    """Delta has milliseconds, no dates after the year 9999, and no NaN."""
+    key = pa.struct([("a", pa.string()), ("x", pa.float64())])
+    schema = pa.schema(
+        [("run", pa.string()), ("n", pa.int64()), ("t", TIME), ("s", pa.string()), ("key", key)]
+    )
+    times = [1, 1_700_000_000_123_456, None]
+    keys = [{"a": "b" * 40, "x": 0.5}, None, {"a": "ab", "x": float("nan")}]
     rows = pa.table(
-        [["r/%"] * 3, [5, None, -7], pa.array(times, pa.int64()).cast(TIME),
-         pa.array(far, pa.int64()).cast(TIME)],
+        {
+            "run": ["r/%"] * 3,
+            "n": [5, None, -7],
+            "t": pa.array(times, pa.int64()).cast(TIME),
+            "s": ["full", "late", "late"],
+            "key": pa.array(keys, key),
+        },
         schema=schema,
-    )  # fmt: skip
+    )
     DeltaTable.create(tmp_path / "t", schema, partition_by=["run"])
     file = write_file(tmp_path, "t", rows, schema)
     assert is_ours(Path(file.path).name)
     assert json.loads(file.stats) == {
         "numRecords": 3,
-        "minValues": {"n": -7, "t": "1970-01-01T00:00:00.000Z"},
-        "maxValues": {"n": 5, "t": "2023-11-14T22:13:20.124Z"},
-        "nullCount": {"n": 1, "t": 1, "far": 1},
-    }
+        "minValues": {
+            "n": -7, "t": "1970-01-01T00:00:00.000Z", "s": "full", "key": {"a": "ab"}
+        },
+        "maxValues": {
+            "n": 5, "t": "2023-11-14T22:13:20.124Z", "s": "late",
+            "key": {"a": "b" * 32 + "\U0010ffff"},
+        },
+        "nullCount": {"n": 1, "t": 1, "s": 0, "key": {"a": 1, "x": 1}},
+    }  # fmt: skip
     table = DeltaTable(str(tmp_path / "t"))
     table.create_write_transaction([add_action(tmp_path, file)], "append", schema, ["run"])
     table.update_incremental()
-    assert table.to_pyarrow_table() == rows.select(table.to_pyarrow_table().column_names)
-    for time in times[:2]:
-        filters = [("run", "=", "r/%"), ("t", "=", pa.scalar(time, TIME).as_py())]
-        assert len(table.to_pyarrow_table(filters=filters)) == 1
+    for column, value in (("n", 5), ("n", -7), ("t", times[0]), ("t", times[1]), ("s", "late")):
+        wanted = pa.scalar(value, schema.field(column).type)
+        found = table.to_pyarrow_dataset().to_table(
+            filter=(pc.field("run") == "r/%") & (pc.field(column) == wanted)
+        )
+        assert len(found) == (2 if column == "s" else 1)
+
+
+def test_statistics_of_dates_that_have_no_spelling_are_the_nearest_ones(tmp_path: Path) -> None:
+    schema = pa.schema([("run", pa.string()), ("t", TIME)])
+    times = pa.array([-(1 << 62), 1 << 62], pa.int64()).cast(TIME)
+    rows = pa.table([["r", "r"], times], schema=schema)
+    stats = json.loads(write_file(tmp_path, "t", rows, schema).stats)
+    assert stats["minValues"] == {"t": "0001-01-01T00:00:00.000Z"}
+    assert stats["maxValues"] == {"t": "9999-12-31T23:59:59.999Z"}
+
+
+def test_every_column_has_statistics_that_deltalake_reads_right(tmp_path: Path) -> None:
+    filled(tmp_path, 3, 7)
+    found = DeltaTable(str(tmp_path / "q")).to_pyarrow_dataset()
+    kept = found.to_table(filter=(pc.field("run") == "r1") & (pc.field("pane") != "early"))
+    assert len(kept) == len(found.to_table()) > 0
+    names = [name for name in found.schema.names if name not in {"offsets", "values", "op"}]
+    for name in names:
+        assert len(found.to_table(filter=pc.field(name).is_valid())) == len(kept), name
 
 
 def test_small_results_are_passed_on_as_they_are(tmp_path: Path) -> None:

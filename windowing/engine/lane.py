@@ -38,7 +38,7 @@ from windowing.engine.windows.part import LanePart, Scan
 from windowing.model.file.pipeline import Source
 from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
 
-_KEY, _KEYS = "lane", "keys/"
+KEY, _KEYS = "lane", "keys/"
 
 
 def check_lane(source: Source, number: int) -> None:
@@ -135,7 +135,7 @@ class Lane:
         reading = self.read(fresh, state, store)
         if len(fresh):
             state.last_offset = int(fresh[OFFSET][-1])
-        store.put(_KEY, STATE.encode(state))
+        store.put(KEY, STATE.encode(state))
         parcels = [Parcel(self._partition, reading.reached) for _ in range(self._plan.shards)]
         for clock, course in reading.courses.items():
             self._post_keys(clock, course, parcels)
@@ -175,7 +175,7 @@ class Lane:
         )
 
     def _load(self, store: StateStore) -> LaneState:
-        data = store.get(_KEY)
+        data = store.get(KEY)
         fingerprint = self._pipeline.fingerprint
         if data is None:
             source, number = self._pipeline.source, self._partition

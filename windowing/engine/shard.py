@@ -37,7 +37,7 @@ from windowing.model.windows.window import ROW_NUM
 
 COMPACT_AFTER = 8
 
-_HEAD, _KEYS = "head", "keys/"
+HEAD, KEYS = "head", "keys/"
 
 
 class ShardState(msgspec.Struct, array_like=True):
@@ -160,7 +160,7 @@ class Shard:
         self._check_entries(store, state, after)
         if state.deltas >= 4 * self.compact_after:
             self._compact(store, state, tables.read(store, self._schemas), after)
-        store.put(_HEAD, STATE.encode(state))
+        store.put(HEAD, STATE.encode(state))
         store.commit()
         return emission
 
@@ -201,7 +201,7 @@ class Shard:
         return {query: self._schemas[query] for query in queries}
 
     def _load(self, store: StateStore) -> ShardState:
-        data = store.get(_HEAD)
+        data = store.get(HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
         numbers = range(source.partitions)
         if data is None:
@@ -249,7 +249,7 @@ class Shard:
         found: dict[ClockId, Progress] = {}
         for clock in self._plan.clocks:
             lanes = left_out(state.reached[clock.name], silent)
-            stored = None if clock.key is None else store.get(_KEYS + clock.name)
+            stored = None if clock.key is None else store.get(KEYS + clock.name)
             keys = None if stored is None else from_bytes(stored)
             found[clock] = progress_of(clock, lanes, keys)
         return found
@@ -269,7 +269,7 @@ class Shard:
 
     def _append_keys(self, store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
         """Apply the parcels' bounds for one clock's keys."""
-        stored = store.get(_KEYS + name)
+        stored = store.get(KEYS + name)
         frames = [] if stored is None else [from_bytes(stored)]
         for parcel in parcels:
             if name in parcel.keys:
@@ -278,7 +278,7 @@ class Shard:
         joined = pl.concat(frames, how="diagonal")
         names = [column for column in joined.columns if column != KEY_BOUND]
         keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
-        store.put(_KEYS + name, to_bytes(keys))
+        store.put(KEYS + name, to_bytes(keys))
 
     def _emit(
         self,

@@ -11,7 +11,6 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -29,7 +28,10 @@ RUN: Final = "run"
 """The column by which tables are partitioned."""
 
 _NAME: Final = re.compile(r"part-\d+-[0-9a-f-]{36}-c\d+(\.\w+)?\.parquet")
-_FIRST_US, _END_US = -62_135_596_800_000_000, 253_402_300_800_000_000  # years 1 to 9999
+_TEXT_MAX, _LAST = 32, "\U0010ffff"
+"""Longest text in statistics, and what makes a shortened one larger than what it stands for."""
+
+_FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 
 
 class DataFile(msgspec.Struct, frozen=True):
@@ -113,27 +115,49 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _stats(rows: pa.Table) -> dict[str, Any]:
-    """Return Delta's statistics of the columns of integers and timestamps."""
+    """Return Delta's statistics of all columns that can be ordered.
+
+    Where one column has statistics and another has none, deltalake takes the missing bounds of the
+    other for null, and filters lose rows: so none is left out.
+    """
     least, most, missing = {}, {}, {}
-    for name, column in _ordered_columns(rows):
-        missing[name] = column.null_count
-        ends = pc.min_max(column.cast(pa.int64()))
-        low, high = ends["min"].as_py(), ends["max"].as_py()
-        if low is None:
-            continue
-        if pa.types.is_timestamp(column.type):
-            if low < _FIRST_US or high >= _END_US - 1_000:
-                continue  # has no spelling as a date
-            # Delta's statistics have milliseconds, and may be wider than the values.
-            low, high = _spelled(low // 1_000), _spelled(-(-high // 1_000))
-        least[name], most[name] = low, high
-    return {"numRecords": len(rows), "minValues": least, "maxValues": most, "nullCount": missing}
-
-
-def _ordered_columns(rows: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
     for name, column in zip(rows.column_names, rows.columns, strict=True):
-        if pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type):
-            yield name, column
+        least[name], most[name], missing[name] = _bounds(column)
+    stats = {"minValues": least, "maxValues": most, "nullCount": missing}
+    return {"numRecords": len(rows), **{name: _known(part) for name, part in stats.items()}}
+
+
+def _known(part: dict[str, Any]) -> dict[str, Any]:
+    """Return statistics without those that a column does not have."""
+    known = {name: _known(v) if isinstance(v, dict) else v for name, v in part.items()}
+    return {name: value for name, value in known.items() if value not in (None, {})}
+
+
+def _bounds(column: pa.ChunkedArray) -> tuple[Any, Any, Any]:
+    """Return the smallest and largest value of a column and its number of nulls, or of its fields.
+
+    Bounds may be wider than the values; None: unknown, or there is no value.
+    """
+    type_ = column.type
+    if pa.types.is_struct(type_):
+        parts = {part.name: _bounds(pc.struct_field(column, [part.name])) for part in type_}
+        low, high, nulls = ({name: part[i] for name, part in parts.items()} for i in range(3))
+        return low, high, nulls
+    if pa.types.is_list(type_):
+        return None, None, None
+    ends = pc.min_max(column.cast(pa.int64()) if pa.types.is_timestamp(type_) else column)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if low is None:
+        return None, None, column.null_count
+    if pa.types.is_timestamp(type_):
+        # Milliseconds of the years 1 to 9999; others cannot be spelled in a query either.
+        low, high = (min(max(_FIRST_MS, ms), _LAST_MS) for ms in (low // 1_000, -(-high // 1_000)))
+        low, high = _spelled(low), _spelled(high)
+    elif pa.types.is_floating(type_) and not pc.all(pc.is_finite(column)).as_py():
+        return None, None, column.null_count
+    elif pa.types.is_string(type_):
+        low, high = low[:_TEXT_MAX], high if len(high) <= _TEXT_MAX else high[:_TEXT_MAX] + _LAST
+    return low, high, column.null_count
 
 
 def _spelled(instant_ms: int) -> str:
