@@ -109,7 +109,7 @@ def same_state(one: LocalEngine, other: Fused) -> bool:
         a.keys() == b.keys()
         and all(
             a[query].keys() == b[query].keys()
-            and all(a[query][name].equals(b[query][name]) for name in a[query])
+            and all(a[query][name].to_dicts() == b[query][name].to_dicts() for name in a[query])
             for query in a
         )
         for a, b in zip(ours, theirs, strict=True)
