@@ -40,7 +40,7 @@ def test_a_checkpoint_of_one_core_goes_on_with_two_and_with_eight(tmp_path: Path
             [sys.executable, "-c", PROGRAM, str(tmp_path), str(cores), str(until), str(cores)],
             check=True,
             cwd=ROOT,
-            timeout=200,
+            timeout=280,
         )
         rows = (tmp_path / "rows").read_text().splitlines()
         found += rows
