@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.events import DELAY_MS_MAX, LANES, Load, dataset
+from windowing.engine.plan import plan_of
 from windowing.model import Pipeline, parse_pipeline
 
 EVENTS = 10_000_000
@@ -111,3 +112,8 @@ sink: {{table: benchmark}}
 """,
         file="benchmark.yml",
     )
+
+
+def is_fused(pipeline: Pipeline) -> bool:
+    """Whether lanes need no stage of their own, so that a new run has none, as a job's."""
+    return plan_of(pipeline).why_lanes is None

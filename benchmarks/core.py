@@ -24,14 +24,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.cases import CASES, pipeline_of
+from benchmarks.cases import CASES, Case, pipeline_of
 from benchmarks.events import batch_files
 from benchmarks.figures import RECORDS
 from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.fused.provisional import decode_provisional, encode_provisional
+from windowing.engine.fused.scanner import Scanner
+from windowing.engine.fused.settler import Settler
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
-from windowing.engine.parcel import decode_parcel, encode_parcel
+from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
 from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
@@ -70,21 +73,70 @@ class Clock:
 
 
 class Core:
-    """All lanes and shards of a pipeline, step by step under a clock."""
+    """All lanes and shards of a pipeline, step by step under a clock.
 
-    def __init__(self, pipeline: Pipeline, clock: Clock) -> None:
+    Args:
+        pipeline: the pipeline.
+        clock: counts the time.
+        fused: whether lanes have no step of their own.
+
+    Attributes:
+        results: how many rows they have sent.
+        state_bytes: the most state that all shards held after a batch.
+    """
+
+    def __init__(self, pipeline: Pipeline, clock: Clock, *, fused: bool) -> None:
         self._clock, self._rules = clock, ValueRules.of(pipeline)
         plan = plan_of(pipeline)
         lanes = [Lane(plan, number, "error") for number in range(plan.lanes)]
         self._lanes = [(lane, MemoryStore()) for lane in lanes]
+        self._fused = (Scanner(plan), Settler(plan)) if fused else None
         shard = Shard(plan)
         self._shards = [(shard, MemoryStore()) for _ in range(plan.shards)]
-        self.results = 0
+        self.results = self.state_bytes = 0
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether lanes have no step of their own."""
+        return self._fused is not None
 
     def feed(self, batch: dict[int, pl.DataFrame]) -> None:
         """Take one batch: raw rows by lane."""
+        posted = self._sent(batch) if self._fused is None else self._scanned(batch, self._fused[0])
         step = self._clock.step
-        posted: list[list[bytes]] = [[] for _ in self._shards]
+        for (shard, store), box in zip(self._shards, posted, strict=True):
+            with step("decode parcels"):
+                parcels = self._parcels(store, box)
+            with step("shard"):
+                emission = shard.step(store, parcels)
+            with step("encode results"):
+                for frame in emission.results.values():
+                    to_bytes(frame)
+                    self.results += len(frame)
+        stores = (store for _, store in self._shards)
+        state = sum(len(value) for store in stores for value in store.snapshot().values())
+        self.state_bytes = max(self.state_bytes, state)
+
+    def _parcels(self, store: MemoryStore, box: list[bytes]) -> list[Parcel]:
+        if self._fused is None:
+            return [decode_parcel(data) for data in box]
+        return self._fused[1].settle(store, [decode_provisional(data) for data in box])
+
+    def _scanned(self, batch: dict[int, pl.DataFrame], scanner: Scanner) -> list[list[bytes]]:
+        """Return the messages of the packers, by shard."""
+        step, posted = self._clock.step, [list[bytes]() for _ in self._shards]
+        for number, rows in batch.items():
+            chunks = [self._packed(part) for part in rows.iter_slices(_ARROW_ROWS)]
+            with step("scan"):
+                messages = scanner.scan(number, pl.concat(chunks))
+            with step("encode parcels"):
+                for box, message in zip(posted, messages, strict=True):
+                    box.append(encode_provisional(message))
+        return posted
+
+    def _sent(self, batch: dict[int, pl.DataFrame]) -> list[list[bytes]]:
+        """Return the parcels of the lanes, by shard."""
+        step, posted = self._clock.step, [list[bytes]() for _ in self._shards]
         for number, rows in batch.items():
             chunks = [self._chunk(part) for part in rows.iter_slices(_ARROW_ROWS)]
             lane, store = self._lanes[number]
@@ -95,29 +147,40 @@ class Core:
             with step("encode parcels"):
                 for box, parcel in zip(posted, parcels, strict=True):
                     box.append(encode_parcel(parcel))
-        for (shard, store), box in zip(self._shards, posted, strict=True):
-            with step("decode parcels"):
-                decoded = [decode_parcel(data) for data in box]
-            with step("shard"):
-                emission = shard.step(store, decoded)
-            with step("encode results"):
-                for frame in emission.results.values():
-                    to_bytes(frame)
-                    self.results += len(frame)
+        return posted
 
     def _chunk(self, rows: pl.DataFrame) -> bytes:
+        chunk = self._packed(rows)
+        with self._clock.step("encode chunks"):
+            return to_bytes(chunk)
+
+    def _packed(self, rows: pl.DataFrame) -> pl.DataFrame:
         with self._clock.step("rows to Python"):
             raw = RawRows(*(rows[name].to_list() for name in _RAW))
         with self._clock.step("pack"):
-            chunk = pack(raw, self._rules)
-        with self._clock.step("encode chunks"):
-            return to_bytes(chunk)
+            return pack(raw, self._rules)
 
 
 def batches_of(data: Path) -> Iterator[dict[int, pl.DataFrame]]:
     """The batches of a data set."""
     for files in batch_files(data):
         yield {lane: pl.read_parquet(file, columns=list(_RAW)) for lane, file in enumerate(files)}
+
+
+def core_over(data: Path, case: Case, clock: Clock, *, lanes: bool = False) -> Core:
+    """Run the core over a data set, under a clock.
+
+    Args:
+        data: the data set.
+        case: the windows.
+        clock: counts the time.
+        lanes: whether lanes have a step of their own in any case.
+    """
+    pipeline = pipeline_of(case)
+    core = Core(pipeline, clock, fused=not lanes and plan_of(pipeline).why_lanes is None)
+    for batch in batches_of(data):
+        core.feed(batch)
+    return core
 
 
 def main(
@@ -127,20 +190,25 @@ def main(
     profile: Annotated[
         str | None, typer.Option(help="Step to profile: pack, lane, shard, …")
     ] = None,
+    lanes: Annotated[bool, typer.Option(help="Give lanes a step of their own anyway.")] = False,
 ) -> None:
     """Measure what each step of the core costs, in CPU seconds on one thread."""
     for case in (case for case in CASES if not case.from_topic):
-        data = case.data(RECORDS / "data", events, batches)
         clock = Clock(profile)
-        core = Core(pipeline_of(case), clock)
-        for batch in batches_of(data):
-            core.feed(batch)
+        data = case.data(RECORDS / "data", events, batches)
+        core = core_over(data, case, clock, lanes=lanes)
         total = sum(clock.seconds.values())
-        table = Table("step", "CPU s", "share", "k rows/s", title=case.title)
+        table = Table(
+            "step",
+            "CPU s",
+            "share",
+            "k rows/s",
+            title=f"{case.title}, {'fused' if core.is_fused else 'with lanes'}",
+        )
         for name, seconds in {**clock.seconds, "all": total}.items():
             speed = events / seconds / 1_000 if seconds else float("inf")
             table.add_row(name, f"{seconds:.2f}", f"{seconds / total:.0%}", f"{speed:,.0f}")
-        console.print(table, f"{core.results:,} result rows")
+        console.print(table, f"{core.results:,} result rows, state {core.state_bytes:,} bytes")
         if profile is not None:
             if profile not in clock.seconds:
                 raise typer.BadParameter(f"no step {profile!r}: {', '.join(clock.seconds)}")

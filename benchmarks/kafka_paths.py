@@ -9,7 +9,7 @@ import polars as pl
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.cases import Case, pipeline_of
+from benchmarks.cases import Case, is_fused, pipeline_of
 from benchmarks.events import batch_files
 from benchmarks.paths import (
     Timing,
@@ -24,7 +24,6 @@ from benchmarks.paths import (
 from infra.layout import DELTA_JARS
 from infra.spark import connector_jars
 from jobs.pipeline import kafka_rows
-from windowing.engine.plan import plan_of
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import RunPlace, sink_of
 
@@ -81,7 +80,7 @@ def into_table(
                 spark, pipeline, topic.bootstrap, topic.batch, secrets=folder / "secrets"
             )
             sink = sink_of(pipeline).open(RunPlace(pipeline, "benchmark", table))
-            emitted = emissions(raw, pipeline, fused=plan_of(pipeline).why_lanes is None)
+            emitted = emissions(raw, pipeline, fused=is_fused(pipeline))
             writer = emitted.writeStream.foreachBatch(sink.write)
         elif path == "floor":
             writer = _records(spark, topic).mapInArrow(counted, "n long").writeStream.format("noop")

@@ -15,9 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 from pyspark.sql.streaming import DataStreamWriter
 
-from benchmarks.cases import Case, Sessions, pipeline_of
+from benchmarks.cases import Case, Sessions, is_fused, pipeline_of
 from benchmarks.events import DELAY_MS_MAX, END_US, LANES
-from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.spark import windowed
 from windowing.spark.plan import RAW_SCHEMA, emissions
@@ -87,7 +86,7 @@ def results(spark: SparkSession, path: str, case: Case, data: Path) -> pl.DataFr
 
 
 def _windowed(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    return windowed(rows, pipeline, fused=plan_of(pipeline).why_lanes is None)
+    return windowed(rows, pipeline, fused=is_fused(pipeline))
 
 
 def built_in(rows: DataFrame, case: Case) -> DataFrame:
@@ -188,7 +187,7 @@ def _raw(rows: DataFrame) -> DataFrame:
 
 def _ours(rows: DataFrame, case: Case) -> DataFrame:
     pipeline = pipeline_of(case)
-    return emissions(_raw(rows), pipeline, fused=plan_of(pipeline).why_lanes is None)
+    return emissions(_raw(rows), pipeline, fused=is_fused(pipeline))
 
 
 def _floor(rows: DataFrame, _: Case) -> DataFrame:

@@ -9,11 +9,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
+import psutil
 
 from benchmarks.cases import Case
 from benchmarks.child import Task
@@ -44,9 +45,11 @@ class Measured(Timing):
     Attributes:
         peak_bytes: the most memory that all its processes had together, at any look at them;
             pages that several share count once.
+        cpu_s: CPU time of all its processes, from their start.
     """
 
     peak_bytes: int
+    cpu_s: float
 
 
 @dataclass
@@ -113,12 +116,13 @@ class Bench:
             command = [*_pinned(task.cores), sys.executable, "-m", "benchmarks.child", told]
             with log.open("wb") as out:
                 child = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
-            peak = _watched(child)
+            peak, cpu_s = _watched(child)
             if child.returncode != 0:
                 said = log.read_text(encoding="utf-8", errors="replace")[-3_000:]
                 msg = f"{task.case}, {task.path} ended with code {child.returncode}:\n{said}"
                 raise RunFailed(msg)
-            return Measured(**json.loads(answer.read_text(encoding="utf-8")), peak_bytes=peak)
+            took = json.loads(answer.read_text(encoding="utf-8"))
+            return Measured(**took, peak_bytes=peak, cpu_s=cpu_s)
 
 
 def paths_of(case: Case, paths: tuple[str, ...], *, with_rows: bool = False) -> list[str]:
@@ -151,18 +155,30 @@ def broker(cases: list[Case]) -> Iterator[str]:
             stack.down(layout=layout)
 
 
-def _watched(child: subprocess.Popen[bytes]) -> int:
-    """Wait for a process; return the most memory that it and its children had, in bytes."""
-    peak = 0
+def _watched(child: subprocess.Popen[bytes]) -> tuple[int, float]:
+    """Wait for a process; return the most memory of its family in bytes, and its CPU seconds."""
+    peak, cpu_s = 0, dict[psutil.Process, float]()
     try:
         while child.poll() is None:
             peak = max(peak, memory_of(child.pid))
+            cpu_s |= _cpu_s(child.pid)
             time.sleep(_LOOK_S)
     finally:
         if child.poll() is None:
             child.terminate()
             child.wait()
-    return peak
+    return peak, sum(cpu_s.values())
+
+
+def _cpu_s(pid: int) -> dict[psutil.Process, float]:
+    """Return the CPU seconds of a process and its descendants, of each so far."""
+    found = {}
+    with suppress(psutil.Error):  # ended while we were counting
+        process = psutil.Process(pid)
+        for member in (process, *process.children(recursive=True)):
+            times = member.cpu_times()
+            found[member] = times.user + times.system
+    return found
 
 
 def _pinned(cores: int) -> list[str]:

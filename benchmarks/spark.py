@@ -151,7 +151,7 @@ def _round(bench: Bench, runs: list[tuple[Case, str]], rounds: _Rounds, events: 
         rounds.add(case, path, run, time.monotonic() - start)
         console.print(
             f"{case.name}, {path}: {run.rows_per_s / 1000:,.0f} k rows/s, "
-            f"{run.peak_bytes / 2**20:,.0f} MB"
+            f"{run.peak_bytes / 2**20:,.0f} MB, {run.cpu_s:,.0f} CPU s"
         )
     return True
 

@@ -24,18 +24,28 @@ from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.fused.settler import STATE as KNOWN_STATE
 from windowing.engine.lane import STATE as LANE_STATE
 from windowing.engine.plan import plan_of
+from windowing.engine.reshard import reshard
 from windowing.engine.shard import STATE as SHARD_STATE
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline, load_pipeline
+from windowing.model.file.width import with_shards
 from windowing.model.run_errors import WindowingError
 
 _LANE, _SHARD = "partition", "shard"
 _HEAD, _LANE_HEAD, _KEYS = "head", "lane", "keys/"
 
+Stores = dict[tuple[str, int], MemoryStore]
+"""The stores of lanes and shards, by kind and number."""
+
 
 def read_state(
-    spark: SparkSession, checkpoint: Path, pipeline: Pipeline, batch: int | None = None
+    spark: SparkSession,
+    checkpoint: Path,
+    pipeline: Pipeline,
+    batch: int | None = None,
+    *,
+    shards: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Read the tables of all lanes and shards, in order.
 
@@ -44,11 +54,15 @@ def read_state(
         checkpoint: Spark's.
         pipeline: what the run runs.
         batch: read the state at the end of this batch; None: the newest committed.
+        shards: show it as this many shards would hold it; None: as it is.
 
     Raises:
         CheckpointMismatch: the checkpoint is another pipeline's.
+        PipelineError: that number of shards is not allowed.
     """
     stores = _stores(spark, checkpoint, batch)
+    if shards is not None:
+        stores, pipeline = _divided(stores, pipeline, shards)
     for (kind, number), store in sorted(stores.items()):
         if kind == _LANE:
             yield from _of_lane(f"lane {number}", store)
@@ -74,9 +88,9 @@ def highest(spark: SparkSession, checkpoint: Path, pipeline: Pipeline) -> dict[s
 
 def _stores(
     spark: SparkSession, checkpoint: Path, batch: int | None, *, heads_only: bool = False
-) -> dict[tuple[str, int], MemoryStore]:
+) -> Stores:
     """Read the stores of all lanes and shards, by kind and number; or only their progress."""
-    stores: dict[tuple[str, int], MemoryStore] = {}
+    stores: Stores = {}
     _ = spark.streams.active  # starts the state store coordinator, which a reader needs too
     for operator in _operators(spark, checkpoint):
         reader = spark.read.format("statestore").option("operatorId", operator)
@@ -92,6 +106,20 @@ def _stores(
             store = stores.setdefault((kind, number), MemoryStore())
             store.put(row["user_map_key"]["key"], bytes(row["user_map_value"]["value"]))
     return stores
+
+
+def _divided(stores: Stores, pipeline: Pipeline, shards: int) -> tuple[Stores, Pipeline]:
+    """Divide the state anew; return it with the pipeline that it then belongs to."""
+    after = with_shards(pipeline, shards)
+    numbers = [number for kind, number in sorted(stores) if kind == _LANE]
+    found = reshard(
+        pipeline,
+        after,
+        [stores[_LANE, number] for number in numbers],
+        [store for (kind, _), store in sorted(stores.items()) if kind == _SHARD],
+    )
+    lanes = {(_LANE, number): store for number, store in zip(numbers, found.lanes, strict=True)}
+    return lanes | {(_SHARD, number): one for number, one in enumerate(found.shards)}, after
 
 
 def _operators(spark: SparkSession, checkpoint: Path) -> list[int]:

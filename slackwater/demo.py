@@ -17,8 +17,9 @@ from rich.console import Console
 from rich.text import Text
 
 from chaos import faults
+from chaos.readers.delta import read_tables
 from chaos.readers.log import read_topic
-from chaos.readers.output import Output, read_tables
+from chaos.readers.output import Output
 from chaos.verdict.verify import Verdict, verify
 from infra import elsewhere, outside, stack
 from infra.airflow_api import AirflowApi

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
+]
+Memory = Annotated[
+    str, typer.Option(metavar="SIZE", help="Memory to use, approximately; beyond it, the disk.")
+]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Number of processes; default: one per core.")
 ]
 
 
@@ -114,29 +122,34 @@ def verify(
     bootstrap: Annotated[
         str | None, typer.Option(help="Broker for --topic; default: the local stack's.")
     ] = None,
+    memory: Memory = "2GB",
+    jobs: Jobs = None,
 ) -> None:
     """Compare an output with the definition, row by row, and account for every record.
 
     Without an output and a log, takes those of the pipeline's live run, or of `--run NAME`. A
     run's output is judged by the run's own copy of the file.
+
+    A log of any length is judged in bounded memory, part by part: docs/verify.md says which
+    pipelines cannot be divided.
     """
-    from chaos.readers.log import behind
+    from chaos.verdict.in_parts import Means
     from chaos.verdict.verify import verify as compare
     from chaos.verdict.verify import with_records
     from slackwater.judged import judged
 
     outputs = [table is not None, output is not None, postgres].count(True)
     _check_choice(outputs, [topic, input_ is not None].count(True))
+    means = Means(_bytes(memory), jobs or len(os.sched_getaffinity(0)))
     of = judged(pipeline, table, run, is_needed=not outputs, is_file=output is not None)
     spec = of.pipeline
-
-    def read_log() -> Iterator[LogRecord]:
-        return behind(spec.source, _log(spec.source, input_, bootstrap), of.first)
-
     if of.first:
         say(f"run {of.name} was begun at {_places(spec, of.first)}: so is the log here")
     found = _output(of, table, output, postgres=postgres)
-    verdict = with_records(compare(spec, read_log(), found), spec, read_log())
+    log = _Log(spec.source, input_, bootstrap, of.first)
+    with bar(f"verify {spec.name}") as progress:
+        read = progress.track(log, task_id=progress.task_ids[0])
+        verdict = with_records(compare(spec, read, found, means), spec, log, means)
     for line in verdict.lines():
         say(line)
     if output is None and input_ is None:
@@ -147,7 +160,8 @@ def verify(
 def _output(of: Judged, table: Path | None, file: Path | None, *, postgres: bool) -> Output:
     """Read the output from the place given on the command line, or else from the run's sink."""
     from chaos.readers.catalogue import read_output
-    from chaos.readers.output import read_files, read_tables
+    from chaos.readers.delta import read_tables
+    from chaos.readers.output import read_files
     from chaos.readers.postgres import read_postgres
 
     if file is not None:
@@ -159,11 +173,46 @@ def _output(of: Judged, table: Path | None, file: Path | None, *, postgres: bool
     return read_output(of.pipeline, of.table, of.name)
 
 
-def _log(source: Source, file: Path | None, bootstrap: str | None) -> Iterator[LogRecord]:
-    """Read the whole log, from a file or the topic."""
-    from chaos.readers.log import read_events, read_topics
+@dataclass(frozen=True)
+class _Log:
+    """The whole log of a run, which can be read again.
 
-    return read_events(file, source) if file else read_topics(broker(bootstrap), source)
+    Attributes:
+        source: the pipeline's.
+        file: an EVENTS.jsonl; None: the log is in the source's topics.
+        bootstrap: the broker as given.
+        first: start offsets of the run by lane; None: at the beginning.
+    """
+
+    source: Source
+    file: Path | None
+    bootstrap: str | None
+    first: Mapping[int, int] | None
+
+    def __iter__(self) -> Iterator[LogRecord]:
+        from chaos.readers.log import behind, read_events, read_topics
+
+        if self.file:
+            read = read_events(self.file, self.source)
+        else:
+            read = read_topics(broker(self.bootstrap), self.source)
+        return behind(self.source, read, self.first)
+
+
+_UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+
+
+def _bytes(size: str) -> int:
+    """Return a size in bytes, such as `512MB`.
+
+    Raises:
+        Exit: it is not a size.
+    """
+    number, unit = size[:-2], size[-2:].upper()
+    if unit not in _UNITS or not number.isdecimal() or not int(number):
+        complain(f"--memory {size!r} is not a size: give a whole number and a unit, like 512MB")
+        raise typer.Exit(USAGE)
+    return int(number) * _UNITS[unit]
 
 
 def _check_choice(outputs: int, logs: int) -> None:

@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 
 from slackwater import (
     aggregates,
+    capacity,
     chaos,
     chaos_init,
     chaos_nightly,
@@ -40,6 +41,7 @@ from slackwater import (
     send,
     stack,
     state,
+    tables,
 )
 from slackwater.console import FAILED, PASSED, complain, tell
 from slackwater.ending import Interrupted, is_interrupted, supervised
@@ -54,6 +56,7 @@ app = typer.Typer(
 for module in (
     files,
     aggregates,
+    capacity,
     conform,
     operators,
     disorder,
@@ -65,6 +68,7 @@ for module in (
     runs,
     send,
     state,
+    tables,
     replay,
     record,
     dead,

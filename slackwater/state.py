@@ -39,6 +39,14 @@ def state(
     part: Annotated[
         str | None, typer.Option(help="Only one lane or shard, as in --part 'shard 3'.")
     ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="As this many shards would hold it: whether more of them would spread the keys. "
+            "Nothing is changed.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="All rows as JSON, one table per line.")
     ] = False,
@@ -57,7 +65,7 @@ def state(
         complain(f"{where} holds no committed batch: has the job begun? is it a checkpoint?")
         raise typer.Exit(USAGE)
     with err.status("reading"), own_session("slackwater state") as spark:
-        for line in states.read_state(spark, where, spec, batch):
+        for line in states.read_state(spark, where, spec, batch, shards=shards):
             if part not in (None, line["part"]):
                 continue
             text = states.as_json(line)

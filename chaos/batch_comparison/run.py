@@ -76,7 +76,7 @@ def run_cuts(
         for rows in plan.cuts:
             rows_found, dead = engine(log, rows)
             outputs[title, rows] = output_of(rows_found, dead, f"{title}, {rows} records a batch")
-            news(f"{outputs[title, rows].name}: {len(outputs[title, rows].rows):,} rows")
+            news(f"{outputs[title, rows].name}: {len(rows_found):,} rows")
     first, second = plan.cuts
     names = (f"{first} records a batch", f"{second} records a batch")
     contrasts = {

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from windowing.engine.plan import plan_of
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import Flow, JoinQuery
@@ -212,6 +213,11 @@ def another_attribute(pipeline: Pipeline, query: Query) -> bool:
     """Whether windows are over an attribute other than time and row number."""
     window, time = query.window, pipeline.source.event_time.field
     return window.attribute not in (ROW_NUM, time)
+
+
+def can_be_fused(pipeline: Pipeline) -> bool:
+    """Whether the fused plan applies."""
+    return plan_of(pipeline).why_lanes is None
 
 
 def idle(pipeline: Pipeline) -> bool:

@@ -14,14 +14,14 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
+from chaos.readers.delta import tally
 from chaos.readers.output import (
     RETRACT,
-    Identity,
+    Line,
     Output,
     OutputError,
     dead_letter_identity,
     row_identity,
-    tally,
 )
 from chaos.readers.reader import reader
 from windowing.model.file.pipeline import Pipeline
@@ -113,9 +113,7 @@ def _choose(connection: psycopg.Connection, schema: str, run: str | None) -> str
     return run
 
 
-def _rows(
-    connection: psycopg.Connection, schema: str, query: Flow, run: str
-) -> Iterable[tuple[Identity, str]]:
+def _rows(connection: psycopg.Connection, schema: str, query: Flow, run: str) -> Iterable[Line]:
     fields = tuple(dict.fromkeys(query.key))  # PATTR may be in group_by too
     columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *query.shows)))
     statement = sql.SQL(
@@ -165,9 +163,7 @@ def _mark(mark: str, query: Flow) -> sql.Composable:
     return sql.Identifier(mark) if mark in query.marks else sql.SQL("null")
 
 
-def _dead_letters(
-    connection: psycopg.Connection, schema: str, run: str
-) -> Iterable[tuple[Identity, str]]:
+def _dead_letters(connection: psycopg.Connection, schema: str, run: str) -> Iterable[Line]:
     statement = sql.SQL(
         'select source, partition, "offset", query, reason from {} where run = %s'
     ).format(sql.Identifier(schema, "dead_letters"))

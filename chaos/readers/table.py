@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaos.readers.output import Output, OutputError, read_tables
+from chaos.readers.delta import read_tables
+from chaos.readers.output import Output, OutputError
 from chaos.readers.reader import reader
 from windowing.model import Pipeline
 

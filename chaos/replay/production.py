@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from chaos.readers.log import LogRecord, behind
 from chaos.readers.output import Identity, Output, dead_letter_identity, row_identity
-from chaos.verdict.verify import Comparison, compare
+from chaos.verdict.comparison import Comparison, compare, dead_letter_text
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.rows import dead_letter_line, row_line
 from windowing.semantics import evaluate
@@ -95,7 +95,9 @@ def against_production(
     letters = [line for line in letters if line in same]
     places = {identity for identity, _ in letters}
     dead = [line for line in written.dead if line[0] in places]
-    return ProductionRun(run, len(decided), compare(expected, found), compare(letters, dead))
+    return ProductionRun(
+        run, len(decided), compare(expected, found), compare(letters, dead, dead_letter_text)
+    )
 
 
 def same_windows(

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from chaos.readers.delta import read_tables
 from chaos.readers.log import LogRecord, behind, committed_ends, read_topic
-from chaos.readers.output import Output, read_tables
+from chaos.readers.output import Output
 from chaos.replay.production import ProductionRun, against_production
 from chaos.replay.trials import Trial, draw_trials
 from chaos.verdict.verify import Verdict, verify

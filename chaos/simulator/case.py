@@ -103,6 +103,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         compact_after: number of deltas after which a shard merges them into its base.
         strict: whether a redelivered record is an error, as on Spark, rather than a no-op.
         tables: whether rows pass through the sinks' code and are read back from columns.
+        fused: whether to run the fused plan, where it applies.
     """
 
     seed: str
@@ -113,6 +114,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     compact_after: int = 8
     strict: bool = False
     tables: bool = False
+    fused: bool = False
 
     @property
     def records(self) -> int:

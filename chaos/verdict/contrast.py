@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from chaos.readers.output import Identity
+from chaos.readers.output import Line
 
-Lines = Iterable[tuple[Identity, str]]
+Lines = Iterable[Line]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

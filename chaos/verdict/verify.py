@@ -9,69 +9,28 @@ become exactly one of applied, outside, dropped and dead?
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
-from chaos.readers.output import Identity, Output, count_dead, dead_letter_identity, row_identity
+from chaos.readers.output import RETRACT, Line, Output, count_dead
+from chaos.verdict.comparison import (
+    Comparison,
+    Difference,
+    LineMatch,
+    dead_letter_text,
+    first_misplaced,
+    row_size,
+)
+from chaos.verdict.in_parts import DividedLog, Means
+from chaos.verdict.spool import Shelf
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.rows import DeadLetter, dead_letter_line, row_line
-from windowing.semantics import Counts, LogEntry, Outcome, RowId, evaluate, held_by
+from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
+from windowing.semantics import Counts, LogEntry, RowId, held_by
 
 _RECORDS_SHOWN: Final = 20
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One identity on which output and definition disagree.
-
-    Attributes:
-        expected: the definition's line; None: it has no such row.
-        found: the output's lines; empty if lost, several if duplicated.
-    """
-
-    expected: str | None
-    found: tuple[str, ...]
-
-    @property
-    def lost(self) -> bool:
-        """Whether the output lacks it."""
-        return not self.found
-
-    @property
-    def duplicated(self) -> int:
-        """Number of surplus occurrences in the output."""
-        return max(0, len(self.found) - 1)
-
-    @property
-    def differing(self) -> bool:
-        """Whether the output has other bytes for it, or should not have it at all."""
-        return any(line != self.expected for line in self.found)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The comparison of lines of one kind.
-
-    Attributes:
-        expected: number of lines in the definition's result.
-        found: number of lines in the output.
-        differences: where they disagree.
-    """
-
-    expected: int
-    found: int
-    differences: tuple[Difference, ...]
-
-    @property
-    def totals(self) -> tuple[int, int, int]:
-        """(lost, duplicated, differing)."""
-        return (
-            sum(d.lost for d in self.differences),
-            sum(d.duplicated for d in self.differences),
-            sum(d.differing for d in self.differences),
-        )
 
 
 @dataclass(frozen=True)
@@ -142,7 +101,7 @@ class Verdict:
     @property
     def smallest(self) -> Difference | None:
         """The differing row with the fewest records; None if no row differs."""
-        return min(self.rows.differences, key=_size, default=None)
+        return min(self.rows.differences, key=row_size, default=None)
 
     def lines(self) -> list[str]:
         """Return the verdict as text; the last line counts rows and dead letters together."""
@@ -158,47 +117,67 @@ class Verdict:
             lines += [*_show_window(self.smallest), *self.records]
         if self.dead.differences:
             lines += _show(
-                min(self.dead.differences, key=_dead_order), "first differing dead letter"
+                min(self.dead.differences, key=dead_letter_text), "first differing dead letter"
             )
         totals = zip(self.rows.totals, self.dead.totals, strict=True)
         lost, duplicated, differing = (rows + dead for rows, dead in totals)
         return [*lines, f"lost {lost}, duplicated {duplicated}, differing {differing}"]
 
 
-def verify(pipeline: Pipeline, log: Iterable[LogEntry], output: Output) -> Verdict:
+def verify(
+    pipeline: Pipeline, log: Iterable[LogEntry], output: Output, means: Means | None = None
+) -> Verdict:
     """Compare an output with the definition.
 
     Args:
         pipeline: the pipeline.
         log: the whole log, from an independent reader.
         output: what the run wrote.
+        means: the memory and the processes that may be used; None: those of `Means()`.
 
     Raises:
         BadLogError: this is not a log of the pipeline.
         IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
     """
-    witness, left_out = _Witness(log), _by_the_wall_clock(pipeline)
-    output = replace(output, rows=_without(output.rows, left_out))
-    outcome = evaluate(pipeline, witness)
-    expected_rows = [(row_identity(row), row_line(row)) for row in outcome.rows]
-    expected_dead = [(dead_letter_identity(d), dead_letter_line(d)) for d in outcome.dead]
-    rows = compare(expected_rows, output.rows)
-    dead = compare(expected_dead, output.dead)
-    counts = _counts_of(pipeline, outcome, output)
+    means, left_out = means or Means(), _by_the_wall_clock(pipeline)
+    found_rows = partial(_without, output.rows, left_out)
+    with Shelf(means.values_max, means.folder) as shelf:
+        rows, dead = LineMatch(shelf, row_size), LineMatch(shelf, dead_letter_text)
+        rows.find(found_rows())
+        dead.find(output.dead)
+        divided = DividedLog(pipeline, shelf, means)
+        divided.follow(log)
+        expected = _expected(pipeline, divided, rows, dead)
+        compared, letters = rows.compare(), dead.compare()
+        read = divided.read
+    counts = _counts_of(expected, output)
     return Verdict(
         name=output.name,
         conservation=tuple(
-            Conservation(name, witness.read(outcome.dead), counts[name], outcome.counts[name])
-            for name in outcome.counts
+            Conservation(name, read, counts[name], known) for name, known in expected.items()
         ),
-        rows=rows,
-        dead=dead,
+        rows=compared,
+        dead=letters,
         disorder=(
-            *_disorder(output, "rows", expected_rows, output.rows),
-            *_disorder(output, "dead letters", expected_dead, output.dead),
+            *_disorder(output, "rows", compared, found_rows, _row_order),
+            *_disorder(output, "dead letters", letters, lambda: output.dead, _dead_letter_order),
         ),
         left_out=left_out,
     )
+
+
+def _expected(
+    pipeline: Pipeline, divided: DividedLog, rows: LineMatch, dead: LineMatch
+) -> dict[str, Counts]:
+    """Add the definition's lines to those that are compared; return its counts by query."""
+    tallies = {query.name: [0, 0, 0, len(divided.bad)] for query in pipeline.flows}
+    dead.expect(divided.bad)
+    for part in divided.lines():
+        rows.expect(part.rows)
+        dead.expect(part.dead)
+        more = (part.applied, part.outside, part.dropped, len(part.dead))
+        tallies[part.query] = [a + b for a, b in zip(tallies[part.query], more, strict=True)]
+    return {name: Counts(divided.arrived, *tally) for name, tally in tallies.items()}
 
 
 def _by_the_wall_clock(pipeline: Pipeline) -> tuple[str, ...]:
@@ -206,97 +185,111 @@ def _by_the_wall_clock(pipeline: Pipeline) -> tuple[str, ...]:
     return tuple(query.name for query in pipeline.operators if query.clock == "wall")
 
 
-def _without(
-    rows: list[tuple[Identity, str]], queries: Collection[str]
-) -> list[tuple[Identity, str]]:
+def _without(rows: Iterable[Line], queries: Collection[str]) -> Iterator[Line]:
     names = {json.dumps(name) for name in queries}
-    return [row for row in rows if row[0][0] not in names]
+    return (row for row in rows if row[0][0] not in names)
 
 
-class _Witness:
-    """A log that passes records through and remembers their positions, redelivered or not."""
-
-    def __init__(self, log: Iterable[LogEntry]) -> None:
-        self._log = log
-        self.places: set[tuple[str, int, int]] = set()
-        self._controls: set[tuple[str, int, int]] = set()
-
-    def __iter__(self) -> Iterator[LogEntry]:
-        for entry in self._log:
-            places = self.places if entry.control is None else self._controls
-            places.add((entry.source, entry.partition, entry.offset))
-            yield entry
-
-    def read(self, dead: Iterable[DeadLetter]) -> int:
-        """Count the records read: data records, and control records that are dead letters."""
-        refused = {(one.source, one.partition, one.offset) for one in dead}
-        return len(self.places) + len(self._controls & refused)
-
-
-def _counts_of(pipeline: Pipeline, outcome: Outcome, output: Output) -> dict[str, Counts]:
+def _counts_of(expected: Mapping[str, Counts], output: Output) -> Mapping[str, Counts]:
     if output.counts is not None:
         return output.counts
-    counts = {}
-    for query in pipeline.flows:
-        known = outcome.counts[query.name]
-        dead = count_dead(output.dead, query.name)
-        counts[query.name] = Counts(known.read, known.applied, known.outside, known.dropped, dead)
-    return counts
+    return {
+        name: replace(known, dead=count_dead(output.dead, name)) for name, known in expected.items()
+    }
 
 
-def with_records(verdict: Verdict, pipeline: Pipeline, log: Iterable[LogEntry]) -> Verdict:
+def with_records(
+    verdict: Verdict, pipeline: Pipeline, log: Iterable[LogEntry], means: Means | None = None
+) -> Verdict:
     """Add to a verdict the records that its smallest differing row should consist of.
 
     Args:
         verdict: the result of `verify`.
         pipeline: the pipeline.
-        log: the whole log, once more.
+        log: the whole log, which can be read twice.
+        means: as for `verify`.
     """
     # The key of a join's row already names its records.
     if verdict.smallest is None or pipeline.join is not None:
         return verdict
-    fields, entries = _fields(verdict.smallest), list(log)
-    row = RowId(fields["query"], fields["window_id"], tuple(fields["key"]), fields["revision"])
-    held = sorted(held_by(pipeline, entries, row))
-    values = {(entry.partition, entry.offset): entry.value or b"" for entry in entries}
+    row = _row_id(verdict.smallest.fields)
+    held = [] if row is None else _held(pipeline, log, row, means or Means())
+    places = set(held[:_RECORDS_SHOWN])
+    values = {
+        place: entry.value or b""
+        for entry in (log if places else ())
+        if (place := (entry.partition, entry.offset)) in places
+    }
     shown = [
         f"    partition {lane}, offset {offset}: {values[lane, offset].decode(errors='replace')}"
-        for lane, offset in held[:_RECORDS_SHOWN]
+        for lane, offset in sorted(places)
     ]
     more = [f"    and {len(held) - len(shown)} more"] if len(held) > len(shown) else []
     head = f"  its records by the definition: {len(held) or 'none, there is no such row'}"
     return replace(verdict, records=(head, *shown, *more))
 
 
-def compare(expected: list[tuple[Identity, str]], found: list[tuple[Identity, str]]) -> Comparison:
-    """Compare lines by their identities, ignoring their order."""
-    wanted = dict(expected)
-    got: dict[Identity, list[str]] = defaultdict(list)
-    for identity, line in found:
-        got[identity].append(line)
-    differences = [
-        Difference(line, tuple(got.get(identity, ())))
-        for identity, line in expected
-        if got.get(identity) != [line]
-    ]
-    differences += [
-        Difference(None, tuple(lines)) for identity, lines in got.items() if identity not in wanted
-    ]
-    return Comparison(len(expected), len(found), tuple(differences))
+def _held(
+    pipeline: Pipeline, log: Iterable[LogEntry], row: RowId, means: Means
+) -> list[tuple[int, int]]:
+    """Return the places of a row's records, in their order; none if there is no such row."""
+    query = next((query for query in pipeline.flows if query.name == row.query), None)
+    if query is None:
+        return []
+    with Shelf(means.values_max, means.folder) as shelf:
+        divided = DividedLog(pipeline, shelf, means, only=query.name)
+        divided.follow(log)
+        for division, path, view in divided.views():
+            if division.decides(path, row.key, row.window_id):
+                held = held_by(query, pipeline.source, view, row)
+                if held:
+                    return sorted(held)
+    return []
+
+
+def _row_id(fields: dict[str, Any]) -> RowId | None:
+    """Return a row's identity; None: window and key are not of the contract's types."""
+    wid, key = fields["window_id"], fields["key"]
+    fits = _is_int64(wid) and isinstance(key, list)
+    if not fits or not all(part is None or _is_scalar(part) for part in key):
+        return None
+    return RowId(fields["query"], wid, tuple(key), fields["revision"])
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | float) or _is_int64(value)
+
+
+def _is_int64(value: object) -> bool:
+    return type(value) is int and INT64_MIN <= value <= INT64_MAX
 
 
 def _disorder(
     output: Output,
     kind: str,
-    expected: list[tuple[Identity, str]],
-    found: list[tuple[Identity, str]],
+    compared: Comparison,
+    found: Callable[[], Iterable[Line]],
+    order: Callable[[dict[str, Any]], tuple[object, ...]],
 ) -> list[str]:
     """Describe where correct lines are in the wrong order; wrong lines are counted elsewhere."""
-    if not output.ordered or sorted(expected) != sorted(found):
+    if not output.ordered or compared.differences:
         return []
-    pairs = enumerate(zip(expected, found, strict=True), 1)
-    line = next((number for number, (want, got) in pairs if want != got), None)
+    line = first_misplaced(lambda: (order(json.loads(text)) for _, text in found()))
     return [] if line is None else [f"{kind} of {output.name}: out of order from line {line} on"]
+
+
+def _row_order(fields: dict[str, Any]) -> tuple[object, ...]:
+    """Return the sort key of a row in an output file."""
+    key = tuple(fields["key"])
+    extent = fields["window_start"], fields["window_end"]
+    retracts = fields.get("op") == RETRACT
+    place = (fields["query"], fields["window_id"], *extent, key, fields["pane"])
+    return row_order(Row(*place, fields["revision"], 0, {}, {}, retracts))
+
+
+def _dead_letter_order(fields: dict[str, Any]) -> tuple[object, ...]:
+    """Return the sort key of a dead letter in an output file."""
+    return dead_letter_order(DeadLetter(**fields))
 
 
 def _sum_line(read: int, counts: Counts) -> str:
@@ -306,29 +299,8 @@ def _sum_line(read: int, counts: Counts) -> str:
     )
 
 
-def _fields(difference: Difference) -> dict[str, Any]:
-    line = difference.found[0] if difference.expected is None else difference.expected
-    fields: dict[str, Any] = json.loads(line)
-    return fields
-
-
-def _size(difference: Difference) -> tuple[object, ...]:
-    """Sort key: number of records (few can be checked by hand), then window."""
-    fields = _fields(difference)
-    numbers = (_number(fields.get("records")), _number(fields["window_id"]))
-    return (*numbers, *(json.dumps(fields[name]) for name in ("query", "key", "revision")))
-
-
-def _number(value: object) -> float:
-    return value if isinstance(value, int | float) else -1
-
-
-def _dead_order(difference: Difference) -> str:
-    return difference.expected or difference.found[0]
-
-
 def _show_window(difference: Difference) -> list[str]:
-    fields = _fields(difference)
+    fields = difference.fields
     key = json.dumps(fields["key"], ensure_ascii=False)
     what = (
         f"smallest differing window: {fields['query']} window {fields['window_id']}, key {key}, "

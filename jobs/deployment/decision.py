@@ -210,7 +210,7 @@ def _changed(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
     differing = "".join(f"\n  {sentence}" for sentence in change.sentences)
     return (
         f"{wish.file} means something else than what run {run} of pipeline {wish.pipeline} was "
-        f"begun with, and its checkpoint is none of the new meaning:{differing}\n"
+        f"begun with, so its checkpoint does not fit:{differing}\n"
         f"nothing was touched; the ways on are{_spelled(ways)}"
     )
 

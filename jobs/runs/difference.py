@@ -46,7 +46,8 @@ def differences(before: str, now: str) -> Iterator[str]:
         before: one document, valid as a pipeline.
         now: the other.
     """
-    ours, theirs = (dict(_leaves(yaml.safe_load(text))) for text in (before, now))
+    documents = [yaml.safe_load(text) for text in (before, now)]
+    ours, theirs = (dict(_leaves(document)) for document in documents)
     for path in dict.fromkeys([*ours, *theirs]):
         if path not in theirs:
             yield f"{path}: gone, was {shown(ours[path])}"
@@ -54,6 +55,26 @@ def differences(before: str, now: str) -> Iterator[str]:
             yield f"{path}: new, {shown(theirs[path])}"
         elif ours[path] != theirs[path]:
             yield f"{path}: was {shown(ours[path])}, now {shown(theirs[path])}"
+    orders, new_orders = (dict(_orders(document)) for document in documents)
+    for path, names in orders.items():
+        others = new_orders.get(path, names)
+        if names != others and sorted(names) == sorted(others):
+            yield f"{path}: in another order, was {', '.join(names)}, now {', '.join(others)}"
+
+
+_ORDERED = frozenset({"aggregates", "members"})
+"""The mappings whose order has a meaning: that of a table's columns, of a generator's members."""
+
+
+def _orders(value: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the names in each mapping whose order has a meaning, by path."""
+    if not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        below = f"{path}.{key}" if path else str(key)
+        if key in _ORDERED and isinstance(inner, dict):
+            yield below, [str(name) for name in inner]
+        yield from _orders(inner, below)
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

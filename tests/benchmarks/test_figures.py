@@ -16,7 +16,7 @@ from benchmarks.spark import _Rounds
 
 
 def run(rows_per_s: float, peak_bytes: int = 1_000) -> Measured:
-    return Measured(1_000, 1.0, 1_000, 1_000 / rows_per_s, peak_bytes)
+    return Measured(1_000, 1.0, 1_000, 1_000 / rows_per_s, peak_bytes, 1.0)
 
 
 def test_a_ratio_is_the_median_of_those_within_rounds() -> None:

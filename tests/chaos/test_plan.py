@@ -5,6 +5,8 @@ from typer.testing import CliRunner
 
 from chaos.plan import PlannedFault, kind_of, load_plan_with_lines, parse_plan
 from slackwater.main import app
+from windowing.engine.plan import plan_of
+from windowing.model import load_pipeline
 from windowing.model.errors import PipelineError
 
 FILES = sorted((Path(__file__).parents[2] / "chaos" / "plans").rglob("*.yml"))
@@ -117,3 +119,12 @@ def test_every_key_of_a_plan_has_a_rule(old: str, new: str, field: str) -> None:
     with pytest.raises(PipelineError, match=f"^plan.yml:[0-9]+: {field}") as raised:
         parse_plan(GOOD.replace(old, new), "plan.yml")
     assert all(line.startswith("plan.yml:") for line in str(raised.value).splitlines())
+
+
+def test_both_plans_of_the_engine_meet_real_kills() -> None:
+    """`make test-chaos` runs these files: some of their pipelines are fused, others need lanes."""
+    files = [file for file in PLANS if file.stem == "first" or file.parent.name == "quick"]
+    pipelines = [file.parent / load_plan_with_lines(file)[0].pipeline for file in files]
+    found = [plan_of(load_pipeline(pipeline)).why_lanes for pipeline in pipelines]
+    assert None in found
+    assert any(found)

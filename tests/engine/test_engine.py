@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -24,6 +25,30 @@ from windowing.semantics import evaluate
 
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 CASES = sorted(path.name for path in DATA.iterdir() if path.is_dir())
+EITHER_PLAN = pytest.mark.parametrize("fused", [False, True], ids=["lanes", "fused"])
+
+
+def can_run(pipeline: Pipeline, *, fused: bool) -> bool:
+    """Whether the plan applies."""
+    return not fused or plan_of(pipeline).why_lanes is None
+
+
+def drawn(data: st.DataObject, *, fused: bool, **wanted: Any) -> tuple[Case, Pipeline]:
+    """A case that the plan applies to."""
+    if fused:
+        wanted["kind"] = data.draw(st.sampled_from(["sliding", "landmark"]))
+    case = data.draw(cases(**wanted))
+    pipeline = parse_pipeline(case.pipeline)
+    assume(can_run(pipeline, fused=fused))
+    return case, pipeline
+
+
+RECORDED = [
+    (name, fused)
+    for name in CASES
+    for fused in (False, True)
+    if can_run(load_pipeline(DATA / name / "pipeline.yml"), fused=fused)
+]
 
 
 def lines(output: Output) -> list[str]:
@@ -36,34 +61,38 @@ def defined(pipeline: Pipeline, case: Case) -> list[str]:
 
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 7, 1_000_000])
-@pytest.mark.parametrize("name", CASES)
-def test_recorded_pipelines_give_their_bytes(name: str, batch_rows: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "fused"), RECORDED)
+def test_recorded_pipelines_give_their_bytes(
+    name: str, batch_rows: int, tmp_path: Path, *, fused: bool
+) -> None:
     pipeline = load_pipeline(DATA / name / "pipeline.yml")
     for seed in (None, 1, 2):
         log: Iterable[Entry] = checked(read_events(DATA / name / "events.jsonl"), pipeline)
         if seed is not None:
             log = interleave(log, seed)
-        result = run(pipeline, batches(log, batch_rows, pipeline))
+        result = run(pipeline, batches(log, batch_rows, pipeline), fused=fused)
         write_output(tmp_path / "out.jsonl", result.rows, result.dead_letters)
         for file in ("out.jsonl", "out.dead.jsonl"):
             assert (tmp_path / file).read_bytes() == (DATA / name / file).read_bytes()
 
 
+@EITHER_PLAN
 @given(data=st.data())
-def test_engine_equals_definition_under_any_cut_and_interleaving(data: st.DataObject) -> None:
-    case = data.draw(cases(wide=True))
-    pipeline = parse_pipeline(case.pipeline)
+def test_engine_equals_definition_under_any_cut_and_interleaving(
+    data: st.DataObject, *, fused: bool
+) -> None:
+    case, pipeline = drawn(data, fused=fused, wide=True)
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
     rows = data.draw(st.sampled_from([1, 2, 3, 5, 8, 1000]))
-    assert lines(run(pipeline, batches(log, rows))) == defined(pipeline, case)
+    assert lines(run(pipeline, batches(log, rows), fused=fused)) == defined(pipeline, case)
 
 
+@EITHER_PLAN
 @given(data=st.data())
-def test_redelivered_batches_change_nothing(data: st.DataObject) -> None:
-    case = data.draw(cases())
-    pipeline = parse_pipeline(case.pipeline)
+def test_redelivered_batches_change_nothing(data: st.DataObject, *, fused: bool) -> None:
+    case, pipeline = drawn(data, fused=fused)
     cut = list(batches(map(entry, case.events), data.draw(st.integers(1, 6))))
-    engine = LocalEngine(pipeline)
+    engine = LocalEngine(pipeline, fused=fused)
     for number, batch in enumerate(cut):
         engine.feed(batch)
         if data.draw(st.booleans()):
@@ -71,15 +100,16 @@ def test_redelivered_batches_change_nothing(data: st.DataObject) -> None:
     assert lines(engine.output) == defined(pipeline, case)
 
 
+@EITHER_PLAN
 @given(data=st.data())
-def test_a_restart_emits_the_same_rows_again(data: st.DataObject) -> None:
+def test_a_restart_emits_the_same_rows_again(data: st.DataObject, *, fused: bool) -> None:
     """A job that falls back to its checkpoint and cuts its batches anew repeats itself exactly."""
-    case = data.draw(cases())
-    pipeline = parse_pipeline(case.pipeline)
+    case, pipeline = drawn(data, fused=fused)
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
     kept = data.draw(st.integers(0, len(log)))
     reached = data.draw(st.integers(kept, len(log)))
-    engine = LocalEngine(pipeline)
+    chunk_rows = data.draw(st.integers(1, 4)) if fused else None
+    engine = LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows)
     for batch in batches(log[:kept], data.draw(st.integers(1, 6))):
         engine.feed(batch)
     checkpoint = engine.snapshot()
@@ -92,17 +122,19 @@ def test_a_restart_emits_the_same_rows_again(data: st.DataObject) -> None:
     assert sorted(set(lines(engine.output))) == sorted(defined(pipeline, case))
 
 
+@EITHER_PLAN
 @given(data=st.data())
 def test_what_lanes_and_shards_hold_depends_on_the_log_and_not_on_its_cut(
-    data: st.DataObject,
+    data: st.DataObject, *, fused: bool
 ) -> None:
-    case = data.draw(cases(kind=data.draw(st.sampled_from(KINDS)), records_max=20))
-    pipeline = parse_pipeline(case.pipeline)
+    case, pipeline = drawn(
+        data, fused=fused, kind=data.draw(st.sampled_from(KINDS)), records_max=20
+    )
     read = data.draw(st.integers(0, len(case.events)))
     engines = []
     for _ in range(2):
         log = [entry(event) for event in case.events[:read]]
-        engine = LocalEngine(pipeline)
+        engine = LocalEngine(pipeline, fused=fused)
         try:
             for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
                 engine.feed(batch)

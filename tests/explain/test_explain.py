@@ -99,6 +99,29 @@ def test_a_join_over_policy_windows_is_explained() -> None:
     assert "on one shard, because partition eviction looks at all partitions" in said
 
 
+def test_which_plan_runs_and_why_is_explained() -> None:
+    pipelines = A_JOIN.parent
+    said = {
+        name: [
+            line for line in explain(plan_of(load_pipeline(pipelines / name))) if "plan:" in line
+        ]
+        for name in ("flight_delays.yml", "route_sessions.yml", A_JOIN.name)
+    }
+    assert said == {
+        "flight_delays.yml": [
+            "  plan: fused: lanes are scanned where they are decoded, and settled in the shards"
+        ],
+        "route_sessions.yml": [
+            "  plan: lanes have a stage of their own: query sessions: session windows need each "
+            "record's place"
+        ],
+        A_JOIN.name: [
+            "  plan: lanes have a stage of their own: records of operators and joins are kept one "
+            "by one, in the order of their lanes"
+        ],
+    }
+
+
 def test_a_join_is_explained() -> None:
     text = "\n".join(explain(plan_of(load_pipeline(A_JOIN))))
     assert "topic departures and weather, 6 lanes" in text

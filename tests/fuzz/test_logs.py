@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from chaos.readers.delta import read_tables
 from chaos.readers.log import LogError
-from chaos.readers.output import OutputError, read_tables
+from chaos.readers.output import OutputError
 from slackwater.main import app
 from tests.chaos.quality.test_expectations import OUTCOME, P
 from tests.chaos.verdict.test_verify import write_tables

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from chaos.quality.batches import RunTables
 from chaos.quality.columns import value_columns
-from chaos.readers.output import OutputError, read_tables
+from chaos.readers.delta import read_tables
+from chaos.readers.output import OutputError
 from chaos.verdict.verify import verify
 from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches

@@ -15,7 +15,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaos.readers.output import read_tables
+from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
 from windowing.engine.input.batches import batches
@@ -24,6 +24,7 @@ from windowing.model.run_errors import ArrivalOrder
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import RESULT, Emitted, tagged
 from windowing.semantics.units import ArrivalOrderError
+from windowing.spark.sinks.file_stage import INLINE_BYTES
 from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.table import TableSink
 
@@ -31,13 +32,20 @@ ACCUMULATIONS = ("accumulating", "discarding", "retracting")
 _EXAMPLES = max(settings.default.max_examples // 20, 3) if settings.default else 3
 
 
-def written(pipeline: Pipeline, log: Sequence[Entry], rows: int) -> list[str]:
-    """The verdict on what the table sink wrote of a log, cut into batches of so many rows."""
+def written(
+    pipeline: Pipeline, log: Sequence[Entry], rows: int, inline_bytes: int = INLINE_BYTES
+) -> list[str]:
+    """The verdict on what the table sink wrote of a log, cut into batches of so many rows.
+
+    Every shard is a task of its own, which writes larger results than `inline_bytes` into files.
+    """
     engine = LocalEngine(pipeline)
     with tempfile.TemporaryDirectory() as folder:
         sink = TableSink(pipeline, Path(folder), "run")
         for number, batch in enumerate(batches(log, rows, pipeline)):
-            sink.take(frames(engine, batch, number), number)
+            stage = sink.file_stage(number, inline_bytes)
+            shards = [stage.of(shard) for shard in frames_by_shard(engine, batch, number)]
+            sink.take([frame for shard in shards for frame in shard], number)
         if not log:
             return []
         verdict = verify(pipeline, log, read_tables(folder, pipeline, "run"))
@@ -47,8 +55,12 @@ def written(pipeline: Pipeline, log: Sequence[Entry], rows: int) -> list[str]:
 
 def frames(engine: LocalEngine, batch: object, number: int) -> list[Emitted]:
     """A batch's frames, of all shards; the wall clock moves by a second with each batch."""
+    return [frame for shard in frames_by_shard(engine, batch, number) for frame in shard]
+
+
+def frames_by_shard(engine: LocalEngine, batch: object, number: int) -> list[list[Emitted]]:
     emissions = engine.feed(batch, wall_us=number * 1_000_000)  # type: ignore[arg-type]
-    return [frame for emission in emissions for frame in tagged(emission)]
+    return [[*tagged(emission)] for emission in emissions]
 
 
 def with_keys(case: Case, **keys: object) -> Pipeline:
@@ -70,7 +82,12 @@ def test_every_class_and_accumulation_is_written(
     pipeline = with_keys(case, accumulation=accumulation)
     log = [entry(event) for event in case.events]
     try:
-        written(pipeline, log, data.draw(st.sampled_from([7, 1000])))
+        written(
+            pipeline,
+            log,
+            data.draw(st.sampled_from([7, 1000])),
+            data.draw(st.sampled_from([0, 2_000, INLINE_BYTES])),
+        )
     except (ArrivalOrder, ArrivalOrderError):
         return
 
@@ -109,7 +126,8 @@ def test_a_retracting_query_is_written_with_and_without_late_records(
 ) -> None:
     pipeline = parse_pipeline(RETRACTING.format(window=window, shards=shards))
     for rows in (1, 2, 100):
-        written(pipeline, log_of(*times), rows)
+        for inline_bytes in (0, INLINE_BYTES):
+            written(pipeline, log_of(*times), rows, inline_bytes)
 
 
 @settings(max_examples=_EXAMPLES * 4)

@@ -15,7 +15,7 @@ import pytest
 from deltalake import write_deltalake
 from typer.testing import CliRunner
 
-from chaos.readers.output import read_tables
+from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from jobs.tools.dead_letters import Letter, by_reason, in_tables
 from slackwater.main import app

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import DeltaTable
 
+from chaos.readers.delta import read_tables
 from chaos.readers.log import read_topics
-from chaos.readers.output import read_tables
 from chaos.verdict.verify import Verdict, verify
 from jobs.brokers.producing import send_all
 from jobs.brokers.topic_admin import delete_topic

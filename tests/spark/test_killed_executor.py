@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chaos import faults
+from chaos.readers.delta import read_tables
 from chaos.readers.log import read_topic
-from chaos.readers.output import read_tables
 from chaos.verdict.verify import verify
 from infra import stack
 from infra.layout import Layout

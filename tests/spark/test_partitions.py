@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from chaos.readers.delta import read_tables
 from chaos.readers.log import read_topics
-from chaos.readers.output import read_tables
 from chaos.verdict.verify import verify
 from infra import stack
 from infra.endpoints import Endpoints

@@ -62,3 +62,30 @@ def test_the_state_of_another_pipeline_is_refused(spark: SparkSession, tmp_path:
     other: Any = parse_pipeline(pipeline.text + "\nshards: 3\n")
     with pytest.raises(CheckpointMismatch):
         list(read_state(spark, found, other))
+
+
+@pytest.mark.spark
+def test_the_state_is_shown_as_more_shards_would_hold_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from jobs.state import read_state
+
+    pipeline = load_pipeline(CASE / "pipeline.yml")
+    found = checkpoint(spark, pipeline, tmp_path / "run", 40, 10)
+
+    def shown(shards: int | None) -> tuple[list[str], list[str]]:
+        lines = [*read_state(spark, found, pipeline, shards=shards)]
+        tables = [line for line in lines if "/" in line["table"]]
+        # Bins of sums that are zero in all rows of a table are left out.
+        rows = [
+            repr(sorted((name, value) for name, value in row.items() if value != 0))
+            for line in tables
+            for row in line["rows"]
+        ]
+        return [line["part"] for line in lines if line["table"] == "reached"], sorted(rows)
+
+    parts, rows = shown(None)
+    assert rows
+    for shards in (1, pipeline.shards + 3):
+        assert shown(shards) == ([f"shard {number}" for number in range(shards)], rows)
+    assert len(parts) == pipeline.shards

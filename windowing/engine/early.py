@@ -33,7 +33,7 @@ from windowing.engine.windows.classes import extents
 from windowing.engine.windows.part import MovesOpenWindows, ShowsOpenWindows, Tables
 from windowing.model import Query
 
-_PREFIX = "early/"
+PREFIX = "early/"
 _NEVER = 2**63 - 1
 
 
@@ -63,7 +63,7 @@ class EarlyRows:
         self._query, self._policy, self._part = query, query.early, part
         self._sessions = part if isinstance(part, MovesOpenWindows) else None
         self._names = {name: field_column(name) for name in dict.fromkeys(query.key)}
-        self._name = _PREFIX + query.name
+        self._name = PREFIX + query.name
 
     def rows(
         self,

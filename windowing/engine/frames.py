@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 
 def to_bytes(frame: pl.DataFrame) -> bytes:
@@ -17,3 +19,13 @@ def to_bytes(frame: pl.DataFrame) -> bytes:
 def from_bytes(data: bytes) -> pl.DataFrame:
     """Deserialise the result of `to_bytes`."""
     return pl.read_ipc_stream(io.BytesIO(data))
+
+
+def where(frame: pl.DataFrame, chosen: NDArray[np.bool_]) -> pl.DataFrame:
+    """Return the chosen rows; without a copy if all are, as in most chunks."""
+    return frame if chosen.all() else frame.filter(pl.Series(chosen))
+
+
+def in_order(frame: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Return the frame sorted by a column; without a copy if it is, as most chunks are."""
+    return frame if frame[by].is_sorted() else frame.sort(by)

@@ -17,7 +17,7 @@ from windowing.engine.progress.reached import Reached
 from windowing.engine.state import StateStore
 from windowing.engine.wids import ENDED
 
-_KEY = "idle"
+KEY = "idle"
 
 
 class IdleLanes:
@@ -45,11 +45,11 @@ class IdleLanes:
         """
         if wall_us is None:
             return frozenset()
-        data = store.get(_KEY)
+        data = store.get(KEY)
         before: list[int] = [] if data is None else msgspec.msgpack.decode(data)
         before += [wall_us] * (self._lanes - len(before))
         now = [wall_us if lane in heard else at_us for lane, at_us in enumerate(before)]
-        store.put(_KEY, msgspec.msgpack.encode(now))
+        store.put(KEY, msgspec.msgpack.encode(now))
         return frozenset(
             lane for lane, at_us in enumerate(now) if wall_us - at_us >= self._timeout_us
         )

@@ -17,7 +17,7 @@ import polars as pl
 
 from windowing.engine.columns import KIND, OFFSET, PARTITION, field_column
 from windowing.engine.formats import Format, as_it_is
-from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.frames import from_bytes, in_order, to_bytes, where
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import read_columns
 from windowing.engine.parcel import Parcel, split
@@ -38,7 +38,7 @@ from windowing.engine.windows.part import LanePart, Scan
 from windowing.model.file.pipeline import Source
 from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
 
-_KEY, _KEYS = "lane", "keys/"
+KEY, _KEYS = "lane", "keys/"
 
 
 def check_lane(source: Source, number: int) -> None:
@@ -130,12 +130,12 @@ class Lane:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         state = self._load(store)
-        chunk = pl.concat(chunks).sort(OFFSET)
+        chunk = in_order(pl.concat(chunks), OFFSET)
         fresh = self._fresh(chunk, state)
         reading = self.read(fresh, state, store)
         if len(fresh):
             state.last_offset = int(fresh[OFFSET][-1])
-        store.put(_KEY, STATE.encode(state))
+        store.put(KEY, STATE.encode(state))
         parcels = [Parcel(self._partition, reading.reached) for _ in range(self._plan.shards)]
         for clock, course in reading.courses.items():
             self._post_keys(clock, course, parcels)
@@ -175,7 +175,7 @@ class Lane:
         )
 
     def _load(self, store: StateStore) -> LaneState:
-        data = store.get(_KEY)
+        data = store.get(KEY)
         fingerprint = self._pipeline.fingerprint
         if data is None:
             source, number = self._pipeline.source, self._partition
@@ -231,7 +231,7 @@ class Lane:
         )
         # With the windowing attribute and the offset it gives the canonical order.
         here = pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION)
-        records = chunk.filter(pl.Series(is_data)).with_columns(here)
+        records = where(chunk, is_data).with_columns(here)
         return Rows(chunk, records, is_data, after_end, dead)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:

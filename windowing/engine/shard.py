@@ -29,7 +29,7 @@ from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
-from windowing.engine.state import StateStore, check_fingerprint
+from windowing.engine.state import StateStore, StepStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
 from windowing.model.run_errors import CheckpointMismatch, StateFull
@@ -37,7 +37,7 @@ from windowing.model.windows.window import ROW_NUM
 
 COMPACT_AFTER = 8
 
-_HEAD, _KEYS = "head", "keys/"
+HEAD, KEYS = "head", "keys/"
 
 
 class ShardState(msgspec.Struct, array_like=True):
@@ -124,7 +124,7 @@ class Shard:
     def step(
         self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
     ) -> Emission:
-        """Process one batch's parcels, in any order, at most one per lane, and emit what is due.
+        """Process one batch's parcels, in any order, and emit what is due.
 
         Args:
             store: the shard's state.
@@ -137,19 +137,18 @@ class Shard:
             ResultOverflow: a sum of integers overflows 64 bits.
             StateFull: a query has more partial states than its retention allows.
         """
+        store = StepStore(store)
         state = self._load(store)
         before = self._progress(store, state)
         self._append(store, state, parcels)
         after = self._progress(store, state)
-        emission = Emission()
-        for parcel in parcels:
-            if parcel.dead_letters is not None:
-                emission.dead_letters.append(parcel.dead_letters)
-            if parcel.metrics is not None:
-                emission.metrics.append(parcel.metrics)
+        emission = Emission(
+            dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
+            metrics=[one.metrics for one in parcels if one.metrics is not None],
+        )
         # Provisional rows first: they may need state that is dropped with the final rows.
         if self._early:
-            heard = {parcel.partition for parcel in parcels}
+            heard = {one.partition for one in parcels}
             silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
             beyond = self._progress(store, state, silent) if silent else None
             self._emit_early(store, after, beyond, wall_us, emission)
@@ -161,7 +160,8 @@ class Shard:
         self._check_entries(store, state, after)
         if state.deltas >= 4 * self.compact_after:
             self._compact(store, state, tables.read(store, self._schemas), after)
-        store.put(_HEAD, STATE.encode(state))
+        store.put(HEAD, STATE.encode(state))
+        store.commit()
         return emission
 
     def held(self, store: StateStore) -> dict[str, Tables]:
@@ -201,7 +201,7 @@ class Shard:
         return {query: self._schemas[query] for query in queries}
 
     def _load(self, store: StateStore) -> ShardState:
-        data = store.get(_HEAD)
+        data = store.get(HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
         numbers = range(source.partitions)
         if data is None:
@@ -249,7 +249,7 @@ class Shard:
         found: dict[ClockId, Progress] = {}
         for clock in self._plan.clocks:
             lanes = left_out(state.reached[clock.name], silent)
-            stored = None if clock.key is None else store.get(_KEYS + clock.name)
+            stored = None if clock.key is None else store.get(KEYS + clock.name)
             keys = None if stored is None else from_bytes(stored)
             found[clock] = progress_of(clock, lanes, keys)
         return found
@@ -269,7 +269,7 @@ class Shard:
 
     def _append_keys(self, store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
         """Apply the parcels' bounds for one clock's keys."""
-        stored = store.get(_KEYS + name)
+        stored = store.get(KEYS + name)
         frames = [] if stored is None else [from_bytes(stored)]
         for parcel in parcels:
             if name in parcel.keys:
@@ -278,7 +278,7 @@ class Shard:
         joined = pl.concat(frames, how="diagonal")
         names = [column for column in joined.columns if column != KEY_BOUND]
         keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
-        store.put(_KEYS + name, to_bytes(keys))
+        store.put(KEYS + name, to_bytes(keys))
 
     def _emit(
         self,
@@ -298,8 +298,7 @@ class Shard:
         ]
         if not due:
             return
-        # We are reading most of the state anyway, so compact it now.
-        tidy = state.deltas >= self.compact_after
+        tidy = state.deltas >= self.compact_after or tables.is_untidy(store)
         held = tables.read(store, self._schemas if tidy else self._of(due))
         for query in due:
             if query not in held:

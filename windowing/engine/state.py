@@ -61,6 +61,56 @@ class MemoryStore:
         self._values = dict(snapshot)
 
 
+class StepStore:
+    """A store whose changes are made together when a step ends.
+
+    Calls to a store are expensive on Spark. What a step has read or written is at hand, and what it
+    writes and deletes again never reaches the store.
+
+    Args:
+        store: the store itself.
+    """
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+        self._known: dict[str, bytes | None] = {}
+        self._changed: dict[str, None] = {}
+
+    def get(self, key: str) -> bytes | None:
+        """Return the value of a key, or None."""
+        if key not in self._known:
+            self._known[key] = self._store.get(key)
+        return self._known[key]
+
+    def put(self, key: str, value: bytes) -> None:
+        """Set the value of a key."""
+        self._known[key] = value
+        self._changed[key] = None
+
+    def delete(self, key: str) -> None:
+        """Delete a key; a missing key is ignored."""
+        self._known[key] = None
+        self._changed[key] = None
+
+    def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
+        """Yield all keys that begin with `prefix`, in order, with their values."""
+        found = dict(self._store.scan(prefix))
+        found |= {key: data for key, data in self._known.items() if data is not None}
+        gone = {key for key, data in self._known.items() if data is None}
+        keys = sorted(key for key in found if key.startswith(prefix) and key not in gone)
+        return iter([(key, found[key]) for key in keys])
+
+    def commit(self) -> None:
+        """Make the changes."""
+        for key in self._changed:
+            value = self._known[key]
+            if value is None:
+                self._store.delete(key)
+            else:
+                self._store.put(key, value)
+        self._changed.clear()
+
+
 def check_fingerprint(whose: str, found: str, pipeline: Pipeline) -> None:
     """Refuse the state of another version of a pipeline, except for lanes that joined since.
 

@@ -1,7 +1,9 @@
-"""The tables of a shard's queries in its store: a base, and one delta per batch.
+"""The tables of a shard's queries in its store: a base, and deltas.
 
-A batch appends its additions; deltas are occasionally merged into a new base. So a batch's writes
-are proportional to the change, not to the state.
+A batch appends its additions. A step that makes rows due reads all of them, and merges them into a
+new base once the deltas are at least half as large: then rewriting the base costs no more than what
+has been written since. So a batch's writes are proportional to the change, not to the state; and
+where windows close soon after their records, as tumbling ones do, little is ever stored.
 """
 
 from __future__ import annotations
@@ -56,14 +58,20 @@ def read(store: StateStore, queries: Mapping[str, StateSchema]) -> dict[str, Tab
         queries: the queries to read, with the schema of their partial states.
     """
     frames: dict[str, dict[str, list[pl.DataFrame]]] = {}
-    # One scan instead of a call per entry, as calls to the store are expensive on Spark.
-    for key, data in store.scan(_PREFIX):
+    for key, data in _stored(store):
         for query, table, frame in _entries(key, data, queries):
             frames.setdefault(query, {}).setdefault(table, []).append(frame)
     return {
         query: {table: queries[query].concat(parts) for table, parts in tables.items()}
         for query, tables in frames.items()
     }
+
+
+def is_untidy(store: StateStore) -> bool:
+    """Return whether the deltas are at least half as large as the base."""
+    sizes = {key: len(data) for key, data in _stored(store)}
+    base = sizes.pop(_BASE, 0)
+    return 2 * sum(sizes.values()) >= base
 
 
 def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
@@ -77,6 +85,17 @@ def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> No
     store.put(_BASE, msgspec.msgpack.encode(base))
     for number in range(deltas):
         store.delete(f"{_DELTA}{number:06d}")
+
+
+def _stored(store: StateStore) -> Iterator[tuple[str, bytes]]:
+    """Yield the base and all deltas, which have numbers from 0 on."""
+    key, number = _BASE, 0
+    data = store.get(key)
+    if data is not None:
+        yield key, data
+    while (data := store.get(key := f"{_DELTA}{number:06d}")) is not None:
+        yield key, data
+        number += 1
 
 
 def _entries(

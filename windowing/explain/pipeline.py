@@ -30,6 +30,10 @@ def explain(plan: Plan) -> Iterator[str]:
     lanes = f"{plan.lanes} lane" + "s" * (plan.lanes > 1)
     topics = " and ".join(part.topic for part in source.parts)
     yield f"{pipeline.name}: topic {topics}, {lanes}, {plan.shards} shards"
+    if plan.why_lanes is None:
+        yield "  plan: fused: lanes are scanned where they are decoded, and settled in the shards"
+    else:
+        yield f"  plan: lanes have a stage of their own: {plan.why_lanes}"
     for part in source.parts:
         of_lane = "of a lane" if len(source.parts) == 1 else f"of a lane of {part.topic}"
         how = _progress(part, part.event_time.field)

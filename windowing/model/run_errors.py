@@ -48,6 +48,10 @@ class TableConflict(WindowingError):
     """Existing tables that cannot take the rows of this pipeline."""
 
 
+class UnseenFile(WindowingError):
+    """A table's file that an executor has written, and the driver cannot see."""
+
+
 class SecondDriver(WindowingError):
     """Another driver that works on the same run."""
 

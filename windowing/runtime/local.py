@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from windowing.engine.fused.scanner import Scanner
+from windowing.engine.fused.settler import Settler
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane, check_lane
-from windowing.engine.plan import plan_of
+from windowing.engine.parcel import Parcel
+from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline
@@ -36,7 +39,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of an engine's lanes and shards: a checkpoint."""
+    """The state of an engine's lanes and shards: a checkpoint; fused, lanes have none."""
 
     lanes: tuple[dict[str, bytes], ...]
     shards: tuple[dict[str, bytes], ...]
@@ -49,6 +52,9 @@ class LocalEngine:
 
     Args:
         pipeline: the pipeline to run.
+        fused: whether to run the fused plan, which must apply (`Plan.why_lanes`).
+        chunk_rows: with the fused plan, how many rows of a lane's batch are scanned at once, as if
+            each chunk came from a task of its own; None: all.
 
     Attributes:
         plan: its execution plan.
@@ -56,10 +62,14 @@ class LocalEngine:
         output: the output so far.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(
+        self, pipeline: Pipeline, *, fused: bool = False, chunk_rows: int | None = None
+    ) -> None:
         self._pipeline, self.plan = pipeline, plan_of(pipeline)
+        self._fused = _Fused(self.plan, chunk_rows) if fused else None
         self._rules = [ValueRules.of(pipeline, number) for number in range(self.plan.lanes)]
-        self._lanes = [(Lane(self.plan, n), MemoryStore()) for n in range(self.plan.lanes)]
+        lanes = () if fused else range(self.plan.lanes)
+        self._lanes = [(Lane(self.plan, n), MemoryStore()) for n in lanes]
         self.shard = Shard(self.plan)
         self._shards = [(self.shard, MemoryStore()) for _ in range(self.plan.shards)]
         self._queries = {query.name: query for query in pipeline.flows}
@@ -67,7 +77,7 @@ class LocalEngine:
 
     @property
     def lanes(self) -> list[Lane]:
-        """The lanes, by number."""
+        """The lanes, by number; none with the fused plan."""
         return [lane for lane, _ in self._lanes]
 
     def feed(self, batch: Mapping[int, RawRows], wall_us: int | None = None) -> list[Emission]:
@@ -80,18 +90,25 @@ class LocalEngine:
         Raises:
             UndeclaredPartition: a lane is not the pipeline's.
         """
-        sent = []
-        for number, rows in batch.items():
+        for number in batch:
             check_lane(self._pipeline.source, number)
-            lane, store = self._lanes[number]
-            sent.append(lane.step(store, [pack(rows, self._rules[number])]))
+        if self._fused is None:
+            sent = [self._step(number, rows) for number, rows in batch.items()]
+            parcels = [[of_lane[number] for of_lane in sent] for number in range(self.plan.shards)]
+        else:
+            stores = [store for _, store in self._shards]
+            parcels = self._fused.parcels(batch, self._rules, stores)
         emissions = [
-            shard.step(store, [parcels[number] for parcels in sent], wall_us)
-            for number, (shard, store) in enumerate(self._shards)
+            shard.step(store, own, wall_us)
+            for (shard, store), own in zip(self._shards, parcels, strict=True)
         ]
         for emission in emissions:
             self._collect(emission)
         return emissions
+
+    def _step(self, number: int, rows: RawRows) -> list[Parcel]:
+        lane, store = self._lanes[number]
+        return lane.step(store, [pack(rows, self._rules[number])])
 
     def snapshot(self) -> Snapshot:
         """Return the state after the batches so far, without the output, which is the sink's."""
@@ -120,9 +137,37 @@ class LocalEngine:
             count(self.output.counts, data)
 
 
-def run(pipeline: Pipeline, batches: Iterable[Mapping[int, RawRows]]) -> Output:
-    """Run a pipeline over batches from an empty state."""
-    engine = LocalEngine(pipeline)
+class _Fused:
+    """The scanner and the settler of an engine that runs the fused plan."""
+
+    def __init__(self, plan: Plan, chunk_rows: int | None) -> None:
+        self._scanner, self._settler = Scanner(plan), Settler(plan, redelivered="skip")
+        self._chunk_rows = chunk_rows
+
+    def parcels(
+        self,
+        batch: Mapping[int, RawRows],
+        rules: Sequence[ValueRules],
+        stores: Sequence[MemoryStore],
+    ) -> list[list[Parcel]]:
+        """Return the parcels of a batch, by shard."""
+        scanned = []
+        for number, rows in batch.items():
+            many = len(rows.offsets)
+            for start in range(0, many, self._chunk_rows or many):
+                part = rows.part(start, start + (self._chunk_rows or many))
+                scanned.append(self._scanner.scan(number, pack(part, rules[number])))
+        return [
+            self._settler.settle(store, [chunk[number] for chunk in scanned])
+            for number, store in enumerate(stores)
+        ]
+
+
+def run(
+    pipeline: Pipeline, batches: Iterable[Mapping[int, RawRows]], *, fused: bool = False
+) -> Output:
+    """Run a pipeline over batches from an empty state, by either plan."""
+    engine = LocalEngine(pipeline, fused=fused)
     for batch in batches:
         engine.feed(batch)
     return engine.output

@@ -32,6 +32,8 @@ from windowing.whole_files import whole_files
 
 # Kinds of emitted frames.
 RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
+# In their place: a file that already has the rows of such frames.
+DATA_FILE = "data_file"
 
 
 class Emitted(NamedTuple):

@@ -17,7 +17,7 @@ from windowing.model.file.pipeline import Pipeline, Query, Source
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep
-from windowing.model.query import Flow, JoinQuery
+from windowing.model.query import AnyFlow, JoinQuery
 from windowing.model.rows import DeadLetter, Key, Row, Value, dead_letter_order, row_order
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.lanes import Arrival
@@ -115,7 +115,7 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     )
 
 
-def rows_of(query: Flow, source: Source, view: View) -> Iterator[Row]:
+def rows_of(query: AnyFlow, source: Source, view: View) -> Iterator[Row]:
     """Yield the rows of one query; none if it follows the machine's clock.
 
     Raises:
@@ -131,7 +131,7 @@ def rows_of(query: Flow, source: Source, view: View) -> Iterator[Row]:
             yield row_of(query, source, shown)
 
 
-def held_by(query: Flow, source: Source, view: View, row: RowId) -> list[Place]:
+def held_by(query: AnyFlow, source: Source, view: View, row: RowId) -> list[Place]:
     """Return the places of the records that a query's row is made of; none if there is no such row.
 
     Args:
@@ -155,7 +155,7 @@ def held_by(query: Flow, source: Source, view: View, row: RowId) -> list[Place]:
     return []
 
 
-def flow_definition(query: Flow) -> FlowDefinition:
+def flow_definition(query: AnyFlow) -> FlowDefinition:
     """Return the definition of what becomes of each record in a query."""
     if isinstance(query, JoinQuery):
         return joins.JoinDefinition(query)
@@ -164,7 +164,7 @@ def flow_definition(query: Flow) -> FlowDefinition:
     return definition_of(query)
 
 
-def fates(query: Flow, items: Iterable[Item]) -> tuple[list[DeadLetter], dict[str, int]]:
+def fates(query: AnyFlow, items: Iterable[Item]) -> tuple[list[DeadLetter], dict[str, int]]:
     """Return a query's own dead letters, and how many records it applied, left outside, dropped."""
     definition = flow_definition(query)
     refused: list[DeadLetter] = []

@@ -13,15 +13,16 @@ row, and a part that is too large is divided again at the next depth, by smaller
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.operators.query import OperatorQuery
-from windowing.model.query import Flow, JoinQuery
-from windowing.model.rows import DeadLetter, Row, Scalar
+from windowing.model.query import AnyFlow, JoinQuery
+from windowing.model.rows import DeadLetter, Key, Row
 from windowing.model.rules import in_log_order
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.session import Session
@@ -96,7 +97,7 @@ class Division:
         query: the query.
     """
 
-    def __init__(self, query: Flow) -> None:
+    def __init__(self, query: AnyFlow) -> None:
         self._query = query
         definition = None
         if not isinstance(query, JoinQuery | OperatorQuery):
@@ -120,6 +121,13 @@ class Division:
         firsts = range(wids[0] // block * block, wids[-1] + 1, block)
         return list(dict.fromkeys(_path(key, wid, depth) for wid in firsts))
 
+    def decides(self, path: Path, key: Key, wid: int) -> bool:
+        """Return whether a part has all records of a window of one key, if it has any."""
+        if self._by_value is None:
+            return True
+        block = _BLOCKS[len(path) - 1]
+        return _path(key, wid // block * block, len(path)) == path
+
     def rows(self, pipeline: Pipeline, view: View, path: Path) -> Iterator[Row]:
         """Yield the rows that a part decides.
 
@@ -133,7 +141,7 @@ class Division:
             return
         # Of windows in other parts, not all records are here.
         for shown in revisions(query, view.items, view.lanes, view.newest):
-            if _path(key_of(query, shown), shown.wid, len(path)) == path:
+            if self.decides(path, key_of(query, shown), shown.wid):
                 yield row_of(query, source, shown)
 
 
@@ -153,7 +161,7 @@ class PartOutcome:
     dropped: int
 
 
-def evaluate_part(pipeline: Pipeline, query: Flow, view: View, path: Path) -> PartOutcome:
+def evaluate_part(pipeline: Pipeline, query: AnyFlow, view: View, path: Path) -> PartOutcome:
     """Return what one part of a log yields.
 
     Args:
@@ -172,7 +180,7 @@ def evaluate_part(pipeline: Pipeline, query: Flow, view: View, path: Path) -> Pa
     return PartOutcome(list(division.rows(pipeline, view, path)), dead, **tally)
 
 
-def _unit_fields(query: Flow, topic: str) -> Sequence[str]:
+def _unit_fields(query: AnyFlow, topic: str) -> Sequence[str]:
     """Return the fields of a topic's records whose values tell apart those that share no row."""
     if isinstance(query, JoinQuery):
         return query.shard_fields(query.side_of(topic))
@@ -186,7 +194,8 @@ def _unit_fields(query: Flow, topic: str) -> Sequence[str]:
     return () if window.pattr is None else (window.pattr,)
 
 
-def _path(key: Iterable[Scalar], wid: int, depth: int) -> Path:
+@lru_cache(maxsize=1 << 16)
+def _path(key: Key, wid: int, depth: int) -> Path:
     # Equal values have equal hashes: 1 and 1.0 may meet in a join.
     equal = [float(value) if isinstance(value, int) else value for value in key]
     return tuple(

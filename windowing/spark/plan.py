@@ -36,6 +36,11 @@ SETTINGS = {
         f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.python.daemon.module": "windowing.spark.daemon",
+    # Saves some 40 ms a batch against loopback TCP. In /tmp, since an executor's own temporary
+    # folder may be deeper than the 108 bytes that a socket's path can have; only its owner may
+    # connect.
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.unix.domain.socket.dir": "/tmp",  # noqa: S108 - names there are random
     # No timers: batches without data would have no effect.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",

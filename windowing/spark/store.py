@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+# As types and not as text, which every task would have the JVM parse.
+_KEY = StructType([StructField("key", StringType())])
+_VALUE = StructType([StructField("value", BinaryType())])
 
 
 class MapStateStore:
@@ -15,7 +20,7 @@ class MapStateStore:
     """
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
-        self._map: Any = handle.getMapState("state", "key string", "value binary")
+        self._map: Any = handle.getMapState("state", _KEY, _VALUE)
 
     def get(self, key: str) -> bytes | None:
         """Return the value of a key, or None."""

@@ -27,7 +27,7 @@ BUG = planted_bug(
     planted(
         "dead_letter_of_another_reason",
         names={
-            "windowing.engine.windows.sliding:dead_letters": just_late,
+            "windowing.engine.windows.sliding_lane:dead_letters": just_late,
             "windowing.engine.windows.join:dead_letters": just_late,
         },
     ),

@@ -28,7 +28,7 @@ BUG = planted_bug(
     planted(
         "dead_letter_without_query",
         names={
-            "windowing.engine.windows.sliding:dead_letters": of_nobody,
+            "windowing.engine.windows.sliding_lane:dead_letters": of_nobody,
             "windowing.engine.windows.join:dead_letters": of_nobody,
         },
     ),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from chaos.simulator.platform.fused import FusedShard
 from chaos.simulator.platform.state import StateFiles, Task, Values
+from windowing.engine.fused.scanner import Scanner
 from windowing.engine.lane import Lane
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 
-Engine = Lane | Shard
+Engine = Lane | Scanner | Shard | FusedShard
 
 
 @dataclass

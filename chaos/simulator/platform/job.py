@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -18,19 +18,23 @@ from chaos.simulator.case import Case, Failure, FailureKind, PlannedBatch, Simul
 from chaos.simulator.history import SimulationHistory
 from chaos.simulator.platform.cluster import Engine, OpenState, SimulatedCluster
 from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, raw
+from chaos.simulator.platform.fused import FusedShard
 from chaos.simulator.platform.sink import Ends, TableItem
 from chaos.simulator.platform.spelling import DEAD, METRICS, Tables, names, spelling
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task
+from windowing.engine.fused.provisional import Provisional
+from windowing.engine.fused.scanner import Scanner
+from windowing.engine.fused.settler import Redelivered
 from windowing.engine.input.pack import pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
 from windowing.engine.parcel import Parcel
 from windowing.engine.plan import plan_of
-from windowing.engine.shard import Emission, Shard
+from windowing.engine.shard import Emission
 from windowing.engine.state import MemoryStore
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.run_errors import RedeliveredOffset
+from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 
 if TYPE_CHECKING:
     from chaos.simulator.platform.parts import EngineParts
@@ -74,6 +78,8 @@ class SimulatedJob:
         self.plan = plan_of(pipeline)
         self._lanes: list[Task] = [("lane", number) for number in range(len(lanes))]
         self._shards: list[Task] = [("shard", number) for number in range(self.plan.shards)]
+        self._fused = case.fused and self.plan.why_lanes is None
+        self._stateful = self._shards if self._fused else [*self._lanes, *self._shards]
         self._parts, self._make_lane = parts, parts.lanes(self.plan)
         self._files, self.sink = parts.state(), parts.sink()
         self._cluster = self._new_cluster()
@@ -88,12 +94,17 @@ class SimulatedJob:
         return self._parts.cluster(self._files, [*self._lanes, *self._shards], self._build)
 
     def _build(self, task: Task) -> Engine:
+        redelivered: Redelivered = "error" if self._case.strict else "skip"
         if task[0] == "lane":
+            if self._fused:
+                return Scanner(self.plan)
             lane = self._make_lane(task[1])
-            lane.redelivered = "error" if self._case.strict else "skip"
+            lane.redelivered = redelivered
             return lane
         shard = self._parts.shard(self.plan)
         shard.compact_after = self._case.compact_after
+        if self._fused:
+            return FusedShard(self._parts.settler(self.plan, redelivered), shard)
         return shard
 
     # --- between batches ---------------------------------------------------------------------
@@ -154,8 +165,8 @@ class SimulatedJob:
         self._reported.clear()
         if which is None or not self.commits:
             return None
-        tasks = [*self._lanes, *self._shards]
-        name = self._files.damage(tasks[which % len(tasks)], self.commits)
+        task = self._stateful[which % len(self._stateful)]
+        name = self._files.damage(task, self.commits)
         self._took_effect("state file damaged")
         self._cluster.restart()
         return {name}
@@ -240,10 +251,11 @@ class SimulatedJob:
                 self._reported.add(damage.file)
                 self._files.repair(damage.file)
                 self._cluster.restart()
-            except RedeliveredOffset:
-                if not (self._case.strict and self._sent_again):
+            except (RedeliveredOffset, TangledChunks) as refusal:
+                lawful = self._case.strict or isinstance(refusal, TangledChunks)
+                if not (lawful and self._sent_again):
                     raise
-                # The lanes on Spark raise this error; then deliver the batch as planned.
+                # The engine on Spark raises this error; then deliver the batch as planned.
                 self._took_effect("redelivery refused")
                 step = msgspec.structs.replace(step, rewind=0, twice=0)
                 self._cluster.restart()
@@ -333,24 +345,28 @@ class SimulatedJob:
         chunks, befell = chunks_of(self.log, begin, self.planned[batch], step, self._rng)
         self.history.faults += befell
         self._sent_again = any(kind in befell for kind in SENT_AGAIN)
-        for task in self._lanes:
-            self._open(task, batch)
+        for task in self._stateful:
+            if task[0] == "lane":
+                self._open(task, batch)
 
-        def lane(task: Task) -> list[Parcel]:
+        def lane(task: Task) -> list[list[Parcel] | list[Provisional]]:
             engine = self._cluster.engine(task)
-            assert isinstance(engine, Lane)  # noqa: S101 - by the task's kind
             packed = [pack(rows, self._rules[task[1]]) for rows in chunks[task[1]]]
-            return engine.step(self._open(task, batch), packed)
+            if isinstance(engine, Scanner):
+                scanned = [engine.scan(task[1], chunk) for chunk in packed]
+                return [list(own) for own in zip(*scanned, strict=True)]
+            assert isinstance(engine, Lane)  # noqa: S101 - by the task's kind
+            return [[parcel] for parcel in engine.step(self._open(task, batch), packed)]
 
         sent = self._stage([self._lanes[number] for number in chunks], lane, "lanes")
-        parcels = list(sent.values())
-        self._rng.shuffle(parcels)
+        messages = list(sent.values())
+        self._rng.shuffle(messages)
 
         def shard(task: Task) -> Emission:
-            engine = self._cluster.engine(task)
-            assert isinstance(engine, Shard)  # noqa: S101 - by the task's kind
-            own = [parts[task[1]] for parts in parcels]
-            return engine.step(self._open(task, batch), own, self._wall_us)
+            engine: Any = self._cluster.engine(task)
+            own = [one for parts in messages for one in parts[task[1]]]
+            emission: Emission = engine.step(self._open(task, batch), own, self._wall_us)
+            return emission
 
         emitted = self._stage([*self._shards], shard, "shards")
         return self._spelled(list(emitted.values()), batch)

@@ -12,6 +12,7 @@ from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.sink import SimulatedSink
 from chaos.simulator.platform.state import StateFiles
+from windowing.engine.fused.settler import Redelivered, Settler
 from windowing.engine.lane import Lane
 from windowing.engine.plan import Plan
 from windowing.engine.shard import Shard
@@ -42,19 +43,23 @@ class EngineParts:
         name: the engine's name.
         lanes: called once per run; returns a factory for the lanes of partitions.
         shard: makes a shard.
+        settler: makes what settles the chunks of the fused plan.
         state, sink, cluster, job: the platform.
         wish: constraints on drawn cases, such as the window class that a bug needs.
         strict: whether redeliveries may be drawn as errors, even for an engine with a bug.
+        fused: whether to run the fused plan wherever it applies, even for an engine with a bug.
         shows_in: the pipelines in which a planted bug can show.
     """
 
     name: str = OWN
     lanes: Callable[[Plan], Callable[[int], Lane]] = lanes
     shard: Callable[[Plan], Shard] = Shard
+    settler: Callable[[Plan, Redelivered], Settler] = Settler
     state: Callable[[], StateFiles] = StateFiles
     sink: Callable[[], SimulatedSink] = SimulatedSink
     cluster: type[SimulatedCluster] = SimulatedCluster
     job: Callable[..., SimulatedJob] = SimulatedJob
     wish: Wish = field(default_factory=Wish)
     strict: bool = False
+    fused: bool = False
     shows_in: Callable[[Pipeline], bool] = anywhere

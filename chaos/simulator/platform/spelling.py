@@ -12,12 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaos.readers.output import (
-    dead_letter_identity,
-    row_identity,
-    table_dead_letters,
-    table_rows,
-)
+from chaos.readers.delta import table_dead_letters, table_rows
+from chaos.readers.output import dead_letter_identity, row_identity
 from chaos.simulator.history import Metric
 from windowing.engine.frames import from_bytes
 from windowing.engine.shard import Emission

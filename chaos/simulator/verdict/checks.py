@@ -16,7 +16,8 @@ from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import Batch, Metric, SimulationHistory
 from chaos.simulator.verdict.due import closing, outcomes_of
 from chaos.simulator.verdict.refusals import REFUSALS, as_far_as_committed, lawful, meant
-from chaos.verdict.verify import Comparison, Verdict, verify
+from chaos.verdict.comparison import Comparison
+from chaos.verdict.verify import Verdict, verify
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.lengths import INT64_MIN
 from windowing.model.rows import dead_letter_line, row_line
@@ -129,7 +130,7 @@ def _differing(verdict: Verdict) -> list[str]:
     lost, _, differing = verdict.rows.totals
     if not lost and not differing:
         return []
-    shown = Verdict("", (), verdict.rows, Comparison(0, 0, ())).lines()
+    shown = Verdict("", (), verdict.rows, Comparison(0, 0)).lines()
     # From the verdict's text, take the smallest differing window, between counts and totals.
     return [f"rows: lost {lost}, differing {differing}", *shown[2:-1]]
 
@@ -147,7 +148,7 @@ def _dead_letters(verdict: Verdict) -> list[str]:
     lost, duplicated, differing = verdict.dead.totals
     if not verdict.dead.differences:
         return []
-    shown = Verdict("", (), Comparison(0, 0, ()), verdict.dead).lines()
+    shown = Verdict("", (), Comparison(0, 0), verdict.dead).lines()
     title = f"dead letters: lost {lost}, duplicated {duplicated}, differing {differing}"
     return [title, *shown[2:-1]]
 

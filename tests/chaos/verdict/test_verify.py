@@ -14,8 +14,9 @@ from deltalake import write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaos.readers.delta import read_tables
 from chaos.readers.log import read_events
-from chaos.readers.output import OutputError, read_files, read_tables
+from chaos.readers.output import OutputError, read_files
 from chaos.verdict.verify import Verdict, verify, with_records
 from tests.strategies import Case, Entry, cases, entry
 from windowing.model import Pipeline, load_pipeline, parse_pipeline

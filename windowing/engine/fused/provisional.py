@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
+import io
 
+import msgspec
+import polars as pl
+
+from windowing.engine.columns import AT, BEFORE, OFFSET
 from windowing.engine.formats import number_of, stamped
 from windowing.engine.parcel import Addition
 from windowing.engine.progress.reached import Reached
@@ -31,16 +35,47 @@ class Account(msgspec.Struct, array_like=True):
 
     Attributes:
         rows: number of rows, control records included.
+        data: number of data records before the lane's end.
         bad: dead letters of values that no query can use.
         fates: by query.
-        records: by clock, an Arrow stream of the data records: offset, `at` (the attribute),
+        records: by clock, the data records (`read_records`): offset, `at` (the attribute),
             `before` (the progress by the chunk alone), and the column that dead letters show.
     """
 
     rows: int
+    data: int
     bad: bytes
     fates: dict[str, Fate]
     records: dict[str, bytes]
+
+
+_RISING = (OFFSET, BEFORE)
+
+
+def write_records(records: pl.DataFrame, shown: str) -> bytes:
+    """Serialise the records of a chunk, in some five bytes for each.
+
+    Offsets and progress rise, so their steps are small.
+
+    Args:
+        records: `offset`, `at`, `before`, in the order of offsets.
+        shown: the column that dead letters show; also in `records`.
+    """
+    if records[shown].equals(records[AT], check_dtypes=True):
+        records = records.drop(AT)
+    steps = [pl.col(name).diff().fill_null(pl.col(name)) for name in _RISING]
+    sink = io.BytesIO()
+    records.with_columns(steps).write_ipc_stream(sink, compression="zstd")
+    return sink.getvalue()
+
+
+def read_records(data: bytes) -> pl.DataFrame:
+    """Deserialise the result of `write_records`."""
+    records = pl.read_ipc_stream(io.BytesIO(data)).with_columns(pl.col(_RISING).cum_sum())
+    if AT in records.columns:
+        return records
+    (shown,) = (name for name in records.columns if name not in _RISING)
+    return records.with_columns(pl.col(shown).alias(AT))
 
 
 class Provisional(msgspec.Struct, array_like=True):

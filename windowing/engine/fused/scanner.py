@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from windowing.engine.columns import AT, BEFORE, OFFSET, TIME, field_column
-from windowing.engine.frames import to_bytes
-from windowing.engine.fused.provisional import Account, Fate, Provisional
+from windowing.engine.frames import in_order, to_bytes
+from windowing.engine.fused.provisional import Account, Fate, Provisional, write_records
 from windowing.engine.lane import Lane, LaneState, Reading
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, ClockState
@@ -41,8 +41,8 @@ class Scanner:
         Raises:
             RedeliveredOffset: two rows have the same offset.
         """
-        lane, rows = self.lane(partition), chunk.sort(OFFSET)
-        if rows[OFFSET].is_duplicated().any():
+        lane, rows = self.lane(partition), in_order(chunk, OFFSET)
+        if (rows[OFFSET].diff() == 0).any():
             raise RedeliveredOffset(_twice(lane, rows))
         reading = lane.read(rows, self._nothing_yet(), MemoryStore())
         first, last = int(rows[OFFSET][0]), int(rows[OFFSET][-1])
@@ -60,6 +60,7 @@ class Scanner:
             fates[flow.name] = Fate(turns, found.applied, found.outside, found.dropped, dead)
         messages[partition % len(messages)].account = Account(
             rows=len(rows),
+            data=len(reading.rows.data),
             bad=to_bytes(reading.rows.dead),
             fates=fates,
             records={clock.name: _records(clock, reading) for clock in self._plan.clocks},
@@ -75,14 +76,9 @@ def _records(clock: ClockId, reading: Reading) -> bytes:
     """Return what decides about single records, and what dead letters show of them."""
     course, data = reading.courses[clock], reading.rows.data
     own = field_column(clock.attribute)
-    return to_bytes(
-        data.select(
-            OFFSET,
-            own if own in data.columns else TIME,
-            pl.Series(AT, course.values),
-            pl.Series(BEFORE, course.progress_us),
-        )
-    )
+    shown = own if own in data.columns else TIME
+    at, before = pl.Series(AT, course.values), pl.Series(BEFORE, course.progress_us)
+    return write_records(data.select(OFFSET, shown, at, before), shown)
 
 
 def _twice(lane: Lane, rows: pl.DataFrame) -> str:

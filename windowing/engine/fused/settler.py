@@ -14,7 +14,7 @@ import polars as pl
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
 from windowing.engine.formats import Format
 from windowing.engine.frames import from_bytes
-from windowing.engine.fused.provisional import Account, Fate, Provisional
+from windowing.engine.fused.provisional import Account, Fate, Provisional, read_records
 from windowing.engine.input.refusals import end_columns
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel
 from windowing.engine.plan import FlowPlan, Plan, RowPlan
@@ -26,6 +26,9 @@ from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Judged, Scan, Settles
 from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
+
+Redelivered = Literal["error", "skip"]
+"""How to treat a chunk that its lane has passed: as an error, or as a counted no-op."""
 
 KNOWN_LANES = "lanes"
 """The key of a shard's record of its lanes."""
@@ -56,7 +59,7 @@ class Settler:
             never resends, or as a counted no-op (`skip`).
     """
 
-    def __init__(self, plan: Plan, redelivered: Literal["error", "skip"] = "error") -> None:
+    def __init__(self, plan: Plan, redelivered: Redelivered = "error") -> None:
         self._plan, self._source = plan, plan.pipeline.source
         self._redelivered = redelivered
         self._time = plan.clocks[0].name
@@ -77,12 +80,15 @@ class Settler:
         data = store.get(KNOWN_LANES)
         lanes = {} if data is None else STATE.decode(data, store)
         parcels: list[Parcel] = []
-        ordered = sorted(chunks, key=attrgetter("partition", "first"))
-        for partition, of_lane in groupby(ordered, attrgetter("partition")):
+        for partition, of_lane in groupby(self._in_order(chunks), attrgetter("partition")):
             lane = lanes.setdefault(partition, self._begin(partition))
             parcels += self._settle_lane(lane, list(of_lane))
         store.put(KNOWN_LANES, STATE.encode(lanes))
         return parcels
+
+    def _in_order(self, chunks: Sequence[Provisional]) -> list[Provisional]:
+        """Return the chunks lane by lane, those of a lane as its log has them."""
+        return sorted(chunks, key=attrgetter("partition", "first"))
 
     def _begin(self, partition: int) -> KnownLane:
         clocks = self._plan.clocks
@@ -155,14 +161,13 @@ class Settler:
         self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
     ) -> None:
         """Count a chunk's records, looking at each of them only where the past decides."""
-        data = from_bytes(account.records[self._time])
-        tally.take(pl.Series([chunk.first, chunk.last]), len(data), from_bytes(account.bad))
+        tally.take(pl.Series([chunk.first, chunk.last]), account.data, from_bytes(account.bad))
         for name, fate in account.fates.items():
             clock = self._flows[name].clock.name
             if before[clock].progress_us < fate.turns:
                 tally.judge(name, _as_scanned(fate))
                 continue
-            records = from_bytes(account.records[clock])
+            records = read_records(account.records[clock])
             held = np.maximum(records[BEFORE].to_numpy(), before[clock].progress_us)
             scan = Scan(chunk.partition, records, records[AT].to_numpy(), held)
             tally.judge(name, self.parts[name].judge(scan))
@@ -172,7 +177,7 @@ class Settler:
     ) -> None:
         """Count a chunk behind the end of its lane: every record is a dead letter."""
         del before
-        records = from_bytes(account.records[self._time])[OFFSET]
+        records = read_records(account.records[self._time])[OFFSET]
         offsets = pl.concat([records, from_bytes(account.bad)[OFFSET]]).sort()
         dead = pl.DataFrame({OFFSET: offsets}).select(
             pl.lit(chunk.partition, dtype=pl.Int32).alias(PARTITION),

@@ -39,6 +39,7 @@ from windowing.engine.windows.intervals import content
 from windowing.engine.windows.keys import key_columns
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.results import Results
+from windowing.engine.windows.roll_up import rolled_up
 from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
@@ -144,11 +145,13 @@ class SlidingShardPart:
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return revision 0 of the windows that end while progress moves."""
-        due = self._due(tables, before, after)
+        due, merged = self._due(tables, before, after), None
         if (due[LAST_WINDOW] > due[FIRST_WINDOW]).any():
             # Slices in the same of these windows are merged once, not once per window.
             due = self._accumulators.merge(due, [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION])
-        merged = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
+            merged = rolled_up(self._accumulators, due, [*self._keys, PARTITION])
+        if merged is None:
+            merged = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
         return merged.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:

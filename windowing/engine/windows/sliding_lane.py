@@ -20,7 +20,7 @@ from windowing.engine.columns import (
     LAST_WINDOW,
     RELEASE,
 )
-from windowing.engine.frames import to_bytes
+from windowing.engine.frames import to_bytes, where
 from windowing.engine.parcel import Addition, split
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.keys import key_columns, route
@@ -124,17 +124,21 @@ class SlidingLanePart:
         ]
         parts += [tables[UNSETTLED]] if UNSETTLED in tables else []
         scanned = self._accumulators.concat(parts)
-        reached = self._opened(np.array([before]))
-        opened = Opened(
-            np.maximum(scanned[OPEN].to_numpy(), reached.windows),
-            np.maximum(scanned[KEPT].to_numpy(), reached.kept),
-            np.maximum(scanned[RELEASE].to_numpy(), reached.release),
-        )
+        opened = self._raised(scanned, before)
         first, last = (scanned[name].to_numpy() for name in (FIRST_WINDOW, LAST_WINDOW))
         spans = self._split(~np.zeros(len(first), dtype=bool), first, last, opened)
         plain = scanned.drop(OPEN, KEPT, FIRST_WINDOW, LAST_WINDOW, RELEASE)
         settled = [plain.filter(span.chosen).with_columns(span.columns()) for span in spans]
         return {PARTIALS: self._merged(settled)}
+
+    def _raised(self, scanned: pl.DataFrame, before: int) -> Opened:
+        """Return what follows from the larger of two progresses: of the chunk, and before it."""
+        reached = self._opened(np.array([before]))
+        return Opened(
+            np.maximum(scanned[OPEN].to_numpy(), reached.windows),
+            np.maximum(scanned[KEPT].to_numpy(), reached.kept),
+            np.maximum(scanned[RELEASE].to_numpy(), reached.release),
+        )
 
     def turns(self, scan: Scan) -> int:
         """Return the progress before the chunk from which on it matters: a window's end."""
@@ -198,7 +202,7 @@ class SlidingLanePart:
 
     def _lifted(self, scan: Scan, span: Span, more: Sequence[pl.Series] = ()) -> pl.DataFrame:
         """Return the partial state of each chosen record, with its windows."""
-        records = scan.data.filter(pl.Series(span.chosen))
+        records = where(scan.data, span.chosen)
         keys = (records[key] for key in self._keys)
         return pl.DataFrame([*keys, *span.columns(), *more, *self._accumulators.lift(records)])
 

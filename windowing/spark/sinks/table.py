@@ -4,14 +4,15 @@ The table's folder contains `<query>/`, `dead_letters/`, `metrics/` and `tokens/
 the run as application, the batch as version, and a digest of the batch's token: a rewritten batch
 is ignored, table by table, and another batch under the same number is refused. A batch's token is
 written before its rows, and every table gets a commit per batch, possibly empty, so that each shows
-the run's last batch. Neither reading nor writing needs a JVM: a batch's results are a small
-fraction of its input, so the driver commits them itself (see `adr/0007`, `adr/0014`).
+the run's last batch. Executors write the files of large results, the driver those of small ones;
+only the driver commits. Neither reading nor writing needs a JVM (see `adr/0007`, `adr/0014`,
+`adr/0026`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,14 @@ from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
 from windowing.model import Pipeline
 from windowing.runtime.token import Kept, Tables, Token, admit, due
-from windowing.spark.sinks.growth import additions, check, conflicts, conformed
+from windowing.spark.sinks.data_files import RUN, DataFile, add_action, write_file
+from windowing.spark.sinks.file_stage import (
+    INLINE_BYTES,
+    INLINE_SETTING,
+    FileStage,
+    files_of,
+)
+from windowing.spark.sinks.growth import additions, check, conflicts
 from windowing.spark.sinks.rows import BatchRows, schemas
 from windowing.spark.sinks.sink import FolderOf, RunPlace, sink
 from windowing.spark.sinks.tokens import (
@@ -71,20 +79,36 @@ class TableSink:
         Raises:
             TokenMismatch: the tables and the job's checkpoint do not belong together.
         """
-        # Spark must execute the whole batch, even if the tables already hold it.
-        self.take(batch.collect(), batch_id)
+        # One action, and on the whole batch even if the tables already hold it: Spark would run
+        # the stateful plan once per action, and fails if a query's frame is never run.
+        told = batch.sparkSession.conf.get(INLINE_SETTING, str(INLINE_BYTES))
+        stage = self.file_stage(batch_id, int(told))
+        self.take(batch.mapInArrow(stage, batch.schema).collect(), batch_id)
+
+    def file_stage(self, batch_id: int, inline_bytes: int = INLINE_BYTES) -> FileStage:
+        """Return the executors' part of writing a batch.
+
+        Args:
+            batch_id: its number.
+            inline_bytes: larger results of a task go into files.
+        """
+        found = {name: _schema(table) for name, table in self._tables.items()}
+        return FileStage(
+            self._pipeline.text, self._run, batch_id, self._folder, found, inline_bytes
+        )
 
     def take(self, frames: Frames, batch_id: int) -> None:
-        """Write one batch's frames, each with its kind, its query and its Arrow stream.
+        """Write one batch: frames with their kind, query and Arrow stream, and files of them.
 
         Raises:
             TokenMismatch: the tables and the job's checkpoint do not belong together.
+            UnseenFile: a file that an executor has written is invisible here.
         """
         token = token_of_batch(self._pipeline, frames, batch_id, self._token_of)
         self._announce(token)
-        rows = self._rows.tables(frames, batch_id)
-        for name, table in self._tables.items():
-            self._commit(name, table, rows.get(name), token)
+        rows, files = self._rows.tables(frames, batch_id), files_of(frames)
+        for name in self._tables:
+            self._commit(name, rows.get(name), files.get(name, []), token)
 
     @classmethod
     def open(cls, place: RunPlace) -> TableSink:
@@ -117,11 +141,15 @@ class TableSink:
     def _announce(self, token: Token) -> None:
         """Write the token before any row of its batch, so that tables hold only known batches."""
         place = f"{self._folder} of run {self._run}"
-        held = self._around(token.batch_id) if self._held is None else self._held
+        held = self._held
+        if held is None or self._is_overtaken(token):
+            held = self._around(token.batch_id)
         admit(token, held, place)
         if token.batch_id not in held:
             try:
-                _append(self._tokens, token_rows(self._run, token), self._run, token)
+                rows = token_rows(self._run, token)
+                file = write_file(self._folder, TOKENS, rows, _schema(self._tokens))
+                self._append(self._tokens, [file], token)
                 held[token.batch_id] = token
             except CommitFailedError:
                 # Another driver was faster; check whether with the same batch.
@@ -132,22 +160,52 @@ class TableSink:
         # Batch numbers only increase while a driver lives.
         self._held = {batch: kept for batch, kept in held.items() if batch >= token.batch_id - 1}
 
+    def _is_overtaken(self, token: Token) -> bool:
+        """Return whether another driver of the run has written the token of this batch."""
+        self._tokens.update_incremental()
+        last = self._tokens.transaction_version(self._run)
+        return last is not None and last >= token.batch_id
+
     def _around(self, batch_id: int) -> dict[int, Token]:
         """Return the run's tokens from the batch before one on, or the last if that is older."""
         self._tokens.update_incremental()
         last = self._tokens.transaction_version(self._run)
         return {} if last is None else _tokens_in(self._tokens, self._run, min(last, batch_id - 1))
 
-    def _commit(self, name: str, table: DeltaTable, rows: pa.Table | None, token: Token) -> None:
+    def _commit(
+        self, name: str, rows: pa.Table | None, files: Sequence[DataFile], token: Token
+    ) -> None:
+        """Commit a batch's rows and files to a table, unless it has them."""
+        table = self._tables[name]
         if self._has(name, table, token):
             return
+        if rows is not None and len(rows):
+            files = [*files, write_file(self._folder, name, rows, _schema(table))]
         try:
-            _append(table, rows, self._run, token)
+            self._append(table, files, token)
         except CommitFailedError:
             # Another driver was faster, which is fine with the same batch. Or another run has added
-            # a column meanwhile, which was read with the answer.
+            # a column meanwhile, which is null in our files.
             if not self._has(name, table, token):
-                _append(table, rows, self._run, token)
+                self._append(table, files, token)
+
+    def _append(self, table: DeltaTable, files: Sequence[DataFile], token: Token) -> None:
+        """Commit files, possibly none, with the number and the token of their batch."""
+        said = {"run": self._run, "batch": token.batch_id}
+        said |= {"lanes": token.lanes, "topics": token.topics}
+        table.create_write_transaction(
+            [add_action(self._folder, file) for file in files],
+            "append",
+            table.schema(),
+            [RUN],
+            commit_properties=CommitProperties(
+                app_transactions=[
+                    Transaction(self._run, token.batch_id),
+                    Transaction(_plan(self._run), token.digest),
+                ],
+                custom_metadata={"slackwater": json.dumps(said)},
+            ),
+        )
 
     def _has(self, name: str, table: DeltaTable, token: Token) -> bool:
         table.update_incremental()
@@ -179,18 +237,6 @@ def schemas_in(folder: Path, names: Iterable[str]) -> dict[str, pa.Schema]:
     return {name: _schema(table) for name, table in tables.items() if table is not None}
 
 
-def _append(table: DeltaTable, rows: pa.Table | None, run: str, token: Token) -> None:
-    """Commit a batch's rows, possibly none, with its number and its token."""
-    said = {"run": run, "batch": token.batch_id, "lanes": token.lanes, "topics": token.topics}
-    properties = CommitProperties(
-        app_transactions=[Transaction(run, token.batch_id), Transaction(_plan(run), token.digest)],
-        custom_metadata={"slackwater": json.dumps(said)},
-    )
-    schema = _schema(table)
-    rows = schema.empty_table() if rows is None else conformed(rows, schema)
-    write_deltalake(table, rows, mode="append", commit_properties=properties)
-
-
 def _plan(run: str) -> str:
     """Return the application, not a run's name, whose version is a run's last digest."""
     return f"{run}/token"
@@ -217,7 +263,7 @@ def _open(path: Path, schema: pa.Schema) -> DeltaTable:
 
     A table of an older pipeline or sink gets the missing columns.
     """
-    table = DeltaTable.create(path, schema, mode="ignore", partition_by=["run"])
+    table = DeltaTable.create(path, schema, mode="ignore", partition_by=[RUN])
     while additions({"": _schema(table)}, {"": schema}):
         # Another run may add a column first: check ours again.
         with suppress(CommitFailedError):

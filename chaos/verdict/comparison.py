@@ -1,0 +1,187 @@
+"""The comparison of two sets of lines by their identities, in memory that does not grow with them.
+
+Lines are divided by a hash of their identity, and compared division by division.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from zlib import crc32
+
+from chaos.readers.output import Identity, Line
+from chaos.verdict.spool import Shelf, Spool
+
+DIFFERENCES_KEPT: Final = 1000
+"""Number of differences that a comparison keeps; it counts all."""
+
+_FANOUT: Final = 256
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One identity on which output and definition disagree.
+
+    Attributes:
+        expected: the definition's line; None: it has no such row.
+        found: the output's lines; empty if lost, several if duplicated.
+    """
+
+    expected: str | None
+    found: tuple[str, ...]
+
+    @property
+    def lost(self) -> bool:
+        """Whether the output lacks it."""
+        return not self.found
+
+    @property
+    def duplicated(self) -> int:
+        """Number of surplus occurrences in the output."""
+        return max(0, len(self.found) - 1)
+
+    @property
+    def differing(self) -> bool:
+        """Whether the output has other bytes for it, or should not have it at all."""
+        return any(line != self.expected for line in self.found)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The expected line, or else the first one found, as data."""
+        line = self.found[0] if self.expected is None else self.expected
+        fields: dict[str, Any] = json.loads(line)
+        return fields
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The comparison of lines of one kind.
+
+    Attributes:
+        expected: number of lines in the definition's result.
+        found: number of lines in the output.
+        differences: where they disagree: the smallest, by the order that was asked for.
+        totals: (lost, duplicated, differing), of all differences.
+    """
+
+    expected: int
+    found: int
+    differences: tuple[Difference, ...] = ()
+    totals: tuple[int, int, int] = (0, 0, 0)
+
+
+Order = Callable[[Difference], Any]
+"""A sort key: which differences are shown first."""
+
+
+def row_size(difference: Difference) -> tuple[object, ...]:
+    """Return a row's sort key: number of records (few can be checked by hand), then window."""
+    fields = difference.fields
+    numbers = (_number(fields.get("records")), _number(fields["window_id"]))
+    identity = (json.dumps(fields[name]) for name in ("query", "key", "revision"))
+    return (*numbers, *identity, "op" not in fields)
+
+
+def dead_letter_text(difference: Difference) -> str:
+    """Return a dead letter's sort key."""
+    return difference.expected or difference.found[0]
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) else -1
+
+
+class LineMatch:
+    """Lines that are expected and found, to be compared once all are there.
+
+    Args:
+        shelf: keeps the lines.
+        order: the sort key of differences.
+    """
+
+    def __init__(self, shelf: Shelf, order: Order) -> None:
+        self._shelf, self._order = shelf, order
+        self._expected: dict[int, Spool[Line]] = {}
+        self._found: dict[int, Spool[Line]] = {}
+
+    def expect(self, lines: Iterable[Line]) -> None:
+        """Add lines of the definition's result."""
+        self._add(self._expected, lines)
+
+    def find(self, lines: Iterable[Line]) -> None:
+        """Add lines of the output."""
+        self._add(self._found, lines)
+
+    def _add(self, spools: dict[int, Spool[Line]], lines: Iterable[Line]) -> None:
+        for line in lines:
+            number = crc32("\0".join(line[0]).encode("utf-8", "surrogatepass")) % _FANOUT
+            if number not in spools:
+                spools[number] = Spool(self._shelf)
+            spools[number].append(line)
+
+    def compare(self) -> Comparison:
+        """Compare the lines by their identities, ignoring their order."""
+        kept: list[Difference] = []
+        expected = found = 0
+        totals = [0, 0, 0]
+        for number in sorted({*self._expected, *self._found}):
+            wanted = list(self._expected.get(number, ()))
+            got = list(self._found.get(number, ()))
+            expected, found = expected + len(wanted), found + len(got)
+            differing = list(_differences(wanted, got))
+            for at, total in enumerate(totals_of(differing)):
+                totals[at] += total
+            kept = heapq.nsmallest(DIFFERENCES_KEPT, [*kept, *differing], self._order)
+        return Comparison(expected, found, tuple(kept), (totals[0], totals[1], totals[2]))
+
+
+def compare(expected: Sequence[Line], found: Sequence[Line], order: Order = row_size) -> Comparison:
+    """Compare lines that memory holds by their identities, ignoring their order."""
+    differences = sorted(_differences(expected, found), key=order)
+    return Comparison(len(expected), len(found), tuple(differences), totals_of(differences))
+
+
+def totals_of(differences: Sequence[Difference]) -> tuple[int, int, int]:
+    """Return (lost, duplicated, differing)."""
+    return (
+        sum(d.lost for d in differences),
+        sum(d.duplicated for d in differences),
+        sum(d.differing for d in differences),
+    )
+
+
+def _differences(expected: Iterable[Line], found: Iterable[Line]) -> Iterator[Difference]:
+    wanted = dict(expected)
+    got: dict[Identity, list[str]] = defaultdict(list)
+    for identity, line in found:
+        got[identity].append(line)
+    for identity, line in expected:
+        if got.get(identity) != [line]:
+            yield Difference(line, tuple(got.get(identity, ())))
+    for identity, lines in got.items():
+        if identity not in wanted:
+            yield Difference(None, tuple(lines))
+
+
+def first_misplaced(keys: Callable[[], Iterable[Any]]) -> int | None:
+    """Return the number of the first line that differs from the sorted lines; None: all are sorted.
+
+    Args:
+        keys: yields the sort keys of the lines, anew with each call.
+    """
+    previous: Any = None
+    least: Any = None  # of the lines from the first one on that is smaller than its predecessor
+    for key in keys():
+        if least is not None:
+            least = min(least, key)
+        elif previous is not None and key < previous:
+            least = key
+        else:
+            previous = key
+    if least is None:
+        return None
+    return next(number for number, key in enumerate(keys(), 1) if key > least)

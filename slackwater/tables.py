@@ -1,0 +1,101 @@
+"""`slackwater tables`: upkeep of a pipeline's Delta tables."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slackwater.chosen import chosen, stack_for
+from slackwater.console import say
+from slackwater.files import PipelineFile
+
+if TYPE_CHECKING:
+    from windowing.model import Pipeline
+
+
+class Action(StrEnum):
+    """What can be done to tables."""
+
+    optimize = "optimize"
+    vacuum = "vacuum"
+
+
+def register(app: typer.Typer) -> None:
+    """Add `tables`."""
+    app.command()(tables)
+
+
+def tables(
+    pipeline: PipelineFile,
+    action: Annotated[
+        Action,
+        typer.Argument(help="optimize: merge small files. vacuum: remove files no longer needed."),
+    ],
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only the files of this run; default: of all runs."),
+    ] = None,
+    retention: Annotated[
+        str, typer.Option(metavar="LENGTH", help="vacuum: how long files stay that were replaced.")
+    ] = "7 days",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")
+    ] = False,
+) -> None:
+    """Merge the small files of a pipeline's tables, or remove files that they no longer need."""
+    from windowing.spark.sinks import upkeep
+
+    least = _retention(retention)
+    found, spec = chosen(stack_for(pipeline), pipeline, run)
+    _check_sink(spec)
+    would = "would be " if dry_run else ""
+    if action is Action.optimize:
+        for kept in upkeep.optimize(spec, found.table, run, dry_run=dry_run):
+            into = f" into {kept.added:,}" if kept.added else ""
+            say(f"{kept.table}: {kept.files:,} files ({_mb(kept.size)}) {would}merged{into}")
+        return
+    for kept in upkeep.vacuum(spec, found.table, run, retention=least, dry_run=dry_run):
+        say(f"{kept.table}: {kept.files:,} files ({_mb(kept.size)}) {would}removed")
+
+
+def _retention(text: str) -> timedelta:
+    """Parse the retention.
+
+    Raises:
+        BadParameter: it is no length of time, or too short.
+    """
+    from windowing.model.lengths import duration_us
+    from windowing.spark.sinks.upkeep import RETENTION_LEAST
+
+    try:
+        told = timedelta(microseconds=duration_us(text))
+    except ValueError as error:
+        raise typer.BadParameter(f"--retention {text}: {error}") from None
+    if told < RETENTION_LEAST:
+        msg = (
+            f"--retention {text} is too short: a batch that is being written has files that no "
+            "commit names yet, and readers may need replaced ones: give 1 hour or more"
+        )
+        raise typer.BadParameter(msg)
+    return told
+
+
+def _check_sink(spec: Pipeline) -> None:
+    """Check that the rows are in Delta tables.
+
+    Raises:
+        BadParameter: they are elsewhere.
+    """
+    if spec.destination.kind != "table":
+        msg = (
+            f"{spec.name} has sink: {spec.destination.kind}, which has no files of ours: "
+            "optimize and vacuum are for sink: {table: NAME}"
+        )
+        raise typer.BadParameter(msg)
+
+
+def _mb(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"

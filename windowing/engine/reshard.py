@@ -1,0 +1,321 @@
+"""Another number of shards: a stopped run's state, divided anew by the hash of its keys.
+
+Rows of state move whole, and no key's state is in two shards, so nothing is merged: what the shards
+hold together is the same before and after, and `reshard` checks it before it returns anything.
+Progress is the lanes', and every shard has all of it.
+
+Runs without Spark, on stores that were read from a checkpoint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import polars as pl
+
+from windowing.engine import idle, lane, tables
+from windowing.engine.aggregates import StateSchema
+from windowing.engine.aggregates.schema import Role
+from windowing.engine.columns import TIME, field_column
+from windowing.engine.early import PREFIX as EARLY
+from windowing.engine.early import Remembered
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.fused.settler import KNOWN_LANES
+from windowing.engine.parcel import split
+from windowing.engine.plan import Plan, plan_of
+from windowing.engine.progress.reached import Reached
+from windowing.engine.rows.lane_part import unit_columns
+from windowing.engine.rows.row_state import RowState
+from windowing.engine.shard import HEAD, KEYS, STATE, Shard, ShardState
+from windowing.engine.state import MemoryStore, StateStore, check_fingerprint
+from windowing.engine.wids import ENDED
+from windowing.engine.windows.join import equal_columns
+from windowing.engine.windows.keys import route
+from windowing.engine.windows.part import Tables
+from windowing.model import Pipeline
+from windowing.model.fingerprint import fingerprint
+from windowing.model.operators.steps import AggregateStep
+from windowing.model.run_errors import CheckpointMismatch
+
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Resharded:
+    """A run's state for another number of shards.
+
+    Attributes:
+        lanes: their stores, in the order given.
+        shards: the stores of the new shards, by number.
+        digest: SHA-256 of all that the shards hold together, the same before and after.
+        rows: how many rows of state that is.
+    """
+
+    lanes: tuple[MemoryStore, ...]
+    shards: tuple[MemoryStore, ...]
+    digest: str
+    rows: int
+
+
+def reshard(
+    before: Pipeline,
+    after: Pipeline,
+    lanes: Sequence[StateStore],
+    shards: Sequence[StateStore],
+) -> Resharded:
+    """Divide a run's state among the shards of a pipeline that differs in their number only.
+
+    Args:
+        before: the pipeline that wrote the state.
+        after: the same, with another number of shards.
+        lanes: the lanes' stores; empty where shards do the lanes' work.
+        shards: the shards' stores, all of one batch; they are only read.
+
+    Raises:
+        CheckpointMismatch: the pipelines differ in more than `shards`, the state is another one's,
+            or what the shards hold would not be the same.
+    """
+    _check_same(before, after)
+    moved = _Moved.read(plan_of(before), shards)
+    stores = tuple(moved.written(plan_of(after), number) for number in range(after.shards))
+    held = list(_content(plan_of(before), shards))
+    holds = list(_content(plan_of(after), stores))
+    if sorted(held) != sorted(holds):
+        msg = (
+            f"the state in {after.shards} shards ({len(holds)} rows, {_digest(holds)}) is not that "
+            f"in {len(shards)} ({len(held)} rows, {_digest(held)}): nothing was changed; keep "
+            f"shards: {before.shards}, and report this"
+        )
+        raise CheckpointMismatch(msg)
+    carried = tuple(_carried(before, after, store) for store in lanes)
+    return Resharded(carried, stores, _digest(holds), len(holds))
+
+
+def _check_same(before: Pipeline, after: Pipeline) -> None:
+    """Refuse two pipelines that differ in more than their number of shards."""
+    if fingerprint(after.source, before.shards, after.flows) != before.fingerprint:
+        msg = (
+            f"the two files of pipeline {before.name} differ in more than shards "
+            f"({before.shards} and {after.shards}), so state cannot be divided anew: change "
+            "shards alone"
+        )
+        raise CheckpointMismatch(msg)
+
+
+def _check_wrote(whose: str, found: str, pipeline: Pipeline) -> None:
+    """Refuse the state of another pipeline, or from before lanes joined."""
+    check_fingerprint(whose, found, pipeline)
+    if not pipeline.wrote(found):
+        msg = (
+            f"the state of {whose} is from before lanes joined pipeline {pipeline.name} "
+            f"(fingerprint {found}, now {pipeline.fingerprint}): let the job run a batch with "
+            "them first"
+        )
+        raise CheckpointMismatch(msg)
+
+
+def _carried(before: Pipeline, after: Pipeline, store: StateStore) -> MemoryStore:
+    """Return a lane's state as the pipeline with the new number of shards would have written it."""
+    own = MemoryStore()
+    own.restore(dict(store.scan("")))
+    data = own.get(lane.KEY)
+    if data is not None:
+        state = lane.STATE.decode(data, own)
+        _check_wrote("a lane", state.fingerprint, before)
+        state.fingerprint = after.fingerprint
+        own.put(lane.KEY, lane.STATE.encode(state))
+    return own
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """What shards hold, merged.
+
+    Attributes:
+        reached: the lanes' progress, by clock.
+        due_us: per query, a lower bound of the progress at which it has rows to send.
+        keys: by clock, the bounds of its keys.
+        queries: the tables of queries whose deltas are merged.
+        replaced: the tables of queries that replace theirs.
+        early: what was sent of open windows, by query.
+        whole: entries that every shard has alike.
+    """
+
+    reached: dict[str, list[Reached]]
+    due_us: dict[str, int]
+    keys: dict[str, pl.DataFrame]
+    queries: dict[str, Tables]
+    replaced: dict[str, Tables]
+    early: dict[str, Remembered]
+    whole: dict[str, bytes]
+
+    @classmethod
+    def read(cls, plan: Plan, stores: Sequence[StateStore]) -> _Moved:
+        """Read the shards of a pipeline.
+
+        Raises:
+            CheckpointMismatch: the state is another pipeline's.
+        """
+        shard, schemas = Shard(plan), _schemas(plan)
+        merged, replaced = [], []
+        for store in stores:
+            held = shard.held(store)
+            merged.append({name: held[name] for name in held if name in shard.parts})
+            # `held` shows them; what operators go on with has columns that it leaves out.
+            own = {query: RowState(store, query).tables for query in shard.row_parts}
+            replaced.append({query: frames for query, frames in own.items() if frames})
+        heads = [STATE.decode(data, store) for store in stores if (data := store.get(HEAD))]
+        reached: dict[str, list[Reached]] = {}
+        due_us: dict[str, int] = {}
+        for head in heads:
+            _check_wrote("a shard", head.fingerprint, plan.pipeline)
+            for clock, lanes in head.reached.items():
+                known = reached.setdefault(clock, lanes)
+                reached[clock] = [one.merge(other) for one, other in zip(known, lanes, strict=True)]
+            for query, us in head.due_us.items():
+                due_us[query] = min(due_us.get(query, ENDED), us)
+        whole = {
+            key: data
+            for store in reversed(stores)
+            for key in (KNOWN_LANES, idle.KEY)
+            if (data := store.get(key)) is not None
+        }
+        return cls(
+            reached,
+            due_us,
+            _frames(stores, KEYS),
+            _joined(merged, schemas),
+            _joined(replaced, schemas),
+            _early(stores),
+            whole,
+        )
+
+    def written(self, plan: Plan, number: int) -> MemoryStore:
+        """Return the store of a new shard."""
+        store = MemoryStore()
+        if not self.reached:
+            return store
+        reached = {clock: list(lanes) for clock, lanes in self.reached.items()}
+        state = ShardState(plan.pipeline.fingerprint, reached, dict(self.due_us))
+        for key, data in self.whole.items():
+            store.put(key, data)
+        for clock in plan.clocks:
+            if clock.name in self.keys and clock.key is not None:
+                own = _own(self.keys[clock.name], [field_column(clock.key)], plan, number)
+                if len(own):
+                    store.put(KEYS + clock.name, to_bytes(own))
+        routes = _routes(plan)
+        queries = {
+            query: {name: _own(frame, routes[query], plan, number) for name, frame in held.items()}
+            for query, held in self.queries.items()
+        }
+        tables.replace(store, 0, queries)
+        for query, held in self.replaced.items():
+            own_rows = {name: _own(f, routes[query], plan, number) for name, f in held.items()}
+            RowState(store, query).replace(own_rows)
+        for query, sent in self.early.items():
+            own_sent = Remembered(sent.period)
+            if sent.shown is not None:
+                shown = _own(from_bytes(sent.shown), routes[query], plan, number)
+                own_sent.shown = to_bytes(shown)
+            store.put(EARLY + query, msgspec.msgpack.encode(own_sent))
+        store.put(HEAD, STATE.encode(state))
+        return store
+
+
+def _schemas(plan: Plan) -> dict[str, StateSchema]:
+    """Return the schema of each query's partial states."""
+    source = plan.pipeline.source
+    found = {flow.name: StateSchema.of(flow.query, source) for flow in plan.merged}
+    for flow in plan.operators:
+        step = flow.query.last
+        aggregates = step.aggregates if isinstance(step, AggregateStep) else ()
+        found[flow.name] = StateSchema.over(aggregates, source.fields, TIME)
+    return found
+
+
+def _routes(plan: Plan) -> dict[str, list[str]]:
+    """Return, by query, the columns whose hash selects the shard."""
+    found = {flow.name: route(flow.query, plan.pipeline.source) for flow in plan.queries}
+    found |= {flow.name: unit_columns(flow.query) for flow in plan.operators}
+    if plan.join is not None:
+        found[plan.join.name] = equal_columns(plan.join.query)
+    return found
+
+
+def _own(frame: pl.DataFrame, by: Sequence[str], plan: Plan, number: int) -> pl.DataFrame:
+    """Return the rows of a shard, in order."""
+    return dict(split(frame, by, plan.shards)).get(number, frame.clear())
+
+
+def _joined(
+    shards: Sequence[Mapping[str, Tables]], schemas: Mapping[str, StateSchema]
+) -> dict[str, Tables]:
+    """Return the tables of all shards together."""
+    found: dict[str, dict[str, list[pl.DataFrame]]] = {}
+    for held in shards:
+        for query, frames in held.items():
+            for name, frame in frames.items():
+                found.setdefault(query, {}).setdefault(name, []).append(frame)
+    return {
+        query: {name: schemas[query].concat(parts) for name, parts in frames.items()}
+        for query, frames in found.items()
+    }
+
+
+def _frames(stores: Sequence[StateStore], prefix: str) -> dict[str, pl.DataFrame]:
+    """Return the frames stored under a prefix, those of all shards together."""
+    found: dict[str, list[pl.DataFrame]] = {}
+    for store in stores:
+        for key, data in store.scan(prefix):
+            found.setdefault(key.removeprefix(prefix), []).append(from_bytes(data))
+    return {name: pl.concat(parts) for name, parts in found.items()}
+
+
+def _early(stores: Sequence[StateStore]) -> dict[str, Remembered]:
+    """Return what all shards have sent of open windows."""
+    sent: dict[str, list[Remembered]] = {}
+    for store in stores:
+        for key, data in store.scan(EARLY):
+            one = msgspec.msgpack.decode(data, type=Remembered)
+            sent.setdefault(key.removeprefix(EARLY), []).append(one)
+    found = {}
+    for query, parts in sent.items():
+        periods = [one.period for one in parts if one.period is not None]
+        shown = [from_bytes(one.shown) for one in parts if one.shown is not None]
+        whole = to_bytes(pl.concat(shown)) if shown else None
+        found[query] = Remembered(max(periods, default=None), whole)
+    return found
+
+
+def _content(plan: Plan, stores: Sequence[StateStore]) -> Iterator[str]:
+    """Yield each row that shards hold, spelled the same whichever shard has it."""
+    shard, schemas = Shard(plan), _schemas(plan)
+    for store in stores:
+        for query, frames in shard.held(store).items():
+            for name, frame in frames.items():
+                # A frame leaves out bins that are zero in all of its rows.
+                bins = {column.name for column in schemas[query].among(frame, Role.BIN)}
+                yield from _spelled(f"{query}/{name}", frame, bins)
+        for key, data in store.scan(KEYS):
+            yield from _spelled(key, from_bytes(data))
+        for key, data in store.scan(EARLY):
+            shown = msgspec.msgpack.decode(data, type=Remembered).shown
+            if shown is not None:
+                yield from _spelled(key, from_bytes(shown))
+
+
+def _spelled(table: str, frame: pl.DataFrame, bins: Collection[str] = ()) -> Iterator[str]:
+    """Yield each row of a table, by the names of its columns; without bins that are zero."""
+    names = sorted(frame.columns)
+    for row in frame.select(names).iter_rows():
+        cells = zip(names, row, strict=True)
+        said = [(name, value) for name, value in cells if value != 0 or name not in bins]
+        yield f"{table} {said!r}"
+
+
+def _digest(content: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(content)).encode()).hexdigest()[:_DIGITS]

@@ -1,0 +1,166 @@
+"""Data files of Delta tables, which any process may write; readers see what a commit names.
+
+A file's name is unique, so an attempt that is repeated or run twice never overwrites another's. A
+file that no commit names is an orphan, which `vacuum` removes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+import uuid
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake.transaction import AddAction
+
+from windowing.model.run_errors import UnseenFile
+from windowing.spark.sinks.growth import conformed
+
+RUN: Final = "run"
+"""The column by which tables are partitioned."""
+
+_NAME: Final = re.compile(r"part-\d+-[0-9a-f-]{36}-c\d+(\.\w+)?\.parquet")
+_TEXT_MAX, _LAST = 32, "\U0010ffff"
+"""Longest text in statistics, and what makes a shortened one larger than what it stands for."""
+
+_FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
+
+
+class DataFile(msgspec.Struct, frozen=True):
+    """A file that holds some rows of a table.
+
+    Attributes:
+        table: the table's name.
+        path: relative to the table's folder.
+        run: the run of all its rows.
+        size: in bytes.
+        stats: Delta's statistics, as JSON: the number of rows, and smallest, largest and missing
+            values of columns.
+    """
+
+    table: str
+    path: str
+    run: str
+    size: int
+    stats: str
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a file name is one that a table's writers give to data files."""
+    return _NAME.fullmatch(name) is not None
+
+
+def write_file(folder: Path, table: str, rows: pa.Table, schema: pa.Schema) -> DataFile:
+    """Write rows of one run into a new file of a table, and wait until they are on disk.
+
+    Args:
+        folder: the folder of all tables.
+        table: the table's name.
+        rows: at least one.
+        schema: the table's; columns that the rows lack are null.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    run = rows[RUN][0].as_py()
+    kept = conformed(rows, schema).drop_columns([RUN])
+    # Partition folders are named as Delta's writers do; readers use the log only.
+    path = f"{RUN}={quote(run, safe='')}/part-00000-{uuid.uuid4()}-c000.snappy.parquet"
+    place = folder / table / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.open("xb") as file:
+        pq.write_table(kept, file)
+        file.flush()
+        os.fsync(file.fileno())
+        size = file.tell()
+    _sync_folder(place.parent)
+    return DataFile(table, path, run, size, json.dumps(_stats(kept)))
+
+
+def add_action(folder: Path, file: DataFile) -> AddAction:
+    """Return the action that makes a file part of its table.
+
+    Raises:
+        UnseenFile: the file is not where this process looks for it, or has another size.
+    """
+    place = folder / file.table / file.path
+    size = place.stat().st_size if place.is_file() else None
+    if size != file.size:
+        found = "it is not there" if size is None else f"it has {size:,} bytes there"
+        msg = (
+            f"an executor has written {place} ({file.size:,} bytes), and for the driver {found}: "
+            "executors write large results themselves, so the folder of tables must be on a file "
+            "system that all machines share"
+        )
+        raise UnseenFile(msg)
+    written_ms = time.time_ns() // 1_000_000
+    return AddAction(file.path, file.size, {RUN: file.run}, written_ms, True, file.stats)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until a new file's entry in its folder is on disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _stats(rows: pa.Table) -> dict[str, Any]:
+    """Return Delta's statistics of all columns that can be ordered.
+
+    Where one column has statistics and another has none, deltalake takes the missing bounds of the
+    other for null, and filters lose rows: so none is left out.
+    """
+    least, most, missing = {}, {}, {}
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        least[name], most[name], missing[name] = _bounds(column)
+    stats = {"minValues": least, "maxValues": most, "nullCount": missing}
+    return {"numRecords": len(rows), **{name: _known(part) for name, part in stats.items()}}
+
+
+def _known(part: dict[str, Any]) -> dict[str, Any]:
+    """Return statistics without those that a column does not have."""
+    known = {name: _known(v) if isinstance(v, dict) else v for name, v in part.items()}
+    return {name: value for name, value in known.items() if value not in (None, {})}
+
+
+def _bounds(column: pa.ChunkedArray) -> tuple[Any, Any, Any]:
+    """Return the smallest and largest value of a column and its number of nulls, or of its fields.
+
+    Bounds may be wider than the values; None: unknown, or there is no value.
+    """
+    type_ = column.type
+    if pa.types.is_struct(type_):
+        parts = {part.name: _bounds(pc.struct_field(column, [part.name])) for part in type_}
+        low, high, nulls = ({name: part[i] for name, part in parts.items()} for i in range(3))
+        return low, high, nulls
+    if pa.types.is_list(type_):
+        return None, None, None
+    ends = pc.min_max(column.cast(pa.int64()) if pa.types.is_timestamp(type_) else column)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if low is None:
+        return None, None, column.null_count
+    if pa.types.is_timestamp(type_):
+        # Milliseconds of the years 1 to 9999; others cannot be spelled in a query either.
+        low, high = (min(max(_FIRST_MS, ms), _LAST_MS) for ms in (low // 1_000, -(-high // 1_000)))
+        low, high = _spelled(low), _spelled(high)
+    elif pa.types.is_floating(type_) and not pc.all(pc.is_finite(column)).as_py():
+        return None, None, column.null_count
+    elif pa.types.is_string(type_):
+        low, high = low[:_TEXT_MAX], high if len(high) <= _TEXT_MAX else high[:_TEXT_MAX] + _LAST
+    return low, high, column.null_count
+
+
+def _spelled(instant_ms: int) -> str:
+    """Return an instant as Delta's statistics spell it."""
+    instant = pa.scalar(instant_ms, pa.timestamp("ms")).as_py()
+    return str(instant.isoformat(timespec="milliseconds")) + "Z"

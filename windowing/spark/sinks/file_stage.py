@@ -1,0 +1,93 @@
+"""The stage in which executors write large results into files of the tables.
+
+A task passes on small results as they are, so that a small batch is as fast as ever; of large ones
+it writes a file per table, and sends only their names to the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from windowing.model import parse_pipeline
+from windowing.runtime.output import DATA_FILE, METRIC, Emitted
+from windowing.spark.sinks.data_files import DataFile, write_file
+from windowing.spark.sinks.rows import BatchRows
+
+INLINE_BYTES: Final = 1 << 20
+"""How large a task's results may be, in bytes of frames, to be sent to the driver."""
+
+INLINE_SETTING: Final = "spark.slackwater.tables.inlineBytes"
+"""The session's setting that replaces `INLINE_BYTES`."""
+
+_SCHEMA: Final = pa.schema([("kind", pa.string()), ("query", pa.string()), ("frame", pa.binary())])
+
+
+@dataclass(frozen=True)
+class FileStage:
+    """The stage for one batch; for `mapInArrow`, from and to rows of `EMISSION_SCHEMA`.
+
+    Attributes:
+        text: the pipeline file.
+        run: the identity of the checkpoint.
+        batch_id: the batch's number.
+        folder: the folder of the tables, shared by driver and executors.
+        schemas: the tables' columns, by name.
+        inline_bytes: results of at most so many bytes, in one task, are passed on.
+    """
+
+    text: str
+    run: str
+    batch_id: int
+    folder: Path
+    schemas: Mapping[str, pa.Schema]
+    inline_bytes: int = INLINE_BYTES
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Process one task's frames."""
+        frames = [
+            Emitted(*row)
+            for batch in batches
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        ]
+        columns = zip(*self.of(frames), strict=True)
+        arrays = [pa.array(c, field.type) for c, field in zip(columns, _SCHEMA, strict=False)]
+        if arrays:
+            yield pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+    def of(self, frames: Sequence[Emitted]) -> list[Emitted]:
+        """Return a task's frames, with those of large results replaced by their files.
+
+        Metrics always stay: they are small, and a batch's token may be derived from them.
+        """
+        results = [one for one in frames if one.kind != METRIC]
+        if sum(len(one.frame) for one in results) <= self.inline_bytes:
+            return [*frames]
+        written = [
+            write_file(self.folder, name, rows, self.schemas[name])
+            for name, rows in _rows(self.text, self.run).tables(results, self.batch_id).items()
+            if len(rows)
+        ]
+        named = [Emitted(DATA_FILE, file.table, msgspec.json.encode(file)) for file in written]
+        return [*(one for one in frames if one.kind == METRIC), *named]
+
+
+def files_of(frames: Sequence[Emitted]) -> dict[str, list[DataFile]]:
+    """Return the files that frames name, by table."""
+    files: dict[str, list[DataFile]] = {}
+    for one in frames:
+        if one.kind == DATA_FILE:
+            file = msgspec.json.decode(bytes(one.frame), type=DataFile)
+            files.setdefault(file.table, []).append(file)
+    return files
+
+
+@lru_cache(maxsize=8)
+def _rows(text: str, run: str) -> BatchRows:
+    return BatchRows(parse_pipeline(text), run)

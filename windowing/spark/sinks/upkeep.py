@@ -1,0 +1,146 @@
+"""Upkeep of Delta tables: small files are merged, and files that no version needs are removed.
+
+Both are safe beside a job that writes. A compaction replaces files by files with the same rows, and
+leaves the application transactions alone that make a batch exactly-once (see `adr/0026`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError, TableNotFoundError
+
+from windowing.model import Pipeline
+from windowing.spark.sinks.data_files import RUN, is_ours
+from windowing.spark.sinks.rows import schemas
+from windowing.spark.sinks.tokens import TOKENS
+
+RETENTION: Final = timedelta(days=7)
+"""How long files stay that the newest version of a table does not need; Delta's own default."""
+
+RETENTION_LEAST: Final = timedelta(hours=1)
+"""The shortest retention: a batch that is being written has files that no commit names yet, and a
+reader may still be reading an older version."""
+
+_TARGET_BYTES: Final = 100 << 20
+_TRIES: Final = 5
+
+
+class Kept(NamedTuple):
+    """What upkeep has done to a table, or would do.
+
+    Attributes:
+        table: its name.
+        files: the number of files merged or removed.
+        size: of these files, in bytes.
+        added: the number of files that replace them; 0 if that is not known yet.
+    """
+
+    table: str
+    files: int
+    size: int
+    added: int = 0
+
+
+def optimize(
+    pipeline: Pipeline, folder: Path, run: str | None = None, *, dry_run: bool = False
+) -> Iterator[Kept]:
+    """Merge the small files of each table; write a checkpoint of its log and remove expired logs.
+
+    Args:
+        pipeline: the pipeline of the tables.
+        folder: the folder of the tables.
+        run: only this run's files; None: all runs'.
+        dry_run: only count.
+
+    Raises:
+        CommitFailedError: other writers changed the same files again and again.
+    """
+    for name, table in _tables(pipeline, folder):
+        small = _small_files(table, run)
+        if dry_run or not small:
+            yield Kept(name, len(small), sum(small))
+            continue
+        added = _compact(table, run)
+        table.create_checkpoint()
+        table.cleanup_metadata()
+        yield Kept(name, len(small), sum(small), added)
+
+
+def vacuum(
+    pipeline: Pipeline,
+    folder: Path,
+    run: str | None = None,
+    *,
+    retention: timedelta = RETENTION,
+    dry_run: bool = False,
+) -> Iterator[Kept]:
+    """Remove data files that are older than the retention and needed by no version within it.
+
+    These are files that a compaction has replaced, and files of attempts that were never committed.
+    Files that no writer of tables has named are never removed.
+
+    Args:
+        pipeline: the pipeline of the tables.
+        folder: the folder of the tables.
+        run: only this run's files; None: all runs'.
+        retention: how long unneeded files stay, rounded up to hours.
+        dry_run: only count.
+    """
+    hours = -(-retention // timedelta(hours=1))
+    for name, table in _tables(pipeline, folder):
+        unneeded = table.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
+        ours = [
+            folder / name / path
+            for path in unneeded
+            if is_ours(Path(path).name) and (run is None or path.startswith(_folder_of(run)))
+        ]
+        size = sum(path.stat().st_size for path in ours)
+        if not dry_run:
+            for path in ours:
+                path.unlink(missing_ok=True)
+        yield Kept(name, len(ours), size)
+
+
+def _tables(pipeline: Pipeline, folder: Path) -> Iterator[tuple[str, DeltaTable]]:
+    for name in (*schemas(pipeline), TOKENS):
+        try:
+            yield name, DeltaTable(str(folder / name))
+        except TableNotFoundError:
+            continue
+
+
+def _small_files(table: DeltaTable, run: str | None) -> Sequence[int]:
+    """Return the sizes of files to merge: below the target, and not alone in their run."""
+    actions = table.get_add_actions(flatten=True)
+    sizes: dict[str, list[int]] = {}
+    for of_run, size in zip(
+        actions[f"partition.{RUN}"].to_pylist(), actions["size_bytes"].to_pylist(), strict=True
+    ):
+        if size < _TARGET_BYTES and run in (None, of_run):
+            sizes.setdefault(of_run, []).append(size)
+    return [size for small in sizes.values() if len(small) > 1 for size in small]
+
+
+def _compact(table: DeltaTable, run: str | None) -> int:
+    """Merge small files; return how many files replace them."""
+    filters = None if run is None else [(RUN, "=", run)]
+    for left in reversed(range(_TRIES)):
+        try:
+            done = table.optimize.compact(partition_filters=filters, target_size=_TARGET_BYTES)
+        except CommitFailedError:
+            if not left:
+                raise
+            table.update_incremental()
+        else:
+            return int(done["numFilesAdded"])
+    raise AssertionError
+
+
+def _folder_of(run: str) -> str:
+    return f"{RUN}={quote(run, safe='')}/"
