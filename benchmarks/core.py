@@ -24,7 +24,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.cases import CASES, pipeline_of
+from benchmarks.cases import CASES, Case, pipeline_of
 from benchmarks.events import batch_files
 from benchmarks.figures import RECORDS
 from windowing.engine.frames import from_bytes, to_bytes
