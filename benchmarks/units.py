@@ -30,8 +30,17 @@ _CASES: dict[Kind, str] = {
     "sliding": "sliding_10_1",
     "session": "session_30s",
 }
-_LANE = ("rows to Python", "pack", "encode chunks", "decode chunks", "lane", "encode parcels")
-_QUERY = ("lane", "encode parcels", "decode parcels", "shard", "encode results")
+# Some occur only where lanes have a step of their own, some only where they are fused.
+_LANE = (
+    "rows to Python",
+    "pack",
+    "encode chunks",
+    "decode chunks",
+    "lane",
+    "scan",
+    "encode parcels",
+)
+_QUERY = ("lane", "scan", "encode parcels", "decode parcels", "shard", "encode results")
 _CORE_EVENTS = 1_000_000
 _WORKER = """
 import os, windowing.spark.daemon, windowing.spark.stages
@@ -64,8 +73,8 @@ def main(
             peaks.append(long.peak_bytes)
         core_us[kind] = statistics.median(found)
         core = _core_us(name)
-        lane_us[kind] = sum(core[step] for step in _LANE)
-        query_us[kind] = sum(core[step] for step in _QUERY)
+        lane_us[kind] = sum(core.get(step, 0.0) for step in _LANE)
+        query_us[kind] = sum(core.get(step, 0.0) for step in _QUERY)
         console.print(f"{kind}: {core_us[kind]:.2f} core-us a record, {lane_us[kind]:.2f} a lane")
     worker_bytes = _worker_bytes()
     costs = UnitCosts(
