@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.strategies import cases, entry
@@ -10,6 +10,7 @@ from windowing.engine.input import pack as packing
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.model import parse_pipeline
+from windowing.model.file.pipeline import EventTime
 
 
 @given(data=st.data())
@@ -29,3 +30,43 @@ def test_batches_and_single_values_decode_alike(data: st.DataObject) -> None:
         assert whole.rows() == [row for one in singly for row in one.rows()]
         exact = packing._exact(rows, rules)
         assert whole.select(exact.columns).equals(exact, null_equal=True)
+
+
+# Joined by commas, the parts of one value or several values in one could pass for clean ones.
+PIECES = [
+    b'{"ts":1,"k":"a","v":2}',
+    b'{"ts":1,"k":"a"',
+    b'"v":2}',
+    b'{"ts":1,"k":"a',
+    b'"}',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b"\n",
+    b" ",
+    b'{"ts":1,"k":"\xff","v":2}',
+    b'{"ts":1,"k":"\\ud800","v":2}',
+    b'{"ts":1,"ts":2,"k":"a","v":-0}',
+]
+PIECED = st.lists(st.sampled_from(PIECES), max_size=4).map(b"".join)
+
+
+@given(values=st.lists(PIECED | st.none() | st.binary(max_size=4), max_size=8))
+@example(values=[PIECES[0] + b"," + PIECES[0], PIECES[1], PIECES[2]])
+@example(values=[PIECES[0] + b",\n" + PIECES[0], PIECES[1], PIECES[2]])
+@example(values=[PIECES[0] + PIECES[0], b""])
+@example(values=[PIECES[0], PIECES[0] + b"]"])
+def test_neighbours_do_not_change_what_a_value_is(values: list[bytes | None]) -> None:
+    rules = strict_rules()
+    nothing: list[None] = [None] * len(values)
+    rows = RawRows(range(len(values)), values, nothing, nothing)
+    exact = packing._exact(rows, rules)
+    assert pack(rows, rules).select(exact.columns).equals(exact, null_equal=True)
+
+
+def strict_rules() -> ValueRules:
+    """Return rules that refuse unknown fields."""
+    fields = {"k": ("string", False), "v": ("int", False)}
+    return ValueRules(EventTime(field="ts", unit="us"), fields, frozenset(), ignore_unknown=False)
