@@ -157,8 +157,8 @@ def _rounded(column: pa.ChunkedArray, low: Any, high: Any) -> tuple[Any, Any]:
         return None, None
     if pa.types.is_timestamp(type_):
         # Milliseconds of the years 1 to 9999; others cannot be spelled in a query either.
-        low, high = (min(max(_FIRST_MS, ms), _LAST_MS) for ms in (low // 1_000, -(-high // 1_000)))
-        low, high = _spelled(low), _spelled(high)
+        bounds_ms = (min(max(_FIRST_MS, ms), _LAST_MS) for ms in (low // 1_000, -(-high // 1_000)))
+        low, high = map(_spelled, bounds_ms)
     elif pa.types.is_floating(type_) and not pc.all(pc.is_finite(column)).as_py():
         return None, None
     elif pa.types.is_string(type_):
