@@ -41,7 +41,7 @@ from windowing.semantics.units import Item
 from windowing.semantics.view import View
 
 _VALUE_BYTES: Final = 2048
-"""Memory of one value in a spool, a record or a line with its identity; measured, rounded up."""
+"""Memory of one value in a spool, a record or a line with its identity; estimated, generously."""
 
 _RECORD_BYTES: Final = 8192
 """Memory of one record while its part is evaluated, with its windows and rows."""

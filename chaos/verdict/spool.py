@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,7 +58,7 @@ class Shelf:
         """Return the path of a spool's file."""
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="slackwater-verify-", dir=self._parent)
-        return Path(self._folder.name, f"{number}.pickle")
+        return Path(self._folder.name, f"{number}.jsonl")
 
 
 class Spool(Generic[T]):
@@ -78,7 +78,7 @@ class Spool(Generic[T]):
         self._file: Path | None = None
 
     def append(self, value: T) -> None:
-        """Add a value, which pickle must be able to write."""
+        """Add a value: a number, a text, None, or a tuple of such values."""
         self.held.append(value)
         self._shelf.added(self)
 
@@ -87,21 +87,21 @@ class Spool(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         if self._file is not None:
-            with self._file.open("rb") as file:
+            with self._file.open(encoding="ascii") as file:
                 # What is in memory may be written while others read here.
                 read = 0
                 while read < self._written:
-                    values: list[T] = pickle.load(file)  # noqa: S301 - we wrote it
-                    read += len(values)
-                    yield from values
+                    yield _tuples(json.loads(file.readline()))
+                    read += 1
         yield from self.held
 
     def write(self) -> None:
         """Write to its file what is in memory."""
         if self.held:
             self._file = self._shelf.file(id(self))
-            with self._file.open("ab") as file:
-                pickle.dump(self.held, file, pickle.HIGHEST_PROTOCOL)
+            with self._file.open("a", encoding="ascii") as file:
+                # Escaped, so that lone surrogates pass, too.
+                file.writelines(json.dumps(value) + "\n" for value in self.held)
             self._written += len(self.held)
             self.held = []
 
@@ -110,3 +110,7 @@ class Spool(Generic[T]):
         if self._file is not None:
             self._file.unlink()
         self._file, self._written, self.held = None, 0, []
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

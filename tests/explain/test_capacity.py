@@ -18,6 +18,7 @@ from windowing.explain.capacity import (
     kind_of,
     partials,
 )
+from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
 
@@ -95,11 +96,8 @@ def test_an_impossible_load_is_refused(change: dict[str, float], said: str) -> N
 
 
 def test_a_window_that_was_not_measured_is_refused() -> None:
-    class Landmark:
-        kind = "landmark"
-
     with pytest.raises(CapacityError, match="a landmark window was not measured"):
-        kind_of(Landmark())
+        kind_of(Landmark(MIN_US, "ts"))
 
 
 def test_every_assumption_is_said() -> None:

@@ -6,13 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
 from slackwater import classes
 from slackwater.main import app
 from tests.slackwater.pipelines import written
-from windowing.engine.lane import Lane
+from windowing.engine.tally import Tally
 from windowing.model.rows import DeadLetter
 from windowing.runtime.counts import Counts, RecordsUnaccounted, check_counts
 
@@ -49,14 +50,12 @@ def test_a_run_without_a_record_says_so(tmp_path: Path) -> None:
 def test_a_run_that_lost_a_record_fails_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    metrics = Lane._metrics
+    take = Tally.take
 
-    def forgetful(self, rows, reached, parts, redelivered):
-        import polars as pl
+    def forgetful(self: Tally, offsets: pl.Series, records: int, bad: pl.DataFrame) -> None:
+        take(self, offsets, records + 1, bad)
 
-        return metrics(self, rows, reached, parts, redelivered).with_columns(pl.col("read") + 1)
-
-    monkeypatch.setattr(Lane, "_metrics", forgetful)
+    monkeypatch.setattr(Tally, "take", forgetful)
     pipeline, events = written(tmp_path)
     ran = command("run", pipeline, "--input", events, "--output", tmp_path / "out.jsonl")
     assert isinstance(ran.exception, RecordsUnaccounted)

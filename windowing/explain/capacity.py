@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from windowing.model.lengths import spell_us
-from windowing.model.windows.session import Session
-from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import Window
 
 Kind = Literal["tumbling", "sliding", "session"]
 
@@ -83,7 +83,7 @@ class Load:
 
     rate: float
     keys: int
-    windows: tuple[Sliding | Session, ...]
+    windows: tuple[Window, ...]
     record_bytes: float = 200
     held_us: int = 0
     batch_s: float = 10
@@ -165,35 +165,34 @@ def capacity_of(load: Load, costs: UnitCosts) -> Capacity:
     )
 
 
-def kind_of(window: object) -> Kind:
+def kind_of(window: Window) -> Kind:
     """Return which measured kind a window is of.
 
     Raises:
         CapacityError: of none.
     """
-    if isinstance(window, Session):
+    if window.traits.merging and window.range_ is not None:
         return "session"
-    if isinstance(window, Sliding):
+    if window.traits.ends is Ends.SLIDES and window.range_ is not None:
         return "tumbling" if window.range_ == window.slide else "sliding"
-    kind = getattr(window, "kind", type(window).__name__)
     msg = (
-        f"a {kind} window was not measured; sliding, tumbling and session windows were: run the "
-        "pipeline over a part of the load, and read `processedRowsPerSecond` of its progress"
+        f"a {window.kind} window was not measured; sliding, tumbling and session windows were: run "
+        "the pipeline over a part of the load, and read `processedRowsPerSecond` of its progress"
     )
     raise CapacityError(msg)
 
 
-def partials(window: Sliding | Session, load: Load, partitions: int) -> float:
+def partials(window: Window, load: Load, partitions: int) -> float:
     """Return how many partial states a query holds, at most.
 
     A slice is as long as the slide, and its records spread over keys and partitions: of c cells, n
     records touch c(1 - e^(-n/c)) if all are equally likely, and fewer if they are not.
     """
-    if isinstance(window, Session):
+    if kind_of(window) == "session":
         # A session is held until its gap has passed; records as far apart as the gap share one.
-        slice_us, slices = window.range_ + load.held_us, 1.0
+        slice_us, slices = _range(window) + load.held_us, 1.0
     else:
-        kept_us = window.range_ + load.held_us + load.batch_s * _S_US
+        kept_us = _range(window) + load.held_us + load.batch_s * _S_US
         slice_us, slices = window.slide, kept_us / window.slide
     cells = load.keys * partitions
     return slices * _touched(cells, load.rate * slice_us / _S_US)
@@ -224,10 +223,10 @@ def _shard_bytes(state: float, cores: int) -> float:
     return min(state / cores, _SHARD_STATE_BYTES)
 
 
-def _rows_per_s(window: Sliding | Session, load: Load) -> float:
-    if isinstance(window, Session):
-        return _touched(load.keys, load.rate * window.range_ / _S_US) / (window.range_ / _S_US)
-    of_window = _touched(load.keys, load.rate * window.range_ / _S_US)
+def _rows_per_s(window: Window, load: Load) -> float:
+    if kind_of(window) == "session":
+        return _touched(load.keys, load.rate * _range(window) / _S_US) / (_range(window) / _S_US)
+    of_window = _touched(load.keys, load.rate * _range(window) / _S_US)
     return of_window / (window.slide / _S_US)
 
 
@@ -252,3 +251,8 @@ def _assumptions(load: Load, costs: UnitCosts) -> tuple[str, ...]:
         f"times on disk; a shard has {_SHARD_STATE_BYTES / 1e9:g} GB at most",
         "aggregates of a few numbers, as count, sum and max; growing ones need what they collect",
     )
+
+
+def _range(window: Window) -> int:
+    assert window.range_ is not None  # noqa: S101 - as `kind_of` has checked
+    return window.range_
