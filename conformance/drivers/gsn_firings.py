@@ -18,7 +18,7 @@ from conformance.gsn.firings import (
     RemoteBCase,
 )
 from conformance.gsn.judge import judge_firings
-from windowing.engine.slides.manager import SlidingManager
+from windowing.engine.slides.active import ActiveQueries, SlidingQuery
 from windowing.engine.slides.optimiser import Limits, optimise
 from windowing.engine.slides.remote import Run, Timer, TupleDriven
 from windowing.engine.slides.schedules import SCHEDULES, Graph, Schedule
@@ -60,7 +60,7 @@ class Firings:
                 draw = random.Random(f"{case.id} {cut}") if cut else None
                 by = f"{name}, cut {cut}" if cut else name
                 origin = 0 if isinstance(case, CountCase) else case.origin
-                course = _Course(case.queries, SlidingManager(schedule(), origin))
+                course = _Course(case.queries, ActiveQueries(schedule(), origin))
                 match case:
                     case CountCase():
                         ends = _batches([one.pos for one in case.tuples], draw)
@@ -85,7 +85,7 @@ class _Course:
         ticks: how often one timer for the active queries has ticked.
     """
 
-    def __init__(self, queries: Sequence[QueryCase], manager: SlidingManager) -> None:
+    def __init__(self, queries: Sequence[QueryCase], manager: ActiveQueries) -> None:
         self._queries = {query.id: query for query in queries}
         self._manager = manager
         self._active: set[str] = set()
@@ -96,7 +96,7 @@ class _Course:
         for query in self._queries.values():
             if query.active(where) != (query.id in self._active):
                 change = self._manager.leave if query.id in self._active else self._manager.join
-                change(query.query)
+                change(SlidingQuery(query.id, query.slide))
                 self._active ^= {query.id}
 
     def due(self, after: int, until: int) -> Iterator[tuple[int, QueryCase]]:
@@ -157,7 +157,8 @@ def _remote_a(case: RemoteACase) -> Found:
     for one in case.tuples:
         for query in case.queries:
             if query.active(one.pos) != (query.id in active):
-                (course.leave if query.id in active else course.join)(query.query)
+                change = course.leave if query.id in active else course.join
+                change(SlidingQuery(query.id, query.slide))
                 active ^= {query.id}
         firings += [
             {

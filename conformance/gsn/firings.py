@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, RootModel
 
 from conformance.case_lines import read_rows
-from windowing.engine.slides.manager import SlidingQuery
 
 
 class _Part(BaseModel):
@@ -36,11 +35,6 @@ class QueryCase(_Part):
     window: WindowCase
     join: int
     leave: int | None
-
-    @property
-    def query(self) -> SlidingQuery:
-        """The query as the manager knows it."""
-        return SlidingQuery(self.id, self.slide)
 
     def active(self, where: int) -> bool:
         """Whether it is active there."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.engine.slides.manager import SlidingManager, SlidingQuery
+from windowing.engine.slides.active import ActiveQueries, SlidingQuery
 from windowing.engine.slides.optimiser import Limits, optimise
 from windowing.engine.slides.schedules import SCHEDULES, Graph, Schedule
 
@@ -51,7 +51,7 @@ def test_a_schedule_gives_the_runs_of_the_definition(
     start: int,
     origin: int,
 ) -> None:
-    manager, known = SlidingManager(WAYS[way](), origin), dict[int, SlidingQuery]()
+    manager, known = ActiveQueries(WAYS[way](), origin), dict[int, SlidingQuery]()
     active: list[SlidingQuery] = []
     for length, joining, leaving in course:
         for number in leaving:
@@ -88,7 +88,7 @@ def test_a_schedule_goes_on_anywhere(way: str, slides: set[int], first: int, sec
 def test_the_timer_ticks_wherever_it_can_be_needed(
     slides: list[int], after: int, length: int
 ) -> None:
-    manager = SlidingManager()
+    manager = ActiveQueries()
     for number, slide in enumerate(slides):
         manager.join(SlidingQuery(f"q{number}", slide))
     runs = {instant for instant, _ in manager.due(after, after + length)}
@@ -96,7 +96,7 @@ def test_the_timer_ticks_wherever_it_can_be_needed(
 
 
 def test_what_is_wrong_with_a_change_is_said() -> None:
-    manager = SlidingManager()
+    manager = ActiveQueries()
     with pytest.raises(ValueError, match="query q has a slide of 0: use an integer from 1"):
         manager.join(SlidingQuery("q", 0))
     with pytest.raises(KeyError, match="query q with a slide of 3 is not active"):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from windowing.engine.slides.manager import SlidingQuery
+from windowing.engine.slides.active import SlidingQuery
 
 Cause = Literal["tick", "timeout", "tuple", "next_tick"]
 """Why a run begins: its tick, the end of the wait after it, a tuple within the wait, or the next

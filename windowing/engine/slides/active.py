@@ -30,7 +30,7 @@ class SlidingQuery:
     slide: int
 
 
-class SlidingManager:
+class ActiveQueries:
     """The queries that are active, and when they run.
 
     Args:
