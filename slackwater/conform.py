@@ -29,6 +29,7 @@ class Kind(StrEnum):
     spl_validation = "spl-validation"
     secret = "secret"  # noqa: S105 - the name of a model
     gsn_graphs = "gsn-graphs"
+    gsn_firings = "gsn-firings"
 
 
 class Judged(StrEnum):
@@ -49,7 +50,8 @@ def conform(
         Kind,
         typer.Argument(
             help="The semantics: wid, the window language; samza, the window operator; spl, "
-            "policy windows; secret, models of other engines; gsn-graphs, slides of many queries."
+            "policy windows; secret, models of other engines; gsn-graphs, slides of many queries; "
+            "gsn-firings, when these run."
         ),
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one per line.")],
@@ -75,6 +77,7 @@ def conform(
         Kind.spl_validation: _spl_validation,
         Kind.secret: _secret,
         Kind.gsn_graphs: _gsn_graphs,
+        Kind.gsn_firings: _gsn_firings,
     }[kind]
     cases, drivers = prepare(file, by, interleavings)
     passed = failed = 0
@@ -148,6 +151,14 @@ def _gsn_graphs(file: Path, by: Judged, interleavings: int) -> Work:
 
     del by, interleavings  # a graph has no input
     return read_cases(file), [Graphs()]
+
+
+def _gsn_firings(file: Path, by: Judged, interleavings: int) -> Work:
+    from conformance.drivers.gsn_firings import Firings
+    from conformance.gsn.firings import read_cases
+
+    del by
+    return read_cases(file), [Firings(cuts=interleavings)]
 
 
 def _wid(file: Path, by: Judged, interleavings: int) -> Work:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from conformance.gsn.case import GraphCase
+from conformance.gsn.firings import FiringCase
 from conformance.wid.judge import Verdict
 
 _TOLERANCE = 1e-6
@@ -40,6 +42,36 @@ def judge(
                 difference = f"{part}.{name}: expected {value}, got {got.get(name, _MISSING)}"
                 return Verdict(case.id, judged_by, difference)
     return Verdict(case.id, judged_by, None)
+
+
+def judge_firings(case: FiringCase, found: Mapping[str, Any], judged_by: str) -> Verdict:
+    """Compare the runs that a driver found with those that a case expects, in their order.
+
+    Args:
+        case: the case.
+        found: the runs, and what else the case expects, by the names of the file.
+        judged_by: name of the driver in reports.
+    """
+    for name, value in case.expected.items():
+        difference = _difference(name, value, found.get(name, _MISSING))
+        if difference is not None:
+            return Verdict(case.id, judged_by, difference)
+    return Verdict(case.id, judged_by, None)
+
+
+def _difference(name: str, expected: Any, found: Any) -> str | None:
+    """Return the first difference within a value; None: they are the same."""
+    if isinstance(expected, list) and isinstance(found, list):
+        pairs = zip_longest(expected, found, fillvalue=_MISSING)
+        parts = [(f"{name}[{number}]", *pair) for number, pair in enumerate(pairs)]
+    elif isinstance(expected, dict) and isinstance(found, dict):
+        keys = dict.fromkeys([*expected, *found])
+        parts = [(f"{name}.{k}", expected.get(k, _MISSING), found.get(k, _MISSING)) for k in keys]
+    else:
+        same = _same(expected, found)
+        return None if same else f"{name}: expected {expected}, got {found}"
+    differences = (_difference(*part) for part in parts)
+    return next((one for one in differences if one is not None), None)
 
 
 def _same(expected: Any, found: Any) -> bool:

@@ -46,6 +46,18 @@ class SlidingTree:
         nodes = set(self.parents) | ({self.root} if self.root is not None else set())
         return sum((Fraction(1, slide) for slide in nodes), Fraction(0))
 
+    def due(self, instant: int) -> list[int]:
+        """Return the slides that divide an instant, dummies included, by a walk from the root.
+
+        A slide is a multiple of the one above it, so what is below one that is not due is not, too.
+        """
+        if self.root is None or instant % self.root:
+            return []
+        found = [self.root]
+        for slide in found:
+            found += [below for below in self.children.get(slide, ()) if instant % below == 0]
+        return found
+
 
 class SlidingGraph:
     """The slides of queries that join and leave."""
