@@ -143,7 +143,8 @@ def _of_shard(part: str, store: MemoryStore, pipeline: Pipeline) -> Iterator[dic
     yield from _key_tables(part, store)
     known = store.get(KNOWN_LANES)
     if known is not None:
-        yield _line(part, "lanes", [KNOWN_STATE.decode(known, store)])
+        lanes = KNOWN_STATE.decode(known, store)
+        yield _line(part, "lanes", [{"lane": n, "known": lanes[n]} for n in sorted(lanes)])
     for query, tables in sorted(Shard(plan_of(pipeline)).held(store).items()):
         for name, frame in sorted(tables.items()):
             if len(frame):

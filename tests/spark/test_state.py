@@ -20,7 +20,13 @@ CASE = Path(__file__).parent.parent / "data" / "pipelines" / "exact-floats"
 
 
 def checkpoint(
-    spark: SparkSession, pipeline: Pipeline, folder: Path, records: int, batch_rows: int
+    spark: SparkSession,
+    pipeline: Pipeline,
+    folder: Path,
+    records: int,
+    batch_rows: int,
+    *,
+    fused: bool = False,
 ) -> Path:
     from jobs.file_run import finish, one_file_a_batch
     from windowing.spark.plan import emissions
@@ -29,13 +35,16 @@ def checkpoint(
     folder.mkdir()
     log = islice(checked(read_events(CASE / "events.jsonl"), pipeline), records)
     raw = one_file_a_batch(spark, batches(log, batch_rows), folder)
-    finish(emissions(raw, pipeline), MemorySink(pipeline).write, folder)
+    finish(emissions(raw, pipeline, fused=fused), MemorySink(pipeline).write, folder)
     return folder / "checkpoint"
 
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_two_cuts_of_one_log_leave_the_same_state(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("fused", [False, True])
+def test_two_cuts_of_one_log_leave_the_same_state(
+    spark: SparkSession, tmp_path: Path, *, fused: bool
+) -> None:
     from jobs.state import as_json, read_state
 
     pipeline = load_pipeline(CASE / "pipeline.yml")
@@ -43,13 +52,14 @@ def test_two_cuts_of_one_log_leave_the_same_state(spark: SparkSession, tmp_path:
     def states(found: Path, batch: int | None = None) -> list[str]:
         return [as_json(line) for line in read_state(spark, found, pipeline, batch)]
 
-    fine = checkpoint(spark, pipeline, tmp_path / "fine", 40, 10)
-    coarse = checkpoint(spark, pipeline, tmp_path / "coarse", 40, 25)
+    fine = checkpoint(spark, pipeline, tmp_path / "fine", 40, 10, fused=fused)
+    coarse = checkpoint(spark, pipeline, tmp_path / "coarse", 40, 25, fused=fused)
     found = states(fine)
     assert found == states(coarse)
     assert any("/partials" in line for line in found)
     # As of an earlier batch it is that of the log so far.
-    assert states(fine, 1) == states(checkpoint(spark, pipeline, tmp_path / "half", 20, 20))
+    half = checkpoint(spark, pipeline, tmp_path / "half", 20, 20, fused=fused)
+    assert states(fine, 1) == states(half)
     assert states(fine, 1) != found
 
 
@@ -65,13 +75,14 @@ def test_the_state_of_another_pipeline_is_refused(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("fused", [False, True])
 def test_the_state_is_shown_as_more_shards_would_hold_it(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, *, fused: bool
 ) -> None:
     from jobs.state import read_state
 
     pipeline = load_pipeline(CASE / "pipeline.yml")
-    found = checkpoint(spark, pipeline, tmp_path / "run", 40, 10)
+    found = checkpoint(spark, pipeline, tmp_path / "run", 40, 10, fused=fused)
 
     def shown(shards: int | None) -> tuple[list[str], list[str]]:
         lines = [*read_state(spark, found, pipeline, shards=shards)]
