@@ -142,14 +142,18 @@ class SessionShardPart:
         earliest, latest = end().min().over(CHAIN), pl.max_horizontal(end(), RELEASE)
         moving = (earliest <= pl.col(AFTER)) & (latest.max().over(CHAIN) > pl.col(BEFORE))
         pieces = pieces.filter(moving).with_row_index("number")
-        shown = pl.DataFrame(list(self._shown(pieces)), schema=_SHOWN, orient="row")
-        if not len(shown):
-            return shown
+        with_late = (pl.col(RELEASE) != ON_TIME).any().over(CHAIN)
+        revised = pieces.filter(with_late)
+        shown = pl.DataFrame(list(self._shown(revised)), schema=_SHOWN, orient="row")
+        once = self._shown_once(pieces.filter(~with_late))
+        if not len(shown) and not len(once):
+            return pl.DataFrame()
         gone = shown.filter(pl.col(ABSORBED_BY).is_not_null())
         there = shown.filter(pl.col(ABSORBED_BY).is_null()).drop("of")
         named = [WINDOW_ID, AT_LAST, REVISION, RETRACTS, ABSORBED_BY]
-        parts = there.explode("number").join(self._parts(pieces), on="number")
-        rows = self._rows_of(parts.drop("number"), AT_LAST, GAP, RETRACTS, ABSORBED_BY)
+        parts = there.explode("number").join(self._parts(revised), on="number").drop("number")
+        parts = pl.concat([parts, once.select(parts.columns)])
+        rows = self._rows_of(parts, AT_LAST, GAP, RETRACTS, ABSORBED_BY)
         return pl.concat([rows, self._tombstones(gone.select(*named, "of"), pieces, rows)])
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
@@ -245,6 +249,21 @@ class SessionShardPart:
 
     def _chained(self, tables: Tables) -> pl.DataFrame:
         return chained(with_gap(self._query, tables[PIECES]), self._keys)
+
+    def _shown_once(self, chains: pl.DataFrame) -> pl.DataFrame:
+        """Return the parts of sessions that end while progress moves, from chains on time.
+
+        Such a chain is one session, whose only row is revision 0.
+        """
+        ends = end().max().over(CHAIN)
+        due = chains.filter((pl.col(BEFORE) < ends) & (ends <= pl.col(AFTER)))
+        return due.with_columns(
+            pl.col(AT_FIRST).min().over(CHAIN).alias(WINDOW_ID),
+            pl.col(AT_LAST).max().over(CHAIN),
+            pl.lit(0, dtype=pl.Int64).alias(REVISION),
+            pl.lit(value=False).alias(RETRACTS),
+            pl.lit(None, dtype=pl.Int64).alias(ABSORBED_BY),
+        )
 
     def _parts(self, pieces: pl.DataFrame) -> pl.DataFrame:
         """Return the partial states of pieces by number."""
