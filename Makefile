@@ -61,7 +61,7 @@ docs: setup  ## write docs/commands.md from the command line itself
 	@$(VENV)/python -m typer slackwater.main utils docs --name slackwater --title Commands > docs/commands.md
 
 test-slow: setup  ## the tests of real Kafka and Spark that take long
-	@$(VENV)/python -m pytest -n 2 $(SPREAD) -m slow tests --ignore=tests/ui --ignore=tests/containers --durations=20
+	@$(VENV)/python -m pytest -n 2 $(SPREAD) -m "slow and not nightly" tests --ignore=tests/ui --ignore=tests/containers --durations=20
 
 # An engine that answers is used and left alone; one that was started for the tests is stopped.
 test-containers: setup  ## tests in containers; installs and starts a Docker engine where it may

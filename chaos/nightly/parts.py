@@ -45,6 +45,7 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
     seeds = range(seed, seed + _SEEDS)
     return [
         Part("classes", (*tests, *spread, "tests/engine", "tests/runtime", "tests/sinks"), long),
+        Part("benchmarks", (*tests, "tests/slow/test_benchmark.py")),
         Part("fuzz", (*tests, *spread, "tests/fuzz"), long),
         *(_simulated(number) for number in seeds),
         Part(

@@ -12,6 +12,10 @@ from benchmarks.runs import OURS, PATHS, Bench, broker, paths_of
 from infra.layout import FLINK_VENV
 
 
+EVERY_TIME = ("session_30s", "kafka_json_sliding_10_1")
+"""With lanes and without; the other cases are compared at night."""
+
+
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with broker(list(CASES)) as bootstrap:
@@ -22,7 +26,14 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.kafka
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=[] if case.name in EVERY_TIME else pytest.mark.nightly)
+        for case in CASES
+    ],
+    ids=lambda case: case.name,
+)
 def test_all_paths_give_the_same_rows(bench: Bench, case: Case) -> None:
     expected = bench.rows(case, OURS)
     assert len(expected) > 1_000
