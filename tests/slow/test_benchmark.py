@@ -11,7 +11,6 @@ from benchmarks.cases import CASES, Case
 from benchmarks.runs import OURS, PATHS, Bench, broker, paths_of
 from infra.layout import FLINK_VENV
 
-
 EVERY_TIME = ("session_30s", "kafka_json_sliding_10_1")
 """With lanes and without; the other cases are compared at night."""
 
