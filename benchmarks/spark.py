@@ -70,7 +70,8 @@ def main(
     command = {"events": events, "rounds": rounds, "batches": batches, "only": only}
     console.print(f"raw figures: {figures.record(command, done.measured, described)}")
     fewest = min((len(runs) for found in measured.values() for runs in found.values()), default=0)
-    if not only and events is None and check and len(measured) == len(CASES) and fewest >= _PUBLISHED_FROM:
+    whole = not only and events is None and check and len(measured) == len(CASES)
+    if whole and fewest >= _PUBLISHED_FROM:
         figures.publish(measured, described)
         figures.into_readme(rows, f"{fewest} rounds, {batches} batches.", described)
     else:
