@@ -6,7 +6,7 @@ is ignored, table by table, and another batch under the same number is refused. 
 written before its rows, and every table gets a commit per batch, possibly empty, so that each shows
 the run's last batch. Executors write the files of large results, the driver those of small ones;
 only the driver commits. Neither reading nor writing needs a JVM (see `adr/0007`, `adr/0014`,
-`adr/0026`).
+`adr/0026`, `adr/0030`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 deltalake lists a table's log and rebuilds the list of its files at each commit and at each look, so
 batches of an old table cost several times those of a new one. To append, a writer needs only the
 number of the last commit, the columns, and its own transactions; the commits of others say how they
-change. deltalake opens tables and writes checkpoints of logs (see `adr/0029`).
+change. deltalake opens tables and writes checkpoints of logs (see `adr/0030`).
 """
 
 from __future__ import annotations
