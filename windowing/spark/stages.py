@@ -102,7 +102,7 @@ def scanner(text: str) -> Callable[[Batches], Batches]:
     return scan_batches
 
 
-_SCANNED_ROWS = 1_000_000
+_SCANNED_ROWS = 250_000
 
 
 @lru_cache(maxsize=16)
