@@ -25,8 +25,8 @@ from windowing.engine.fused.settler import STATE as KNOWN_STATE
 from windowing.engine.lane import STATE as LANE_STATE
 from windowing.engine.plan import plan_of
 from windowing.engine.reshard import reshard
-from windowing.engine.shard import STATE as SHARD_STATE
 from windowing.engine.shard import Shard
+from windowing.engine.shard_head import STATE as SHARD_STATE
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.file.width import with_shards

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from windowing.engine import early, lane, shard, tables
+from windowing.engine import early, lane, shard_head, tables
 from windowing.engine.fused import settler
 from windowing.engine.rows.flows import due, joined, partial, window_store
 from windowing.runtime.standalone import lanes
@@ -28,7 +28,7 @@ def layouts() -> dict[str, tuple[int, Any]]:
         lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.head, *of_operators)),
         lane.STATE.what: (lane.STATE.number, _all(lane.STATE.head)),
         settler.STATE.what: (settler.STATE.number, _all(settler.STATE.head)),
-        shard.STATE.what: (shard.STATE.number, _all(shard.STATE.head, *beside)),
+        shard_head.STATE.what: (shard_head.STATE.number, _all(shard_head.STATE.head, *beside)),
     }
 
 

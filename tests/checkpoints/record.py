@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.checkpoints import on_spark
 from tests.checkpoints.drawn import recordings
 from tests.checkpoints.recording import SUFFIX
-from windowing.engine import shard
+from windowing.engine import shard_head
 
 HERE = Path(__file__).parent
 
@@ -39,4 +39,4 @@ def record_on_spark(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    record(HERE / f"states-{shard.STATE.number}")
+    record(HERE / f"states-{shard_head.STATE.number}")

@@ -50,6 +50,8 @@ class Recording(msgspec.Struct):
         arrived = [*map(entry, events)]
         fed = len(cut(pipeline, arrived)) // 2
         engine = LocalEngine(pipeline)
+        # So that all kinds of entries are stored.
+        engine.shard.compact_after, engine.shard.far_from_rows = 2, 0
         for number, batch in enumerate(cut(pipeline, arrived)[:fed]):
             engine.feed(batch, wall_us(number))
         state = engine.snapshot()

@@ -14,7 +14,7 @@ from tests.checkpoints.layouts import FILE as LAYOUTS
 from tests.checkpoints.layouts import layouts
 from tests.checkpoints.record import HERE
 from tests.checkpoints.recording import SUFFIX, Recording, cut, lines, wall_us
-from windowing.engine import lane, shard
+from windowing.engine import lane, shard_head
 from windowing.engine.formats import Format, number_of
 from windowing.engine.state import MemoryStore
 from windowing.model import parse_pipeline
@@ -84,7 +84,7 @@ def _is_of_today(engine: LocalEngine, fingerprint: str) -> None:
     state, fed = engine.snapshot(), 0
     kinds: list[tuple[tuple[dict[str, bytes], ...], str, Format[Any]]] = [
         (state.lanes, "lane", lane.STATE),
-        (state.shards, "head", shard.STATE),
+        (state.shards, "head", shard_head.STATE),
     ]
     for stores, key, format_ in kinds:
         for store in stores:
@@ -127,7 +127,13 @@ def test_a_state_opens_under_a_file_in_another_order(file: Path) -> None:
 
 def test_every_format_that_ever_was_is_recorded() -> None:
     numbers = {int(folder.name.removeprefix("states-")) for folder in FOLDERS}
-    assert numbers == set(range(1, max(lane.STATE.number, shard.STATE.number) + 1))
+    assert numbers == set(range(1, max(lane.STATE.number, shard_head.STATE.number) + 1))
+
+
+def test_state_that_lies_apart_is_among_them() -> None:
+    """As it does since format 3, where it is not due for long."""
+    new = [Recording.read(file) for file in STATES if file.parent.name == "states-3"]
+    assert any(key.startswith("partials/far-") for one in new for s in one.shards for key in s)
 
 
 def test_the_first_form_is_among_them() -> None:

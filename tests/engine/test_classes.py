@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import KINDS, Case, cases, entry, interleavings
+from windowing.engine.far import FAR_FROM_ROWS
 from windowing.engine.input.batches import batches
 from windowing.model import parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
@@ -53,6 +54,8 @@ def check(case: Case, data: st.DataObject) -> None:
     first_rows, second_rows = (data.draw(_BATCH_ROWS) for _ in range(2))
     restarted = data.draw(st.integers(0, len(log)))
     engine = LocalEngine(pipeline)
+    engine.shard.compact_after = data.draw(st.sampled_from([1, 8]))
+    engine.shard.far_from_rows = data.draw(st.sampled_from([0, FAR_FROM_ROWS]))
     try:
         for batch in batches(log[:restarted], first_rows):
             engine.feed(batch)

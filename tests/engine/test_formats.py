@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from windowing import Bound, LaneStart, Record, Sliding, StreamFlow, WindowedAggregator
-from windowing.engine import lane, shard
+from windowing.engine import lane, shard_head
 from windowing.engine.formats import Format, as_it_is, number_of, stamped
 from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
 from windowing.engine.progress.reached import Reached
@@ -76,7 +76,7 @@ def test_what_is_newer_is_refused_with_both_numbers() -> None:
         BEFORE.decode(data, MemoryStore())
 
 
-@pytest.mark.parametrize("format_", [lane.STATE, shard.STATE])
+@pytest.mark.parametrize("format_", [lane.STATE, shard_head.STATE])
 def test_heads_of_states_bear_their_number(format_: Format[Any]) -> None:
     head = format_.head("2:0123456789abcdef", {})
     data = format_.encode(head)

@@ -29,7 +29,8 @@ from windowing.engine.plan import Plan, plan_of
 from windowing.engine.progress.reached import Reached
 from windowing.engine.rows.lane_part import unit_columns
 from windowing.engine.rows.row_state import RowState
-from windowing.engine.shard import HEAD, KEYS, STATE, Shard, ShardState
+from windowing.engine.shard import Shard
+from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState
 from windowing.engine.state import MemoryStore, StateStore, check_fingerprint
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.join import equal_columns

@@ -2,10 +2,9 @@
 
 State is a set of partial states, each with its windows and, for late records, the epoch that
 releases it. What a shard emits when the stream's progress moves from P to P' is a function of that
-set, P and P' only (`windowing.engine.windows.part`): no counters, no flags.
-
-A batch appends one delta (`windowing.engine.tables`); once there are `compact_after` deltas, they
-are merged into the base, and state past retention is dropped.
+set, P and P' only (`windowing.engine.windows.part`): no counters, no flags. A batch appends a delta
+(`windowing.engine.tables`); merging deltas drops state past retention, and lays apart what is not
+due for long (`windowing.engine.far`).
 """
 
 from __future__ import annotations
@@ -13,22 +12,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
 import polars as pl
 
 from windowing.engine import tables
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.early import EarlyRows
-from windowing.engine.formats import Format, as_it_is
+from windowing.engine.far import FAR_FROM_ROWS, Far
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.idle import IdleLanes, left_out
 from windowing.engine.parcel import Parcel
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
-from windowing.engine.progress.reached import Progress, Reached
+from windowing.engine.progress.reached import Progress
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
+from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState
 from windowing.engine.state import StateStore, StepStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
@@ -36,28 +35,6 @@ from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
 
 COMPACT_AFTER = 8
-
-HEAD, KEYS = "head", "keys/"
-
-
-class ShardState(msgspec.Struct, array_like=True):
-    """The head of a shard's state; tables of queries and of keys are stored beside it.
-
-    Attributes:
-        fingerprint: of the pipeline that wrote it.
-        reached: the lanes' progress, by clock name and partition.
-        due_us: per query, the earliest progress at which some of its state makes a row due.
-        deltas: the number of deltas.
-    """
-
-    fingerprint: str
-    reached: dict[str, list[Reached]]
-    due_us: dict[str, int] = {}
-    deltas: int = 0
-
-
-STATE = Format("a shard's state", 2, ShardState, {1: as_it_is})
-"""The stored format; format 1 had no number."""
 
 
 @dataclass
@@ -83,15 +60,18 @@ class Shard:
         plan: the execution plan.
         compact_after: merge this many deltas into the base, at the next step that reads them
             anyway; four times as many at any step. Output does not depend on it.
+        far_from_rows: state of as many rows is divided by when it is due. Nor on this.
 
     Attributes:
         parts: its part of each query with slices of windows, or of the join, by its name.
         row_parts: its part of each query of operators.
     """
 
-    def __init__(self, plan: Plan, compact_after: int = COMPACT_AFTER) -> None:
+    def __init__(
+        self, plan: Plan, compact_after: int = COMPACT_AFTER, far_from_rows: int = FAR_FROM_ROWS
+    ) -> None:
         self._plan, self._pipeline = plan, plan.pipeline
-        self.compact_after = compact_after
+        self.compact_after, self.far_from_rows = compact_after, far_from_rows
         self._clocks = {flow.name: flow.clock for flow in plan.flows}
         self.parts: dict[str, ShardPart] = {
             flow.name: flow.shard_part(plan.pipeline) for flow in plan.merged
@@ -148,10 +128,7 @@ class Shard:
         )
         # Provisional rows first: they may need state that is dropped with the final rows.
         if self._early:
-            heard = {one.partition for one in parcels}
-            silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
-            beyond = self._progress(store, state, silent) if silent else None
-            self._emit_early(store, after, beyond, wall_us, emission)
+            emission.early = self._early_rows(store, state, parcels, after, wall_us)
         self._emit(store, state, before, after, emission)
         for query in self.row_parts:
             rows = self._advance(store, state, query, after, parcels, wall_us=wall_us)
@@ -172,8 +149,9 @@ class Shard:
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
         """
-        after = self._progress(store, self._load(store))
-        held = self._retained(tables.read(store, self._schemas), after)
+        state = self._load(store)
+        after = self._progress(store, state)
+        held = self._retained(tables.read(store, self._schemas, state.far.pieces), after)
         merged = {
             query: {name: self._schemas[query].trimmed(frame) for name, frame in parts.items()}
             for query, parts in held.items()
@@ -298,18 +276,25 @@ class Shard:
         ]
         if not due:
             return
-        tidy = state.deltas >= self.compact_after or tables.is_untidy(store)
-        held = tables.read(store, self._schemas if tidy else self._of(due))
+        pieces = state.far.pieces
+        whole = state.far.is_due({query: after[self._clocks[query]].highest for query in due})
+        tidy = whole or state.deltas >= self.compact_after or tables.is_untidy(store)
+        if whole:
+            state.far = Far()
+        held = tables.read(store, self._schemas if tidy else self._of(due), pieces if whole else 0)
         for query in due:
+            later_us = state.far.due_us.get(query, ENDED)
             if query not in held:
-                # All of it was dropped.
-                state.due_us[query] = ENDED
+                # All of the rest was dropped.
+                state.due_us[query] = later_us
                 continue
             part, clock = self.parts[query], self._clocks[query]
             rows = part.rows(held[query], before[clock], after[clock])
             if len(rows):
                 emission.results[query] = rows
-            state.due_us[query] = part.next_due_us(held[query], after[clock])
+            state.due_us[query] = min(part.next_due_us(held[query], after[clock]), later_us)
+        if whole:
+            tables.forget_apart(store, pieces)
         if tidy:
             self._compact(store, state, held, after)
 
@@ -338,30 +323,38 @@ class Shard:
         state.due_us[query] = part.next_due_us(replaced, progress)
         return rows
 
-    def _emit_early(
+    def _early_rows(
         self,
         store: StateStore,
+        state: ShardState,
+        parcels: Sequence[Parcel],
         after: Mapping[ClockId, Progress],
-        without_silent: Mapping[ClockId, Progress] | None,
         wall_us: int | None,
-        emission: Emission,
-    ) -> None:
-        """Emit the provisional rows due in this batch."""
-        for query, held in tables.read(store, self._of(self._early)).items():
+    ) -> dict[str, pl.DataFrame]:
+        """Return the provisional rows due in this batch, by query."""
+        heard = {one.partition for one in parcels}
+        silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
+        beyond = self._progress(store, state, silent) if silent else None
+        found = {}
+        for query, held in tables.read(store, self._of(self._early), state.far.pieces).items():
             clock = self._clocks[query]
-            beyond = None if without_silent is None else without_silent[clock]
-            rows = self._early[query].rows(store, held, after[clock], wall_us, beyond)
+            without_silent = None if beyond is None else beyond[clock]
+            rows = self._early[query].rows(store, held, after[clock], wall_us, without_silent)
             if len(rows):
-                emission.early[query] = rows
+                found[query] = rows
+        return found
 
     def _check_entries(
         self, store: StateStore, state: ShardState, after: Mapping[ClockId, Progress]
     ) -> None:
         """Refuse a batch that exceeds a query's state limit, after trying to compact."""
-        if not self._entries_max or not self._too_many(store):
+        if not self._entries_max or not self._too_many(store, state):
             return
-        self._compact(store, state, tables.read(store, self._schemas), after)
-        for query, entries in self._too_many(store).items():
+        held = tables.read(store, self._schemas, state.far.pieces)
+        tables.forget_apart(store, state.far.pieces)
+        state.far = Far()
+        self._compact(store, state, held, after)
+        for query, entries in self._too_many(store, state).items():
             msg = (
                 f"query {query}: a shard would hold {entries} partial states, and retention allows "
                 f"{self._entries_max[query]} entries: send bounds so that windows close, shorten "
@@ -369,9 +362,9 @@ class Shard:
             )
             raise StateFull(msg)
 
-    def _too_many(self, store: StateStore) -> dict[str, int]:
+    def _too_many(self, store: StateStore, state: ShardState) -> dict[str, int]:
         """Return the queries over their limit of partial states, with their numbers."""
-        held = tables.read(store, self._of(self._entries_max))
+        held = tables.read(store, self._of(self._entries_max), state.far.pieces)
         entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 
@@ -382,9 +375,17 @@ class Shard:
         held: Mapping[str, Tables],
         after: Mapping[ClockId, Progress],
     ) -> None:
-        """Merge base and deltas into a new base, without state that rows no longer need."""
-        tables.replace(store, state.deltas, self._retained(held, after))
+        """Merge base and deltas into a new base, without state that rows no longer need.
+
+        What is not due for long is laid apart.
+        """
+        retained = self._retained(held, after)
+        near, later = state.far.divide(self.parts, retained, self.far_from_rows)
+        tables.replace(store, state.deltas, near)
         state.deltas = 0
+        if later:
+            tables.lay_apart(store, state.far.pieces, later)
+            state.far.pieces += 1
 
     def _retained(
         self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]

@@ -1,9 +1,10 @@
-"""The tables of a shard's queries in its store: a base, and deltas.
+"""The tables of a shard's queries in its store: a base, deltas, and pieces that lie apart.
 
 A batch appends its additions. A step that makes rows due reads all of them, and merges them into a
 new base once the deltas are at least half as large: then rewriting the base costs no more than what
 has been written since. So a batch's writes are proportional to the change, not to the state; and
-where windows close soon after their records, as tumbling ones do, little is ever stored.
+where windows close soon after their records, as tumbling ones do, little is ever stored. What is
+not due for long lies in pieces of its own, which are read only when it is (`windowing.engine.far`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from windowing.engine.state import StateStore
 from windowing.engine.windows.part import Tables
 
 _PREFIX = "partials/"
-_BASE, _DELTA = f"{_PREFIX}base", f"{_PREFIX}delta-"
+_BASE, _DELTA, _FAR = f"{_PREFIX}base", f"{_PREFIX}delta-", f"{_PREFIX}far-"
 
 # The tables per query; in a delta also per lane, as received.
 Base = dict[str, dict[str, bytes]]
@@ -50,15 +51,18 @@ def append(
     return bool(delta)
 
 
-def read(store: StateStore, queries: Mapping[str, StateSchema]) -> dict[str, Tables]:
+def read(
+    store: StateStore, queries: Mapping[str, StateSchema], pieces: int = 0
+) -> dict[str, Tables]:
     """Read the tables of queries; each row has the `partition` that it comes from.
 
     Args:
         store: a shard's.
         queries: the queries to read, with the schema of their partial states.
+        pieces: how many pieces that lie apart to read as well.
     """
     frames: dict[str, dict[str, list[pl.DataFrame]]] = {}
-    for key, data in _stored(store):
+    for key, data in (*_stored(store), *_apart(store, pieces)):
         for query, table, frame in _entries(key, data, queries):
             frames.setdefault(query, {}).setdefault(table, []).append(frame)
     return {
@@ -76,15 +80,37 @@ def is_untidy(store: StateStore) -> bool:
 
 def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
     """Replace the base and all deltas by a new base."""
-    base: Base = {
+    store.put(_BASE, _encoded(queries))
+    for number in range(deltas):
+        store.delete(f"{_DELTA}{number:06d}")
+
+
+def lay_apart(store: StateStore, number: int, queries: Mapping[str, Tables]) -> None:
+    """Store tables as the piece of this number, which steps do not read."""
+    store.put(f"{_FAR}{number:06d}", _encoded(queries))
+
+
+def forget_apart(store: StateStore, pieces: int) -> None:
+    """Delete all pieces that lie apart."""
+    for number in range(pieces):
+        store.delete(f"{_FAR}{number:06d}")
+
+
+def _encoded(queries: Mapping[str, Tables]) -> bytes:
+    tables: Base = {
         # Keep empty tables, too: they have the types of their columns.
         query: {name: to_bytes(frame) for name, frame in tables.items()}
         for query, tables in queries.items()
         if any(len(frame) for frame in tables.values())
     }
-    store.put(_BASE, msgspec.msgpack.encode(base))
-    for number in range(deltas):
-        store.delete(f"{_DELTA}{number:06d}")
+    return msgspec.msgpack.encode(tables)
+
+
+def _apart(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
+    for number in range(pieces):
+        data = store.get(key := f"{_FAR}{number:06d}")
+        assert data is not None  # noqa: S101 - written with the head that counts it
+        yield key, data
 
 
 def _stored(store: StateStore) -> Iterator[tuple[str, bytes]]:
@@ -101,8 +127,8 @@ def _stored(store: StateStore) -> Iterator[tuple[str, bytes]]:
 def _entries(
     key: str, data: bytes, queries: Collection[str]
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """Yield query, name and frame of each table in a base or delta."""
-    if key == _BASE:
+    """Yield query, name and frame of each table in a base, a delta or a piece."""
+    if not key.startswith(_DELTA):
         for query, tables in msgspec.msgpack.decode(data, type=Base).items():
             for table, stream in tables.items() if query in queries else ():
                 yield query, table, from_bytes(stream)

@@ -15,7 +15,7 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import several_lanes, some_flow
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.parcel import Parcel
-from windowing.engine.shard import ShardState
+from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 from windowing.engine.wids import ENDED
 

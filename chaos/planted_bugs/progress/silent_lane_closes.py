@@ -14,7 +14,7 @@ from chaos.planted_bugs.conditions import idle
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.idle import left_out
 from windowing.engine.parcel import Parcel
-from windowing.engine.shard import ShardState
+from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 
 

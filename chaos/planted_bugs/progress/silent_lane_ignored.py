@@ -14,7 +14,8 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.simulator.platform.parts import EngineParts
 from windowing.engine.parcel import Parcel
 from windowing.engine.progress.reached import Reached
-from windowing.engine.shard import Shard, ShardState
+from windowing.engine.shard import Shard
+from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 from windowing.engine.wids import NOTHING_YET
 

@@ -14,7 +14,7 @@ from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine import tables
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import ShardState
+from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 from windowing.engine.windows.part import Tables
 

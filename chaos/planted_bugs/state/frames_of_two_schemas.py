@@ -15,7 +15,8 @@ from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.columns import RETRACTS
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Emission, ShardState
+from windowing.engine.shard import Emission
+from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 
 

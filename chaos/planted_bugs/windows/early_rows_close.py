@@ -14,7 +14,8 @@ from chaos.planted_bugs.conditions import early, sliding, some_query
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress, Reached
-from windowing.engine.shard import Emission, ShardState
+from windowing.engine.shard import Emission
+from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 from windowing.engine.wids import NOTHING_YET
 

@@ -19,7 +19,8 @@ from windowing.engine.columns import KEY, RECORDS, REVISION, WINDOW_ID
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Emission, ShardState
+from windowing.engine.shard import Emission
+from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 
 

@@ -23,6 +23,7 @@ from chaos.simulator.platform.sink import Ends, TableItem
 from chaos.simulator.platform.spelling import DEAD, METRICS, Tables, names, spelling
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task
+from windowing.engine.far import FAR_FROM_ROWS
 from windowing.engine.fused.provisional import Provisional
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Redelivered
@@ -103,6 +104,7 @@ class SimulatedJob:
             return lane
         shard = self._parts.shard(self.plan)
         shard.compact_after = self._case.compact_after
+        shard.far_from_rows = FAR_FROM_ROWS if shard.compact_after > 3 else 0  # any size
         if self._fused:
             return FusedShard(self._parts.settler(self.plan, redelivered), shard)
         return shard

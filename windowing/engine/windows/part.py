@@ -150,6 +150,22 @@ class ShardPart(Protocol):
 
 
 @runtime_checkable
+class TellsDue(Protocol):
+    """A shard's part that tells of each row of state how long no row of results needs it.
+
+    So such state need not be read (`windowing.engine.far`).
+    """
+
+    def due_us(self, name: str, table: pl.DataFrame) -> Ints:
+        """Return the progress that rows of state are not needed before.
+
+        Args:
+            name: of the table.
+            table: of the query's state.
+        """
+
+
+@runtime_checkable
 class ReplacesState(Protocol):
     """A query's part of a shard whose state depends on the order of records.
 

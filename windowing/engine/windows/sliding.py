@@ -111,6 +111,16 @@ class SlidingShardPart:
             due_us = min(due_us, self._next_boundary_us(waiting))
         return due_us
 
+    def due_us(self, name: str, table: pl.DataFrame) -> Ints:
+        """Return the end of each partial state's first window, or the epoch that it waits for.
+
+        A window needs only partial states whose first window is not after it.
+        """
+        del name
+        ends = self._numbering.ends(table[FIRST_WINDOW].to_numpy())
+        due: Ints = np.maximum(ends, table[RELEASE].to_numpy())
+        return due
+
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """Return what rows after this progress can still need, merged where equal."""
         partials = tables[PARTIALS]

@@ -1,0 +1,92 @@
+"""The part of a shard's state that is not due for a while, and that its steps need not read.
+
+With long windows or much disorder, most of the state waits for progress that is far away. What is
+due after a *horizon* lies apart, in pieces that are appended and not read. Once progress gets
+beyond it, everything is read and divided anew.
+
+Of n instants at which something is due, the next √n lie before the horizon. So while progress
+passes all n, the whole is read √n times, and every other step reads what is due within √n instants
+and what batches have added since.
+
+Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, section 6
+(hierarchies), with two levels; ours for states instead of timers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isqrt
+from typing import Final
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from windowing.engine.frames import where
+from windowing.engine.wids import Ints
+from windowing.engine.windows.part import ShardPart, Tables, TellsDue
+
+FAR_FROM_ROWS: Final = 10_000
+"""A smaller state is not divided: reading it costs no more than looking for it."""
+
+
+class Far(msgspec.Struct, array_like=True):
+    """What a shard's head knows of the state that lies apart.
+
+    Attributes:
+        pieces: the number of its pieces.
+        horizon_us: by query, the progress after which state that lies apart is due.
+        due_us: by query, the earliest progress at which any of it is; without it, there is none.
+    """
+
+    pieces: int = 0
+    horizon_us: dict[str, int] = {}
+    due_us: dict[str, int] = {}
+
+    def is_due(self, progress: Mapping[str, int]) -> bool:
+        """Return whether any of it is due, given the progress of queries."""
+        return any(
+            query in self.due_us and reached >= self.due_us[query]
+            for query, reached in progress.items()
+        )
+
+    def divide(
+        self, parts: Mapping[str, ShardPart], held: Mapping[str, Tables], least_rows: int
+    ) -> tuple[dict[str, Tables], dict[str, Tables]]:
+        """Divide tables of queries by their horizons, and note what is to lie apart.
+
+        Args:
+            parts: the shard's part of each query.
+            held: what is not apart yet.
+            least_rows: a query with fewer rows, and without a horizon, is not divided.
+
+        Returns:
+            what stays, and what is to lie apart.
+        """
+        near, later = dict(held), dict[str, Tables]()
+        for query, tables in held.items():
+            part = parts[query]
+            if not isinstance(part, TellsDue):
+                continue
+            due_us = {name: part.due_us(name, table) for name, table in tables.items()}
+            if query not in self.horizon_us:
+                horizon_us = _horizon(np.concatenate([*due_us.values()]), least_rows)
+                if horizon_us is None:
+                    continue
+                self.horizon_us[query] = horizon_us
+            is_far = {name: due > self.horizon_us[query] for name, due in due_us.items()}
+            least = [int(due_us[name][far].min()) for name, far in is_far.items() if far.any()]
+            if least:
+                near[query] = {name: where(table, ~is_far[name]) for name, table in tables.items()}
+                later[query] = {name: where(table, is_far[name]) for name, table in tables.items()}
+                self.due_us[query] = min(*least, self.due_us.get(query, least[0]))
+        return near, later
+
+
+def _horizon(due_us: Ints, least_rows: int) -> int | None:
+    """Return an instant before which √n of the n instants lie; None: it is not worth it."""
+    if len(due_us) < least_rows:
+        return None
+    instants = pl.Series(due_us).unique().sort()
+    near = isqrt(len(instants))
+    return None if near * 2 >= len(instants) else int(instants[near])
