@@ -19,7 +19,7 @@ from pathlib import Path
 import polars as pl
 import psutil
 
-from benchmarks.events import dataset
+from benchmarks.events import Load, dataset
 
 _BATCH = 50_000
 _SLACKWATER = (sys.executable, "-m", "slackwater")
@@ -46,7 +46,7 @@ def measure(folder: Path, events: int) -> str:
     pipeline, log, output = (folder / f"{events}{end}" for end in (".yml", ".jsonl", ".out.jsonl"))
     pipeline.write_text(PIPELINE)
     if not log.exists():
-        _write(dataset(folder, events, max(1, events // 1_000_000)), log)
+        _write(dataset(folder, Load(events, max(1, events // 1_000_000))), log)
     if not output.exists():
         subprocess.run(
             [*_SLACKWATER, "run", pipeline, "--input", log, "--output", output], check=True

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,17 +17,25 @@ from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
-    from chaos.readers.log import LogRecord
     from chaos.readers.output import Output
+    from chaos.verdict.in_parts import Means
+    from chaos.verdict.verify import Verdict
     from slackwater.judged import Judged
+    from slackwater.since import Log
     from windowing.model import Pipeline
-    from windowing.model.source import Source
 
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
 ]
 Memory = Annotated[
     str, typer.Option(metavar="SIZE", help="Memory to use, approximately; beyond it, the disk.")
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        metavar="OFFSETS|TIME|last",
+        help='Judge only the rows after it: {"0": 100}, an ISO time, the last verification.',
+    ),
 ]
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="Number of processes; default: one per core.")
@@ -122,6 +130,7 @@ def verify(
     bootstrap: Annotated[
         str | None, typer.Option(help="Broker for --topic; default: the local stack's.")
     ] = None,
+    since: Since = None,
     memory: Memory = "2GB",
     jobs: Jobs = None,
 ) -> None:
@@ -132,29 +141,44 @@ def verify(
 
     A log of any length is judged in bounded memory, part by part: docs/verify.md says which
     pipelines cannot be divided.
+
+    `--since last` judges only what has come since a run's last verification that passed.
     """
     from chaos.verdict.in_parts import Means
-    from chaos.verdict.verify import verify as compare
-    from chaos.verdict.verify import with_records
     from slackwater.judged import judged
+    from slackwater.since import Log
 
     outputs = [table is not None, output is not None, postgres].count(True)
     _check_choice(outputs, [topic, input_ is not None].count(True))
     means = Means(_bytes(memory), jobs or len(os.sched_getaffinity(0)))
     of = judged(pipeline, table, run, is_needed=not outputs, is_file=output is not None)
-    spec = of.pipeline
     if of.first:
-        say(f"run {of.name} was begun at {_places(spec, of.first)}: so is the log here")
-    found = _output(of, table, output, postgres=postgres)
-    log = _Log(spec.source, input_, bootstrap, of.first)
-    with bar(f"verify {spec.name}") as progress:
-        read = progress.track(log, task_id=progress.task_ids[0])
-        verdict = with_records(compare(spec, read, found, means), spec, log, means)
+        say(f"run {of.name} was begun at {_places(of.pipeline, of.first)}: so is the log here")
+    found, of_run = _output(of, table, output, postgres=postgres), not (output or input_)
+    log = Log(of.pipeline.source, input_, bootstrap, of.first)
+    verdict = _verdict(of, log, found, means, since, keeps=of_run)
     for line in verdict.lines():
         say(line)
-    if output is None and input_ is None:
+    if of_run:
         of.keep(verdict)
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def _verdict(
+    of: Judged, log: Log, found: Output, means: Means, since: str | None, *, keeps: bool
+) -> Verdict:
+    """Judge an output, as a whole or since a point; keep the point at its end, if all is well."""
+    from chaos.verdict.verify import verify as compare
+    from chaos.verdict.verify import with_records
+    from slackwater.since import LAST, kept_at, point_of
+
+    with bar(f"verify {of.pipeline.name}") as progress, TemporaryDirectory() as folder:
+        point = point_of(since, of, log, means, Path(folder))
+        log = log if point is None else log.after(point)
+        keep = kept_at(of) if keeps and since in (None, LAST) else None
+        read = progress.track(log, task_id=progress.task_ids[0])
+        verdict = compare(of.pipeline, read, found, means, since=point, keep=keep)
+        return with_records(verdict, of.pipeline, log, means, point)
 
 
 def _output(of: Judged, table: Path | None, file: Path | None, *, postgres: bool) -> Output:
@@ -171,32 +195,6 @@ def _output(of: Judged, table: Path | None, file: Path | None, *, postgres: bool
     if table is not None:
         return read_tables(table, of.pipeline, of.name)
     return read_output(of.pipeline, of.table, of.name)
-
-
-@dataclass(frozen=True)
-class _Log:
-    """The whole log of a run, which can be read again.
-
-    Attributes:
-        source: the pipeline's.
-        file: an EVENTS.jsonl; None: the log is in the source's topics.
-        bootstrap: the broker as given.
-        first: start offsets of the run by lane; None: at the beginning.
-    """
-
-    source: Source
-    file: Path | None
-    bootstrap: str | None
-    first: Mapping[int, int] | None
-
-    def __iter__(self) -> Iterator[LogRecord]:
-        from chaos.readers.log import behind, read_events, read_topics
-
-        if self.file:
-            read = read_events(self.file, self.source)
-        else:
-            read = read_topics(broker(self.bootstrap), self.source)
-        return behind(self.source, read, self.first)
 
 
 _UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}

@@ -38,6 +38,11 @@ class Judged:
         """Start offsets of the run by lane; None: at the beginning."""
         return None if self.run is None else self.run.options.first
 
+    @property
+    def point(self) -> Path | None:
+        """The file with the point of the run's last verification; None: there is no run here."""
+        return None if self.run is None else self.run.folder / "verified.jsonl"
+
     def keep(self, verdict: Verdict) -> None:
         """Keep the verdict in the run's folder, if there is one."""
         from jobs.runs.verdicts import Judge, keep_verdict

@@ -104,7 +104,7 @@ def _offsets(option: str, text: str | None, source: Source, address: str) -> _La
     if text is None:
         return {}
     if text.lstrip().startswith("{"):
-        return _named(option, text, source)
+        return named_offsets(option, text, source)
     try:
         at_us = instant_us(text)
     except ValueError as error:
@@ -118,8 +118,12 @@ def _offsets(option: str, text: str | None, source: Source, address: str) -> _La
     return {lane: offset for lane, offset in found.items() if lane is not None}
 
 
-def _named(option: str, text: str, source: Source) -> _Lanes:
-    """Parse JSON offsets by lane, or by partition if there is only one topic."""
+def named_offsets(option: str, text: str, source: Source) -> _Lanes:
+    """Parse JSON offsets by lane, or by partition if there is only one topic.
+
+    Raises:
+        BadParameter: the text is not of this form, or names a lane that does not exist.
+    """
     known = {source.lane(number): number for number in range(source.partitions)}
     if len(source.parts) == 1:
         known |= {str(number): number for number in range(source.partitions)}

@@ -133,14 +133,23 @@ def read_topic(
         yield from _read_lanes(consumer, wanted, begins or {}, ends, stall_s)
 
 
-def read_topics(bootstrap: str, source: Source) -> Iterator[LogRecord]:
+def read_topics(
+    bootstrap: str, source: Source, first: Mapping[int, int] | None = None
+) -> Iterator[LogRecord]:
     """Yield the committed records of a source, for a join one topic after the other.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        source: the source, which numbers the lanes.
+        first: first offset to read, by lane; None, or a missing lane: from its beginning.
 
     Raises:
         LogError: as `read_topic`.
     """
+    places = [(source.place(lane), offset) for lane, offset in (first or {}).items()]
     for part in source.parts:
-        yield from read_topic(bootstrap, part.topic)
+        begins = {partition: at for (own, partition), at in places if own.topic == part.topic}
+        yield from read_topic(bootstrap, part.topic, begins=begins)
 
 
 def behind(

@@ -8,18 +8,21 @@ from __future__ import annotations
 import heapq
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from zlib import crc32
 
 from chaos.readers.output import Identity, Line
+from chaos.verdict.point import Digest
 from chaos.verdict.spool import Shelf, Spool
 
 DIFFERENCES_KEPT: Final = 1000
 """Number of differences that a comparison keeps; it counts all."""
 
 _FANOUT: Final = 256
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -101,12 +104,21 @@ class LineMatch:
     Args:
         shelf: keeps the lines.
         order: the sort key of differences.
+        is_before: whether a line that was found, and that nobody expects, lies before the range.
+
+    Attributes:
+        before: the digest of the lines found that lie before the range, after `compare`.
+        found: the same of all lines found.
     """
 
-    def __init__(self, shelf: Shelf, order: Order) -> None:
-        self._shelf, self._order = shelf, order
+    def __init__(
+        self, shelf: Shelf, order: Order, is_before: Callable[[Line], bool] = lambda _: False
+    ) -> None:
+        self._shelf, self._order, self._is_before = shelf, order, is_before
         self._expected: dict[int, Spool[Line]] = {}
         self._found: dict[int, Spool[Line]] = {}
+        self._earlier: dict[int, Spool[Identity]] = {}
+        self.before = self.found = Digest()
 
     def expect(self, lines: Iterable[Line]) -> None:
         """Add lines of the definition's result."""
@@ -116,12 +128,20 @@ class LineMatch:
         """Add lines of the output."""
         self._add(self._found, lines)
 
+    def pass_over(self, identities: Iterable[Identity]) -> None:
+        """Add the identities of lines before the range."""
+        for identity in identities:
+            self._spool(self._earlier, identity).append(identity)
+
     def _add(self, spools: dict[int, Spool[Line]], lines: Iterable[Line]) -> None:
         for line in lines:
-            number = crc32("\0".join(line[0]).encode("utf-8", "surrogatepass")) % _FANOUT
-            if number not in spools:
-                spools[number] = Spool(self._shelf)
-            spools[number].append(line)
+            self._spool(spools, line[0]).append(line)
+
+    def _spool(self, spools: dict[int, Spool[T]], identity: Identity) -> Spool[T]:
+        number = crc32("\0".join(identity).encode("utf-8", "surrogatepass")) % _FANOUT
+        if number not in spools:
+            spools[number] = Spool(self._shelf)
+        return spools[number]
 
     def compare(self) -> Comparison:
         """Compare the lines by their identities, ignoring their order."""
@@ -130,13 +150,25 @@ class LineMatch:
         totals = [0, 0, 0]
         for number in sorted({*self._expected, *self._found}):
             wanted = list(self._expected.get(number, ()))
-            got = list(self._found.get(number, ()))
+            got = self._in_range(number, {identity for identity, _ in wanted})
             expected, found = expected + len(wanted), found + len(got)
             differing = list(_differences(wanted, got))
             for at, total in enumerate(totals_of(differing)):
                 totals[at] += total
             kept = heapq.nsmallest(DIFFERENCES_KEPT, [*kept, *differing], self._order)
         return Comparison(expected, found, tuple(kept), (totals[0], totals[1], totals[2]))
+
+    def _in_range(self, number: int, wanted: Collection[Identity]) -> list[Line]:
+        """Return lines that were found and are to be judged; add all to the digests."""
+        earlier, judged = set(self._earlier.get(number, ())), []
+        for line in self._found.get(number, ()):
+            self.found = self.found.plus(line)
+            known = line[0] in earlier
+            if known or (line[0] not in wanted and self._is_before(line)):
+                self.before = self.before.plus(line)
+            else:
+                judged.append(line)
+        return judged
 
 
 def compare(expected: Sequence[Line], found: Sequence[Line], order: Order = row_size) -> Comparison:

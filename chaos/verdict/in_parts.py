@@ -10,22 +10,19 @@ paired or counted without a key, or that have one key.
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path as FilePath
-from typing import ClassVar, Final
+from typing import Final
 
-from chaos.readers.output import Line, dead_letter_identity, row_identity
+from chaos.readers.output import Identity, Line, dead_letter_identity, row_identity
+from chaos.verdict.point import Digest, Last, Packed, Point, PointError
 from chaos.verdict.spool import Shelf, Spool
+from chaos.verdict.workers import by_processes
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import AnyFlow
-from windowing.model.rows import DeadLetter, Scalar, dead_letter_line, row_line
+from windowing.model.rows import DeadLetter, Key, dead_letter_line, row_line
 from windowing.semantics import (
     Division,
     LogEntry,
@@ -35,7 +32,6 @@ from windowing.semantics import (
     evaluate_part,
 )
 from windowing.semantics.definition import bad_value
-from windowing.semantics.lanes import Progress
 from windowing.semantics.parts import DEPTH_MAX, Path
 from windowing.semantics.units import Item
 from windowing.semantics.view import View
@@ -47,12 +43,6 @@ _RECORD_BYTES: Final = 8192
 """Memory of one record while its part is evaluated, with its windows and rows."""
 
 _VALUES_MIN: Final = 64
-
-
-class ProcessLost(RuntimeError):
-    """A process that ended before its part was evaluated."""
-
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -81,10 +71,6 @@ class Means:
         return max(self.memory_bytes // 2 // self.jobs // _RECORD_BYTES, _VALUES_MIN)
 
 
-_Packed = tuple[int, int, int, Progress, tuple[Scalar, ...]]
-"""A record: lane, offset, value, progress before it, fields."""
-
-
 @dataclass
 class _Flow:
     """One query and its records by part.
@@ -92,14 +78,16 @@ class _Flow:
     Attributes:
         query: the query.
         stream: the log along its attribute.
+        before: the same at the start of the range.
         division: how its records are divided.
         parts: its records, by part.
     """
 
     query: AnyFlow
     stream: Stream
+    before: Stream
     division: Division
-    parts: dict[Path, Spool[_Packed]]
+    parts: dict[Path, Spool[Packed]]
 
 
 @dataclass(frozen=True)
@@ -109,25 +97,31 @@ class PartLines:
     Attributes:
         query: the query's name.
         rows, dead: lines with their identities.
+        before: the identities of rows that the same records had before the range.
         applied, outside, dropped: numbers of records, as in `Counts`.
+        kept: the records that may be in later rows.
     """
 
     query: str
     rows: list[Line]
+    before: list[Identity]
     dead: list[Line]
     applied: int
     outside: int
     dropped: int
+    kept: list[Packed]
 
 
 class DividedLog:
-    """A log that was read once, and lies in parts.
+    """A log, or a range of it, that was read once and lies in parts.
 
     Args:
         pipeline: the pipeline.
         shelf: keeps the parts.
         means: what may be used.
         only: name of the only query of interest; None: all.
+        since: the point at which the range begins; None: with the log.
+        keeps: whether to find out which records may be in later rows.
 
     Attributes:
         read: number of data records, as the reader saw them, with control records that are refused.
@@ -136,41 +130,75 @@ class DividedLog:
     """
 
     def __init__(
-        self, pipeline: Pipeline, shelf: Shelf, means: Means, only: str | None = None
+        self,
+        pipeline: Pipeline,
+        shelf: Shelf,
+        means: Means,
+        only: str | None = None,
+        *,
+        since: Point | None = None,
+        keeps: bool = False,
     ) -> None:
-        self._pipeline, self._shelf, self._means = pipeline, shelf, means
+        self._keeps = keeps
+        self._pipeline, self._shelf, self._means, self._since = pipeline, shelf, means, since
+        self._ends: dict[int, LogEntry] = {}
         self._fields = [
             tuple(pipeline.source.place(number)[0].fields)
             for number in range(pipeline.source.partitions)
         ]
-        self._streams: dict[str | None, Stream] = {None: Stream(pipeline, None)}
-        self._flows: list[_Flow] = []
+        attributes = {None, *(attribute_of(query, pipeline.source) for query in pipeline.flows)}
+        self._streams = {attribute: self._stream(attribute) for attribute in attributes}
+        before = {attribute: self._stream(attribute) for attribute in attributes}
+        self._flows: dict[str, _Flow] = {}
         for query in pipeline.flows:
             if only in (None, query.name):
-                attribute = attribute_of(query, pipeline.source)
-                if attribute not in self._streams:
-                    self._streams[attribute] = Stream(pipeline, attribute)
-                self._flows.append(_Flow(query, self._streams[attribute], Division(query), {}))
+                along = attribute_of(query, pipeline.source)
+                flow = _Flow(query, self._streams[along], before[along], Division(query), {})
+                self._flows[query.name] = flow
         self.read = self.arrived = 0
         self.bad: Spool[Line] = Spool(shelf)
+        if since is not None:
+            self.read, self.arrived = since.read, since.arrived
+            for name, packed in since.kept():
+                if name in self._flows:
+                    self._add(self._flows[name], packed)
 
     def follow(self, log: Iterable[LogEntry]) -> None:
         """Read the log.
 
         Args:
-            log: the whole log, from an independent reader.
+            log: the whole log, from an independent reader; of a range at least from the last
+                entries before it on.
 
         Raises:
             BadLogError: this is not a log of the pipeline.
+            PointError: the log before the range is no longer what it was.
         """
         order = LogOrder(self._pipeline.source)
+        awaited = {} if self._since is None else self._since.lasts_by_lane()
         for entry in log:
             number = order.lane_of(entry)
             if number is None:
                 continue
+            if self._since is not None and self._since.is_before(number, entry.offset):
+                if awaited.get(number) == Last.of(entry):
+                    del awaited[number]
+                continue
+            if number in awaited:
+                break
+            self._ends[number] = entry
             self.read += entry.control is None
             for stream in self._streams.values():
                 self._step(stream, number, entry)
+        for number, last in awaited.items():
+            raise PointError(last.missing(self._pipeline.source.lane(number)))
+
+    def _stream(self, attribute: str | None) -> Stream:
+        """Return a stream at the start of the range."""
+        stream = Stream(self._pipeline, attribute)
+        if self._since is not None:
+            stream.go_on(dict(self._since.streams)[attribute])
+        return stream
 
     def _step(self, stream: Stream, number: int, entry: LogEntry) -> None:
         arrivals, items = stream.step(number, entry)
@@ -183,10 +211,47 @@ class DividedLog:
         for item in items:
             values = tuple(item.fields[name] for name in self._fields[number])
             packed = (number, item.offset, item.value, item.progress, values)
-            for flow in self._flows:
+            for flow in self._flows.values():
                 if flow.stream is stream:
                     for path in flow.division.paths(item, 1):
                         _add(flow.parts, path, packed, self._shelf)
+
+    def _add(self, flow: _Flow, packed: Packed) -> None:
+        """Add a record from before the range."""
+        for path in flow.division.paths(self._item(packed), 1):
+            _add(flow.parts, path, packed, self._shelf)
+
+    def is_done(self, query: str, key: Key, wid: int) -> bool:
+        """Return whether all rows of a window of one key were sent before the range."""
+        flow = self._flows[query]
+        return flow.division.is_done(key, wid, flow.before.lanes)
+
+    def point(
+        self, tallies: Mapping[str, Sequence[int]], rows: Digest | None, dead: Digest | None
+    ) -> Point:
+        """Return the point at the end of the log, without records.
+
+        Args:
+            tallies: as of a point.
+            rows: as of a point.
+            dead: as of a point.
+
+        Raises:
+            HiddenStateError: a plug-in's generator may keep anything.
+        """
+        streams = [(attribute, one.state()) for attribute, one in self._streams.items()]
+        lasts = {} if self._since is None else self._since.lasts_by_lane()
+        lasts |= {number: Last.of(entry) for number, entry in self._ends.items()}
+        return Point(
+            fingerprint=self._pipeline.fingerprint,
+            lasts=[lasts.get(number) for number in range(self._pipeline.source.partitions)],
+            streams=streams,
+            read=self.read,
+            arrived=self.arrived,
+            tallies=tallies,
+            rows=rows,
+            dead=dead,
+        )
 
     def lines(self) -> Iterator[PartLines]:
         """Evaluate all parts; yield the lines of each.
@@ -203,27 +268,28 @@ class DividedLog:
                 spool.drop()
             return
         self._shelf.write()
-        _Worker.begin(self, parts)
-        yield from _by_processes(self._means.jobs, len(parts))
+        yield from by_processes(
+            self._means.jobs, len(parts), lambda number: self._evaluated(*parts[number])
+        )
 
     def views(self) -> Iterator[tuple[Division, Path, View]]:
         """Yield all parts, as windows see them."""
         for flow, path, spool in self._parts():
             yield flow.division, path, self._view(flow, spool)
 
-    def _parts(self) -> Iterator[tuple[_Flow, Path, Spool[_Packed]]]:
-        for flow in self._flows:
+    def _parts(self) -> Iterator[tuple[_Flow, Path, Spool[Packed]]]:
+        for flow in self._flows.values():
             for path, spool in flow.parts.items():
                 yield from self._divided(flow, path, spool)
 
     def _divided(
-        self, flow: _Flow, path: Path, spool: Spool[_Packed]
-    ) -> Iterator[tuple[_Flow, Path, Spool[_Packed]]]:
+        self, flow: _Flow, path: Path, spool: Spool[Packed]
+    ) -> Iterator[tuple[_Flow, Path, Spool[Packed]]]:
         """Yield a part, or the parts of it if it has too many records."""
         if len(spool) <= self._means.records_max or len(path) == DEPTH_MAX:
             yield flow, path, spool
             return
-        parts: dict[Path, Spool[_Packed]] = {}
+        parts: dict[Path, Spool[Packed]] = {}
         for packed in spool:
             for below in flow.division.paths(self._item(packed), len(path) + 1):
                 if below[:-1] == path:
@@ -232,75 +298,47 @@ class DividedLog:
         for below, part in parts.items():
             yield from self._divided(flow, below, part)
 
-    def _evaluated(self, flow: _Flow, path: Path, spool: Spool[_Packed]) -> PartLines:
-        found = evaluate_part(self._pipeline, flow.query, self._view(flow, spool), path)
+    def _evaluated(self, flow: _Flow, path: Path, spool: Spool[Packed]) -> PartLines:
+        view, before = self._view(flow, spool), None
+        if (since := self._since) is not None:
+            earlier = (packed for packed in spool if since.is_before(packed[0], packed[1]))
+            before = flow.before.view(self._items(earlier))
+        found = evaluate_part(self._pipeline, flow.query, view, path, before)
         return PartLines(
             query=flow.query.name,
             rows=[(row_identity(row), row_line(row)) for row in found.rows],
+            before=[row_identity(row) for row in found.before],
             dead=[_dead_line(letter) for letter in found.dead],
             applied=found.applied,
             outside=found.outside,
             dropped=found.dropped,
+            kept=self._kept(flow, path, spool) if self._keeps else [],
         )
 
-    def evaluated(self, part: tuple[_Flow, Path, Spool[_Packed]]) -> PartLines:
-        """Return the lines of one part."""
-        return self._evaluated(*part)
+    def _kept(self, flow: _Flow, path: Path, spool: Spool[Packed]) -> list[Packed]:
+        """Return the records that may be in later rows; those of several parts, from the first."""
+        division, lanes = flow.division, flow.stream.lanes
+        return [
+            packed
+            for packed in spool
+            if division.is_open(item := self._item(packed), lanes)
+            and division.paths(item, len(path))[0] == path
+        ]
 
-    def _view(self, flow: _Flow, spool: Spool[_Packed]) -> View:
-        records = sorted(spool, key=itemgetter(0, 1))
-        return flow.stream.view([self._item(packed) for packed in records])
+    def _view(self, flow: _Flow, spool: Spool[Packed]) -> View:
+        return flow.stream.view(self._items(spool))
 
-    def _item(self, packed: _Packed) -> Item:
+    def _items(self, records: Iterable[Packed]) -> list[Item]:
+        return [self._item(packed) for packed in sorted(records, key=itemgetter(0, 1))]
+
+    def _item(self, packed: Packed) -> Item:
         number, offset, value, progress, values = packed
         part, partition = self._pipeline.source.place(number)
         fields = dict(zip(self._fields[number], values, strict=True))
         return Item(value, part.topic, partition, offset, progress, fields)
 
 
-class _Worker:
-    """What a forked process inherits: the log and its parts."""
-
-    log: ClassVar[DividedLog]
-    parts: ClassVar[list[tuple[_Flow, Path, Spool[_Packed]]]]
-
-    @classmethod
-    def begin(cls, log: DividedLog, parts: list[tuple[_Flow, Path, Spool[_Packed]]]) -> None:
-        """Leave a log to processes that are forked from now on."""
-        cls.log, cls.parts = log, parts
-
-    @staticmethod
-    def prepare() -> None:
-        """Let SIGTERM end this process; a handler of the parent's would act for the parent."""
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-    @classmethod
-    def evaluated(cls, number: int) -> PartLines:
-        """Return the lines of a part."""
-        return cls.log.evaluated(cls.parts[number])
-
-
-def _by_processes(jobs: int, parts: int) -> Iterator[PartLines]:
-    """Yield the lines of the worker's parts in order; few of them wait to be taken."""
-    waiting = deque[Future[PartLines]]()
-    context = multiprocessing.get_context("fork")
-    try:
-        with ProcessPoolExecutor(jobs, context, _Worker.prepare) as pool:
-            for number in range(parts):
-                waiting.append(pool.submit(_Worker.evaluated, number))
-                if len(waiting) > 2 * jobs:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-    except BrokenProcessPool as error:
-        msg = (
-            "a process that evaluated a part was killed, as happens when memory runs out: give "
-            "less --memory or fewer --jobs"
-        )
-        raise ProcessLost(msg) from error
-
-
-def _add(parts: dict[Path, Spool[_Packed]], path: Path, packed: _Packed, shelf: Shelf) -> None:
+def _add(parts: dict[Path, Spool[Packed]], path: Path, packed: Packed, shelf: Shelf) -> None:
     if path not in parts:
         parts[path] = Spool(shelf)
     parts[path].append(packed)

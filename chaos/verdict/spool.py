@@ -91,7 +91,7 @@ class Spool(Generic[T]):
                 # What is in memory may be written while others read here.
                 read = 0
                 while read < self._written:
-                    yield _tuples(json.loads(file.readline()))
+                    yield tuples(json.loads(file.readline()))
                     read += 1
         yield from self.held
 
@@ -112,5 +112,6 @@ class Spool(Generic[T]):
         self._file, self._written, self.held = None, 0, []
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def tuples(value: Any) -> Any:
+    """Return a JSON value with tuples for its lists."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from chaos.readers.output import RETRACT, Line, Output, count_dead
@@ -24,9 +25,11 @@ from chaos.verdict.comparison import (
     row_size,
 )
 from chaos.verdict.in_parts import DividedLog, Means
+from chaos.verdict.point import Point
+from chaos.verdict.ranges import Account, changed, dead_before, rows_before
+from chaos.verdict.row_id import row_id
 from chaos.verdict.spool import Shelf
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
 from windowing.semantics import Counts, LogEntry, RowId, held_by
 
@@ -75,8 +78,11 @@ class Verdict:
         name: the name of the output.
         conservation: the accounting by query, in the order of the pipeline file.
         rows, dead: the comparison of rows and dead letters.
-        disorder: sentences about files with the right lines in the wrong order.
+        disorder: sentences about files with the right lines in the wrong order, and about lines
+            before the range that are not those that were verified.
         left_out: queries whose rows follow the machine's clock, and are not compared.
+        before: number of lines found that lie before the range, and are not compared one by one;
+            None: the range is the whole log.
         records: lines about the records of the smallest differing window, from `with_records`.
     """
 
@@ -87,6 +93,7 @@ class Verdict:
     disorder: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
+    before: int | None = None
 
     @property
     def ok(self) -> bool:
@@ -108,6 +115,8 @@ class Verdict:
         lines = [str(part) for part in self.conservation]
         for kind, part in (("rows", self.rows), ("dead letters", self.dead)):
             lines.append(f"{kind}: {part.found} found, {part.expected} expected")
+        if self.before is not None:
+            lines.append(f"before the range: {self.before} lines, not compared one by one")
         lines += [
             f"rows of {name}: not compared, because it follows the machine's clock"
             for name in self.left_out
@@ -125,59 +134,74 @@ class Verdict:
 
 
 def verify(
-    pipeline: Pipeline, log: Iterable[LogEntry], output: Output, means: Means | None = None
+    pipeline: Pipeline,
+    log: Iterable[LogEntry],
+    output: Output,
+    means: Means | None = None,
+    *,
+    since: Point | None = None,
+    keep: Path | None = None,
 ) -> Verdict:
     """Compare an output with the definition.
 
     Args:
         pipeline: the pipeline.
-        log: the whole log, from an independent reader.
-        output: what the run wrote.
+        log: the whole log, from an independent reader; of a range as of `DividedLog.follow`.
+        output: what the run wrote, from the beginning of the log on.
         means: the memory and the processes that may be used; None: those of `Means()`.
+        since: the point at which the range begins that is judged; None: with the log.
+        keep: where the point at the end of the log is kept, if all is well; None: nowhere.
 
     Raises:
         BadLogError: this is not a log of the pipeline.
+        HiddenStateError: a point is kept, and a plug-in's generator may keep anything.
         IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
+        PointError: the log before the range is no longer what it was.
     """
     means, left_out = means or Means(), _by_the_wall_clock(pipeline)
     found_rows = partial(_without, output.rows, left_out)
     with Shelf(means.values_max, means.folder) as shelf:
-        rows, dead = LineMatch(shelf, row_size), LineMatch(shelf, dead_letter_text)
+        divided = DividedLog(pipeline, shelf, means, since=since, keeps=keep is not None)
+        rows = LineMatch(shelf, row_size, rows_before(pipeline, divided, since))
+        dead = LineMatch(shelf, dead_letter_text, dead_before(pipeline, since))
         rows.find(found_rows())
         dead.find(output.dead)
-        divided = DividedLog(pipeline, shelf, means)
         divided.follow(log)
-        expected = _expected(pipeline, divided, rows, dead)
+        account = Account(pipeline, divided, shelf, since)
+        _expect(account, divided, rows, dead)
         compared, letters = rows.compare(), dead.compare()
-        read = divided.read
-    counts = _counts_of(expected, output)
-    return Verdict(
-        name=output.name,
-        conservation=tuple(
-            Conservation(name, read, counts[name], known) for name, known in expected.items()
-        ),
-        rows=compared,
-        dead=letters,
-        disorder=(
-            *_disorder(output, "rows", compared, found_rows, _row_order),
-            *_disorder(output, "dead letters", letters, lambda: output.dead, _dead_letter_order),
-        ),
-        left_out=left_out,
-    )
+        expected = account.counts
+        counts = _counts_of(expected, output)
+        verdict = Verdict(
+            name=output.name,
+            conservation=tuple(
+                Conservation(name, divided.read, counts[name], known)
+                for name, known in expected.items()
+            ),
+            rows=compared,
+            dead=letters,
+            disorder=(
+                *changed(since, rows, dead),
+                *_disorder(output, "rows", compared, found_rows, _row_order),
+                *_disorder(
+                    output, "dead letters", letters, lambda: output.dead, _dead_letter_order
+                ),
+            ),
+            left_out=left_out,
+            before=None if since is None else rows.before.lines + dead.before.lines,
+        )
+        if keep is not None and verdict.ok:
+            account.keep(keep, rows.found, dead.found)
+    return verdict
 
 
-def _expected(
-    pipeline: Pipeline, divided: DividedLog, rows: LineMatch, dead: LineMatch
-) -> dict[str, Counts]:
-    """Add the definition's lines to those that are compared; return its counts by query."""
-    tallies = {query.name: [0, 0, 0, len(divided.bad)] for query in pipeline.flows}
+def _expect(account: Account, divided: DividedLog, rows: LineMatch, dead: LineMatch) -> None:
+    """Add the definition's lines to those that are compared."""
     dead.expect(divided.bad)
-    for part in divided.lines():
+    for part in account.parts():
         rows.expect(part.rows)
+        rows.pass_over(part.before)
         dead.expect(part.dead)
-        more = (part.applied, part.outside, part.dropped, len(part.dead))
-        tallies[part.query] = [a + b for a, b in zip(tallies[part.query], more, strict=True)]
-    return {name: Counts(divided.arrived, *tally) for name, tally in tallies.items()}
 
 
 def _by_the_wall_clock(pipeline: Pipeline) -> tuple[str, ...]:
@@ -199,21 +223,26 @@ def _counts_of(expected: Mapping[str, Counts], output: Output) -> Mapping[str, C
 
 
 def with_records(
-    verdict: Verdict, pipeline: Pipeline, log: Iterable[LogEntry], means: Means | None = None
+    verdict: Verdict,
+    pipeline: Pipeline,
+    log: Iterable[LogEntry],
+    means: Means | None = None,
+    since: Point | None = None,
 ) -> Verdict:
     """Add to a verdict the records that its smallest differing row should consist of.
 
     Args:
         verdict: the result of `verify`.
         pipeline: the pipeline.
-        log: the whole log, which can be read twice.
+        log: as for `verify`; it can be read twice.
         means: as for `verify`.
+        since: as for `verify`.
     """
     # The key of a join's row already names its records.
     if verdict.smallest is None or pipeline.join is not None:
         return verdict
-    row = _row_id(verdict.smallest.fields)
-    held = [] if row is None else _held(pipeline, log, row, means or Means())
+    row = row_id(verdict.smallest.fields)
+    held = [] if row is None else _held(pipeline, log, row, means or Means(), since)
     places = set(held[:_RECORDS_SHOWN])
     values = {
         place: entry.value or b""
@@ -221,7 +250,7 @@ def with_records(
         if (place := (entry.partition, entry.offset)) in places
     }
     shown = [
-        f"    partition {lane}, offset {offset}: {values[lane, offset].decode(errors='replace')}"
+        f"    partition {lane}, offset {offset}: {_text(values.get((lane, offset)))}"
         for lane, offset in sorted(places)
     ]
     more = [f"    and {len(held) - len(shown)} more"] if len(held) > len(shown) else []
@@ -229,15 +258,19 @@ def with_records(
     return replace(verdict, records=(head, *shown, *more))
 
 
+def _text(value: bytes | None) -> str:
+    return "(read before the range)" if value is None else value.decode(errors="replace")
+
+
 def _held(
-    pipeline: Pipeline, log: Iterable[LogEntry], row: RowId, means: Means
+    pipeline: Pipeline, log: Iterable[LogEntry], row: RowId, means: Means, since: Point | None
 ) -> list[tuple[int, int]]:
     """Return the places of a row's records, in their order; none if there is no such row."""
     query = next((query for query in pipeline.flows if query.name == row.query), None)
     if query is None:
         return []
     with Shelf(means.values_max, means.folder) as shelf:
-        divided = DividedLog(pipeline, shelf, means, only=query.name)
+        divided = DividedLog(pipeline, shelf, means, only=query.name, since=since)
         divided.follow(log)
         for division, path, view in divided.views():
             if division.decides(path, row.key, row.window_id):
@@ -245,23 +278,6 @@ def _held(
                 if held:
                     return sorted(held)
     return []
-
-
-def _row_id(fields: dict[str, Any]) -> RowId | None:
-    """Return a row's identity; None: window and key are not of the contract's types."""
-    wid, key = fields["window_id"], fields["key"]
-    fits = _is_int64(wid) and isinstance(key, list)
-    if not fits or not all(part is None or _is_scalar(part) for part in key):
-        return None
-    return RowId(fields["query"], wid, tuple(key), fields["revision"])
-
-
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, str | float) or _is_int64(value)
-
-
-def _is_int64(value: object) -> bool:
-    return type(value) is int and INT64_MIN <= value <= INT64_MAX
 
 
 def _disorder(

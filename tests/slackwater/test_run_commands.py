@@ -217,7 +217,9 @@ def test_the_last_verdicts_are_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch
     assert desk.runs()[0]["last_verify"] is None, "of a file that is not the run's topic"
     from chaos.readers import log
 
-    monkeypatch.setattr(log, "read_topics", lambda _, source: log.read_events(desk.events, source))
+    monkeypatch.setattr(
+        log, "read_topics", lambda _, source, __: log.read_events(desk.events, source)
+    )
     desk.call("verify", desk.file)
     kept = desk.runs()[0]["last_verify"]
     assert kept["passed"] is True
@@ -227,3 +229,27 @@ def test_the_last_verdicts_are_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch
     desk.call("verify", desk.file, code=1)
     assert desk.runs()[0]["last_verify"]["passed"] is False
     assert "FAILED" in desk.call("runs", desk.file)
+
+
+def test_verify_goes_on_from_the_last_verification(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from chaos.readers import log
+
+    monkeypatch.setattr(
+        log, "read_topics", lambda _, source, __: log.read_events(desk.events, source)
+    )
+    run = desk.submit("r1")
+    write_tables(run, desk.events)
+    said = desk.call("verify", desk.file, "--since", "last", code=2)
+    assert "no verification of this run has passed yet" in said
+    desk.call("verify", desk.file)
+    told = desk.call("verify", desk.file, "--since", "last")
+    assert "rows: 0 found, 0 expected" in told
+    told = desk.call("verify", desk.file, "--since", '{"0": 50}')
+    assert "before the range: " in told
+    desk.call("verify", desk.file, "--since", "yesterday", code=2)
+    desk.call("verify", desk.file, "--since", '{"7": 50}', code=2)
+    desk.events.write_text(desk.events.read_text().replace('"v": 99}', '"v": 98}'))
+    said = desk.call("verify", desk.file, "--since", "last", code=2)
+    assert "no longer has the record at offset 99" in said

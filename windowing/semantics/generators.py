@@ -64,12 +64,50 @@ def generator(disorder: Disorder, lane: str) -> Generator:
     return DEFINITIONS.required(disorder.name)(disorder.data, lane)
 
 
+class HiddenStateError(ValueError):
+    """A generator that does not show what it has kept of its lane."""
+
+    exit_code = 2
+
+
+def kept_by(found: Generator) -> list[Any]:
+    """Return what a generator has kept of its lane's records, as JSON values.
+
+    Raises:
+        HiddenStateError: it is a plug-in's, which may keep anything.
+    """
+    return [
+        [list(pair) for pair in one.items()] if isinstance(one, dict) else list(one)
+        for one in _kept(found)
+    ]
+
+
+def give_back(found: Generator, kept: list[Any]) -> None:
+    """Let a new generator go on with what `kept_by` returned of another one."""
+    for own, told in zip(_kept(found), kept, strict=True):
+        if isinstance(own, dict):
+            own.update(tuple(pair) for pair in told)
+        else:
+            own[:] = told
+
+
+def _kept(found: Generator) -> list[dict[Scalar, int] | list[int]]:
+    if not isinstance(found, partial):
+        msg = (
+            f"the generator {getattr(found, '__qualname__', found)!r} of a plug-in may keep "
+            "anything of its lane, so that no verification can go on from a point: verify the "
+            "whole log"
+        )
+        raise HiddenStateError(msg)
+    return [one for one in found.args if isinstance(one, dict | list)]
+
+
 @generator_definition(Unordered.name)
 @generator_definition(Punctuation.name)
 def _nothing(data: Disorder, lane: str) -> Generator:
     """Promise nothing by data records; only control records carry bounds."""
     del data, lane
-    return lambda _value, _fields: None
+    return partial(_promise_nothing)
 
 
 @generator_definition(Slack.name)
@@ -116,6 +154,10 @@ def observed_bound(disorder: Heartbeat, lane: str, seen: Observation) -> int | N
     """Return the bound from a clock reading and from records that arrived in any lane."""
     instant, of_lane = reached(disorder, seen), dict(disorder.sources)[lane]
     return None if instant is None else instant - of_lane.max_delay_us - of_lane.skew_us
+
+
+def _promise_nothing(_value: int, _fields: Fields) -> None:
+    return None
 
 
 def _less(slack_us: int, value: int, _fields: Fields) -> int:

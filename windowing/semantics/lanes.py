@@ -11,12 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from windowing.model.progress import Disorder, Heartbeat, OrderedPer
 from windowing.model.rows import Scalar
 from windowing.semantics.controls import Bound, Control, Observation
-from windowing.semantics.generators import Fields, Generator, generator, observed_bound
+from windowing.semantics.generators import (
+    Fields,
+    Generator,
+    generator,
+    give_back,
+    kept_by,
+    observed_bound,
+)
 from windowing.semantics.log import LogEntry
 from windowing.semantics.values import Reason, Record, Refused, ValueReader
 
@@ -65,6 +72,21 @@ class Lane:
     def __post_init__(self) -> None:
         self._bound_after: Generator = generator(self.disorder, self.name)
         self._attr = self.disorder.progress_attr
+
+    def state(self) -> list[Any]:
+        """Return all that the lane's records have left, as JSON values.
+
+        Raises:
+            HiddenStateError: as of `kept_by`.
+        """
+        of_keys = [list(pair) for pair in self.by_key.items()]
+        return [self.progress, self.furthest, of_keys, kept_by(self._bound_after)]
+
+    def go_on(self, state: list[Any]) -> None:
+        """Go on where a lane with this `state()` was."""
+        self.progress, self.furthest, of_keys, kept = state
+        self.by_key = dict(of_keys)
+        give_back(self._bound_after, kept)
 
     def of_record(self, fields: Fields) -> Progress:
         """Return the progress for a record with these fields: of its lane or key, if larger."""

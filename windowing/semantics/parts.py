@@ -9,14 +9,22 @@ windows follow from a record's value. So a log that no memory holds is followed 
 
 A part is a path: the hash of key and block of windows at each depth. Parts of one depth share no
 row, and a part that is too large is divided again at the next depth, by smaller blocks.
+
+A log that grows may also be evaluated in ranges. A range has the rows of the log up to its end that
+the log up to its start does not have, since no row is ever taken back:
+
+    rows of a range  =  evaluate(log up to its end).rows - evaluate(log up to its start).rows
+
+Of the records before the range, those count that may still be in such a row (`Division.is_open`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 from windowing.model.file.pipeline import Pipeline
@@ -24,7 +32,7 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import AnyFlow, JoinQuery
 from windowing.model.rows import DeadLetter, Key, Row
 from windowing.semantics.definition import fates, row_of, rows_of
-from windowing.semantics.lanes import Arrival, follow
+from windowing.semantics.lanes import Arrival, Lane, Progress, follow
 from windowing.semantics.log import LogEntry
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.units import Item
@@ -78,6 +86,20 @@ class Stream:
             self.newest = item.value if self.newest is None else max(self.newest, item.value)
         return arrivals, items
 
+    def state(self) -> list[Any]:
+        """Return all that the entries so far have left, as JSON values.
+
+        Raises:
+            HiddenStateError: a plug-in's generator may keep anything.
+        """
+        return [self.newest, [lane.state() for lane in self.lanes]]
+
+    def go_on(self, state: list[Any]) -> None:
+        """Go on where a stream with this `state()` was."""
+        self.newest, lanes = state
+        for lane, one in zip(self.lanes, lanes, strict=True):
+            lane.go_on(one)
+
     def view(self, items: list[Item]) -> View:
         """Return a part of the log as windows see it once the whole log has been followed.
 
@@ -125,6 +147,41 @@ class Division:
         block = _BLOCKS[len(path) - 1]
         return _path(key, wid // block * block, len(path)) == path
 
+    def is_open(self, item: Item, lanes: Sequence[Lane]) -> bool:
+        """Return whether a record may be in rows that are still to come.
+
+        Args:
+            item: the record.
+            lanes: all lanes after the log so far.
+        """
+        progress = min(lane.of_record(item.fields) for lane in lanes)
+        if self._by_value is None:
+            return progress < math.inf
+        return any(not self._done(wid, progress) for wid in self._by_value.wids(item.value))
+
+    def is_done(self, key: Key, wid: int, lanes: Sequence[Lane]) -> bool:
+        """Return whether all rows of a window of one key, if there are any, have been sent.
+
+        Args:
+            key: as in rows; of the types of the query's key.
+            wid: the window.
+            lanes: all lanes after the log so far.
+        """
+        if self._by_value is None:
+            return all(lane.progress == math.inf for lane in lanes)
+        fields = dict(zip(self._query.key, key, strict=True))
+        return self._done(wid, min(lane.of_record(fields) for lane in lanes))
+
+    def _done(self, wid: int, progress: Progress) -> bool:
+        if progress == math.inf or self._by_value is None:
+            return progress == math.inf
+        late, retention_us = self._query.late, self._query.retention_us
+        end = self._by_value.extent(wid)[1]
+        if late.every_us is None:
+            return progress >= end
+        # The last late record comes before end + retention, and is shown an epoch later at most.
+        return retention_us is not None and progress >= end + retention_us + late.every_us
+
     def rows(self, pipeline: Pipeline, view: View, path: Path) -> Iterator[Row]:
         """Yield the rows that a part decides.
 
@@ -148,33 +205,53 @@ class PartOutcome:
 
     Attributes:
         rows, dead: the rows, and the query's own dead letters, in no order.
+        before: the rows of the same records that the log had before the range.
         applied, outside, dropped: numbers of its records, as in `Counts`.
     """
 
     rows: list[Row]
+    before: list[Row]
     dead: list[DeadLetter]
     applied: int
     outside: int
     dropped: int
 
 
-def evaluate_part(pipeline: Pipeline, query: AnyFlow, view: View, path: Path) -> PartOutcome:
-    """Return what one part of a log yields.
+def evaluate_part(
+    pipeline: Pipeline, query: AnyFlow, view: View, path: Path, before: View | None = None
+) -> PartOutcome:
+    """Return what one part of a log yields, or of a range of it.
 
     Args:
         pipeline: the pipeline.
         query: one of its queries.
         view: the records whose `Division.paths` have this path, of a log followed to its end.
         path: the part.
+        before: its records before the range, with the lanes at the range's start; None: the range
+            is the whole log.
 
     Raises:
         IntSumError: a sum of ints in some row overflows 64 bits.
         ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
     division = Division(query)
-    own = (item for item in view.items if division.paths(item, len(path))[0] == path)
-    dead, tally = fates(query, own)
-    return PartOutcome(list(division.rows(pipeline, view, path)), dead, **tally)
+    earlier = set() if before is None else {item.place for item in before.items}
+    dead, tally = fates(
+        query,
+        (
+            item
+            for item in view.items
+            if item.place not in earlier and division.paths(item, len(path))[0] == path
+        ),
+    )
+    sent = list(division.rows(pipeline, before, path)) if before is not None and earlier else []
+    known = {_identity(row) for row in sent}
+    rows = [row for row in division.rows(pipeline, view, path) if _identity(row) not in known]
+    return PartOutcome(rows, sent, dead, **tally)
+
+
+def _identity(row: Row) -> tuple[object, ...]:
+    return row.window_id, row.key, row.pane, row.revision, row.retracts
 
 
 def _unit_fields(query: AnyFlow, topic: str) -> Sequence[str]:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from chaos.readers.output import Output, dead_letter_identity, output_of, row_identity
 from chaos.simulator.draw.wish import JOIN, POLICY_JOIN
 from chaos.verdict.comparison import Comparison, compare, dead_letter_text, row_size
-from chaos.verdict.in_parts import Means, ProcessLost
+from chaos.verdict.in_parts import Means
 from chaos.verdict.verify import verify, with_records
+from chaos.verdict.workers import ProcessLost
 from tests.strategies import KINDS, OPERATORS, Case, Entry, cases, entry, join_cases
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_line, row_line
