@@ -8,6 +8,7 @@ from slackwater.main import app
 from windowing.engine.plan import plan_of
 from windowing.model import load_pipeline
 from windowing.model.errors import PipelineError
+from windowing.spark.sinks.file_stage import INLINE_SETTING
 
 FILES = sorted((Path(__file__).parents[2] / "chaos" / "plans").rglob("*.yml"))
 PLANS = [file for file in FILES if file.parent.name != "pipelines" and kind_of(file) == "faults"]
@@ -113,6 +114,8 @@ def test_plans_of_one_name_are_refused_together() -> None:
         ("recovery:", "brokers: 2\nrecovery:", "brokers"),
         ("recovery:", "checks: [nonsense]\nrecovery:", "checks.0"),
         ("recovery:", "order: [1]\nrecovery:", "order"),
+        ("recovery:", "spark: {a b: 1}\nrecovery:", "spark"),
+        ("recovery:", "spark: {spark.x: [1]}\nrecovery:", "spark"),
     ],
 )
 def test_every_key_of_a_plan_has_a_rule(old: str, new: str, field: str) -> None:
@@ -128,3 +131,19 @@ def test_both_plans_of_the_engine_meet_real_kills() -> None:
     found = [plan_of(load_pipeline(pipeline)).why_lanes for pipeline in pipelines]
     assert None in found
     assert any(found)
+
+
+def test_executors_write_tables_in_a_quick_plan() -> None:
+    (plan,) = (
+        load_plan_with_lines(file)[0]
+        for file in PLANS
+        if file.parent.name == "quick" and INLINE_SETTING in file.read_text()
+    )
+    assert plan.spark == {INLINE_SETTING: 0}
+
+
+def test_settings_of_spark_reach_no_job_that_airflow_submits() -> None:
+    plan = GOOD.replace("recovery:", "spark: {spark.x: 1}\nrecovery:")
+    assert parse_plan(plan, "plan.yml").spark == {"spark.x": 1}
+    with pytest.raises(PipelineError, match="kill_airflow_task lets Airflow submit the job"):
+        parse_plan(plan.replace("faults:", "faults:\n  - kill_airflow_task"), "plan.yml")

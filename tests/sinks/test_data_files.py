@@ -166,7 +166,7 @@ def test_statistics_never_exclude_a_row(tmp_path: Path) -> None:
         },
         "nullCount": {"n": 1, "t": 1, "s": 0, "key": {"a": 1, "x": 1}},
     }  # fmt: skip
-    log = TableLog(DeltaTable(str(tmp_path / "t")), "r/%")
+    log = TableLog(tmp_path / "t", "r/%")
     assert log.append([file], Token(0, {}))
     table = DeltaTable(str(tmp_path / "t"))
     for column, value in (("n", 5), ("n", -7), ("t", times[0]), ("t", times[1]), ("s", "late")):

@@ -23,12 +23,13 @@ WIDER = SCHEMA.append(pa.field("y", pa.struct([("z", pa.float64())])))
 
 
 def created(folder: Path) -> Path:
-    DeltaTable.create(folder / "t", SCHEMA, partition_by=["run"])
-    return folder / "t"
+    table = folder / "a table, 100 %"
+    DeltaTable.create(table, SCHEMA, partition_by=["run"])
+    return table
 
 
 def log_of(table: Path, run: str = "r") -> TableLog:
-    return TableLog(DeltaTable(str(table)), run)
+    return TableLog(table, run)
 
 
 def a_file(table: Path, x: int, run: str = "r") -> DataFile:

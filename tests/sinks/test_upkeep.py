@@ -95,6 +95,17 @@ def test_vacuum_removes_what_was_replaced_or_never_committed_and_nothing_else(
     assert rows_of(tmp_path, "q") == rows
 
 
+def test_a_commit_that_was_never_finished_is_removed_when_it_is_old(tmp_path: Path) -> None:
+    filled(tmp_path, *CUTS)
+    staged = tmp_path / "q" / "_delta_log" / "_commit_1.json.tmp"
+    staged.touch()
+    assert vacuumed(tmp_path, retention=WEEK) == 0
+    os.utime(staged, (0, 0))
+    assert vacuumed(tmp_path, "r1", retention=WEEK) == 0
+    assert vacuumed(tmp_path, retention=WEEK) == 1
+    assert not staged.exists()
+
+
 def test_merging_beside_a_writer_loses_nothing(tmp_path: Path) -> None:
     """A job writes batch after batch while tables are merged and vacuumed again and again."""
     cuts, done, errors = tuple(range(1, 41)), threading.Event(), list[BaseException]()

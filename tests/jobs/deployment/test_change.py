@@ -97,6 +97,15 @@ def test_how_a_run_goes_on_is_said() -> None:
     assert "a new run writes to the tables u" in change.effects[0]
 
 
+def test_upkeep_is_airflows_affair() -> None:
+    tended = parse_pipeline(edited().text + 'upkeep: {schedule: "@daily"}\n')
+    change = compare(edited(), tended)
+    assert change.kind is Kind.compatible
+    assert change.effects == (
+        "upkeep: Airflow goes by its schedule as soon as it has read the file",
+    )
+
+
 def test_a_version_of_the_sink_is_no_change_of_the_users() -> None:
     versioned = parse_pipeline(edited().text.replace("table: t", "table: t_v2"))
     assert compare(versioned, edited()) == Change(Kind.same)

@@ -68,10 +68,9 @@ class TableSink:
         self._folder, self._token_of = folder, token_of
         check(folder, schemas_in(folder, schemas(pipeline)), schemas(pipeline))
         self._logs = {
-            name: TableLog(_open(folder / name, schema), run)
-            for name, schema in schemas(pipeline).items()
+            name: _open(folder / name, schema, run) for name, schema in schemas(pipeline).items()
         }
-        self._tokens = TableLog(_open(folder / TOKENS, TOKEN_SCHEMA), run)
+        self._tokens = _open(folder / TOKENS, TOKEN_SCHEMA, run)
         self._held: dict[int, Token] | None = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -229,8 +228,8 @@ def _existing(path: Path) -> DeltaTable | None:
         return None
 
 
-def _open(path: Path, schema: pa.Schema) -> DeltaTable:
-    """Open a table, creating it if missing; partitioned by run.
+def _open(path: Path, schema: pa.Schema, run: str) -> TableLog:
+    """Open a table for a run's batches, creating it if missing; partitioned by run.
 
     A table of an older pipeline or sink gets the missing columns.
     """
@@ -240,7 +239,7 @@ def _open(path: Path, schema: pa.Schema) -> DeltaTable:
         with suppress(CommitFailedError):
             write_deltalake(table, schema.empty_table(), mode="append", schema_mode="merge")
         table.update_incremental()
-    return table
+    return TableLog(path, run)
 
 
 def _schema(table: DeltaTable) -> pa.Schema:

@@ -26,6 +26,9 @@ from windowing.spark.sinks.data_files import RUN, DataFile, add_action
 _WRITER_VERSION: Final = 2
 """The highest version of Delta's protocol for writers that this one fulfils."""
 
+STAGED: Final = "_commit_*.json.tmp"
+"""The names of commits that are being written; a driver that dies may leave one."""
+
 _CHECKPOINT_EVERY: Final = 100
 _CHECKPOINT_SHARE: Final = 10
 """A checkpoint of a log costs as much as it holds. So it is due after a hundred commits, or a tenth
@@ -36,11 +39,10 @@ class TableLog:
     """A table's log for one run's batches.
 
     Args:
-        table: the table; its latest version is where the log begins.
+        folder: the folder of an existing table.
         run: the run.
 
     Attributes:
-        folder: the table's folder.
         version: the number of the last known commit.
         schema: the table's columns.
         kept: the run's last batch in the table.
@@ -49,10 +51,9 @@ class TableLog:
         TableConflict: the table asks more of its writers than this one can do.
     """
 
-    def __init__(self, table: DeltaTable, run: str) -> None:
-        self._run = run
-        self.folder = Path(table.table_uri.removeprefix("file://"))
-        self._open(table)
+    def __init__(self, folder: Path, run: str) -> None:
+        self._folder, self._run = folder, run
+        self._open()
 
     def catch_up(self) -> None:
         """Read the commits that others have added.
@@ -63,7 +64,7 @@ class TableLog:
         if not self._commit_file(self.version).exists():
             # Logs are removed from their beginning, so ours is older than all that is there; or the
             # table was replaced by a copy.
-            self._open(DeltaTable(str(self.folder)))
+            self._open()
         while (news := self._commit_file(self.version + 1)).exists():
             for line in news.read_text(encoding="utf-8").splitlines():
                 self._take(json.loads(line))
@@ -85,7 +86,7 @@ class TableLog:
         """
         actions = [
             self._commit_info(token),
-            *({"add": add_action(self.folder, file)} for file in files),
+            *({"add": add_action(self._folder, file)} for file in files),
             *({"txn": {"appId": app, "version": v}} for app, v in self._transactions(token)),
         ]
         text = "\n".join(json.dumps(action, separators=(",", ":")) for action in actions)
@@ -98,7 +99,9 @@ class TableLog:
             self._checkpoint()
         return True
 
-    def _open(self, table: DeltaTable) -> None:
+    def _open(self) -> None:
+        """Begin at the newest version."""
+        table = DeltaTable(str(self._folder))
         self.version, self.schema = table.version(), pa.schema(table.schema().to_arrow())
         self._check(table.protocol().min_writer_version)
         self.kept = kept_in(table, self._run)
@@ -107,8 +110,8 @@ class TableLog:
     def _check(self, writer_version: int) -> None:
         if writer_version > _WRITER_VERSION:
             msg = (
-                f"{self.folder} asks for writers of Delta's version {writer_version}, and the sink "
-                f"writes version {_WRITER_VERSION}: a feature of the table was switched on by "
+                f"{self._folder} asks for writers of Delta's version {writer_version}, and the "
+                f"sink writes version {_WRITER_VERSION}: a feature of the table was switched on by "
                 "another program; name another sink"
             )
             raise TableConflict(msg)
@@ -145,7 +148,7 @@ class TableLog:
 
     def _checkpoint(self) -> None:
         """Write a checkpoint, from which readers start, and remove expired commits before it."""
-        table = DeltaTable(str(self.folder))
+        table = DeltaTable(str(self._folder))
         table.create_checkpoint()
         table.cleanup_metadata()
         self._checkpoint_due = self._next_checkpoint()
@@ -153,7 +156,7 @@ class TableLog:
     def _next_checkpoint(self) -> int:
         """Return the version after which a checkpoint is due."""
         try:
-            text = (self.folder / "_delta_log" / "_last_checkpoint").read_text(encoding="utf-8")
+            text = (self._folder / "_delta_log" / "_last_checkpoint").read_text(encoding="utf-8")
         except FileNotFoundError:
             return _CHECKPOINT_EVERY - 1
         last = json.loads(text)
@@ -161,7 +164,7 @@ class TableLog:
         return int(last["version"]) + every
 
     def _commit_file(self, version: int) -> Path:
-        return self.folder / "_delta_log" / f"{version:020}.json"
+        return self._folder / "_delta_log" / f"{version:020}.json"
 
 
 def kept_in(table: DeltaTable, run: str) -> Kept:
@@ -176,7 +179,7 @@ def _digest_of(run: str) -> str:
 
 def _put_if_absent(place: Path, text: str) -> bool:
     """Create a file with all of its text at once; return False if it exists."""
-    staged = place.with_name(f"_commit_{uuid.uuid4()}.json.tmp")
+    staged = place.with_name(STAGED.replace("*", str(uuid.uuid4())))
     staged.write_text(text, encoding="utf-8")
     try:
         os.link(staged, place)

@@ -6,6 +6,7 @@ leaves the application transactions alone that make a batch exactly-once (see `a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from windowing.model import Pipeline
 from windowing.spark.sinks.data_files import RUN, is_ours
 from windowing.spark.sinks.rows import schemas
+from windowing.spark.sinks.table_log import STAGED
 from windowing.spark.sinks.tokens import TOKENS
 
 RETENTION: Final = timedelta(days=7)
@@ -78,7 +80,8 @@ def vacuum(
 ) -> Iterator[Kept]:
     """Remove data files that are older than the retention and needed by no version within it.
 
-    These are files that a compaction has replaced, and files of attempts that were never committed.
+    These are files that a compaction has replaced, and files of attempts that were never committed;
+    and, if all runs are meant, unfinished commits, in which drivers have died.
     Files that no writer of tables has named are never removed.
 
     Args:
@@ -96,11 +99,21 @@ def vacuum(
             for path in unneeded
             if is_ours(Path(path).name) and (run is None or path.startswith(_folder_of(run)))
         ]
+        if run is None:
+            ours += _left_commits(folder / name, hours)
         size = sum(path.stat().st_size for path in ours)
         if not dry_run:
             for path in ours:
                 path.unlink(missing_ok=True)
         yield Kept(name, len(ours), size)
+
+
+def _left_commits(table: Path, hours: int) -> Iterator[Path]:
+    """Yield commits that were begun so many hours ago, and never finished."""
+    before = time.time() - timedelta(hours=hours).total_seconds()
+    for path in (table / "_delta_log").glob(STAGED):
+        if path.stat().st_mtime < before:
+            yield path
 
 
 def _tables(pipeline: Pipeline, folder: Path) -> Iterator[tuple[str, DeltaTable]]:
