@@ -13,7 +13,8 @@ from pathlib import Path
 
 from chaos.readers.output import Line
 from chaos.verdict.comparison import LineMatch
-from chaos.verdict.in_parts import DividedLog, Means, PartLines
+from chaos.verdict.in_parts import DividedLog, Means
+from chaos.verdict.part_lines import PartLines
 from chaos.verdict.point import Digest, Packed, Point, PointError
 from chaos.verdict.row_id import row_id
 from chaos.verdict.spool import Shelf, Spool
@@ -107,7 +108,7 @@ def point_before(
                 reached[number] = True
 
     with Shelf(means.values_max, means.folder) as shelf:
-        divided = DividedLog(pipeline, shelf, means, keeps=True)
+        divided = DividedLog(pipeline, shelf, means, judges=False, keeps=True)
         divided.follow(before())
         account = Account(pipeline, divided, shelf, None)
         for _ in account.parts():

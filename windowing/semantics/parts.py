@@ -51,6 +51,9 @@ _BLOCKS: Final = (1024, 64, 8, 1)
 DEPTH_MAX: Final = len(_BLOCKS)
 """Longest path of a part."""
 
+Fates = tuple[list[DeadLetter], dict[str, int]]
+"""What `fates` returns."""
+
 Path = tuple[int, ...]
 """The place of a part: a number below `FANOUT` for each depth."""
 
@@ -183,8 +186,17 @@ class Division:
         # The last late record comes before end + retention, and is shown an epoch later at most.
         return retention_us is not None and progress >= end + retention_us + late.every_us
 
-    def rows(self, pipeline: Pipeline, view: View, path: Path) -> Iterator[Row]:
+    def rows(
+        self, pipeline: Pipeline, view: View, path: Path, start: Sequence[Lane] = ()
+    ) -> Iterator[Row]:
         """Yield the rows that a part decides.
+
+        Args:
+            pipeline: the pipeline.
+            view: the part's records.
+            path: the part.
+            start: all lanes where a range begins; windows that were done there are left out, whose
+                records are not all here.
 
         Raises:
             IntSumError: a sum of ints in some row overflows 64 bits.
@@ -196,7 +208,10 @@ class Division:
             return
         # Of windows in other parts, not all records are here.
         for shown in revisions(query, view.items, view.lanes, view.newest):
-            if self.decides(path, key_of(query, shown), shown.wid):
+            key = key_of(query, shown)
+            if start and self.is_done(key, shown.wid, start):
+                continue
+            if self.decides(path, key, shown.wid):
                 yield row_of(query, source, shown)
 
 
@@ -205,17 +220,14 @@ class PartOutcome:
     """What a part of a log yields for one query.
 
     Attributes:
-        rows, dead: the rows, and the query's own dead letters, in no order.
+        rows: the rows, in no order.
         before: the rows of the same records that the log had before the range.
-        applied, outside, dropped: numbers of its records, as in `Counts`.
+        fates: the query's own dead letters, in no order, and its numbers of records.
     """
 
     rows: list[Row]
     before: list[Row]
-    dead: list[DeadLetter]
-    applied: int
-    outside: int
-    dropped: int
+    fates: Fates
 
 
 def evaluate_part(
@@ -236,19 +248,25 @@ def evaluate_part(
         ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
     division = Division(query)
-    earlier = set() if before is None else {item.place for item in before.items}
-    dead, tally = fates(
-        query,
-        (
-            item
-            for item in view.items
-            if item.place not in earlier and division.paths(item, len(path))[0] == path
-        ),
-    )
-    sent = list(division.rows(pipeline, before, path)) if before is not None and earlier else []
+    start = () if before is None else before.lanes
+    sent = [] if before is None else list(division.rows(pipeline, before, path, start))
     known = {_identity(row) for row in sent}
-    rows = [row for row in division.rows(pipeline, view, path) if _identity(row) not in known]
-    return PartOutcome(rows, sent, dead, **tally)
+    rows = [
+        row for row in division.rows(pipeline, view, path, start) if _identity(row) not in known
+    ]
+    return PartOutcome(rows, sent, part_fates(query, view, path, before))
+
+
+def part_fates(query: AnyFlow, view: View, path: Path, before: View | None = None) -> Fates:
+    """Return what becomes of the records of a part; arguments as of `evaluate_part`."""
+    division = Division(query)
+    earlier = set() if before is None else {item.place for item in before.items}
+    own = (
+        item
+        for item in view.items
+        if item.place not in earlier and division.paths(item, len(path))[0] == path
+    )
+    return fates(query, own)
 
 
 def _identity(row: Row) -> tuple[object, ...]:
