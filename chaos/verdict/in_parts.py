@@ -214,11 +214,11 @@ class DividedLog:
         for path in flow.division.paths(self._evaluation.item(packed), 1):
             _add(flow.parts, path, packed, self._shelf)
 
-    def is_done(self, query: str, key: Key, wid: int) -> bool:
+    def is_done(self, query: str, key: Key, wid: int, end: int) -> bool:
         """Return whether all rows of a window of one key were sent before the range."""
         flow = self._flows[query]
         before = self._evaluation.before[flow.stream.attribute]
-        return flow.division.is_done(key, wid, before.lanes)
+        return flow.division.is_done(key, wid, end, before.lanes)
 
     def point(
         self, tallies: Mapping[str, Sequence[int]], rows: Digest | None, dead: Digest | None

@@ -133,12 +133,12 @@ class Evaluation:
     def _kept(self, query: AnyFlow, path: Path, records: Iterable[Packed]) -> list[Packed]:
         """Return the records that may be in later rows; those of several parts, from the first."""
         division, lanes = Division(query), self._stream(self.streams, query).lanes
-        return [
-            packed
-            for packed in records
-            if division.is_open(item := self.item(packed), lanes)
-            and division.paths(item, len(path))[0] == path
-        ]
+        own = {}
+        for packed in records:
+            item = self.item(packed)
+            if division.paths(item, len(path))[0] == path:
+                own[item] = packed
+        return [own[item] for item in division.open_items([*own], lanes)]
 
     def _stream(self, there: Mapping[str | None, Stream], query: AnyFlow) -> Stream:
         return there[attribute_of(query, self.pipeline.source)]

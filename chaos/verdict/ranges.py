@@ -170,10 +170,13 @@ def rows_before(
     keys = {query.name: query.key for query in pipeline.flows}
 
     def is_before(line: Line) -> bool:
-        row = None if since is None else row_id(json.loads(line[1]))
-        if row is None or len(row.key) != len(keys.get(row.query, ())):
+        if since is None:
             return False
-        return row.query in keys and divided.is_done(row.query, row.key, row.window_id)
+        fields = json.loads(line[1])
+        row, end = row_id(fields), fields.get("window_end")
+        if row is None or type(end) is not int or len(row.key) != len(keys.get(row.query, ())):
+            return False
+        return row.query in keys and divided.is_done(row.query, row.key, row.window_id, end)
 
     return is_before
 
