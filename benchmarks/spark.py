@@ -22,6 +22,7 @@ from benchmarks.cases import CASES, Case
 from benchmarks.runs import PATHS, Bench, Measured, broker, paths_of
 
 ROUNDS = 5
+_PUBLISHED_FROM = 3
 _CHECK_EVENTS = 200_000
 _DATA = figures.RECORDS / "data"
 
@@ -69,12 +70,13 @@ def main(
     command = {"events": events, "rounds": rounds, "batches": batches, "only": only}
     console.print(f"raw figures: {figures.record(command, done.measured, described)}")
     fewest = min((len(runs) for found in measured.values() for runs in found.values()), default=0)
-    if not only and events is None and check and len(measured) == len(CASES) and fewest >= ROUNDS:
+    whole = not only and events is None and check and len(measured) == len(CASES)
+    if whole and fewest >= _PUBLISHED_FROM:
         figures.publish(measured, described)
         figures.into_readme(rows, f"{fewest} rounds, {batches} batches.", described)
     else:
         console.print(
-            f"{figures.RESULTS.name} stays: this was a part, or fewer rounds than {ROUNDS}"
+            f"{figures.RESULTS.name} stays: this was a part, or fewer rounds than {_PUBLISHED_FROM}"
         )
 
 

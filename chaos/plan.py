@@ -11,7 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 from pydantic_core import PydanticKnownError
 
 from chaos.faults.catalogue import FAULTS
@@ -84,6 +91,10 @@ Wait = Annotated[int, BeforeValidator(partial(_within_a_day, least_us=0))]
 PositiveWait = Annotated[int, BeforeValidator(partial(_within_a_day, least_us=1))]
 
 
+SparkSetting = Annotated[str, StringConstraints(pattern=r"^spark\.[\w.]+$", max_length=200)]
+"""The name of a setting of Spark."""
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -146,6 +157,7 @@ class Plan(_Model):
         name: used for reports, runs and topics.
         pipeline: the pipeline file, relative to the plan.
         brokers: number of brokers; three in containers only.
+        spark: settings of the job's Spark session, in addition to those of every job under test.
         order: whether faults are injected as listed or in an order drawn from the seed.
         rounds: how many times to run through the list.
         jitter_us: upper bound of the random delay between a fault's batch and its injection.
@@ -156,6 +168,7 @@ class Plan(_Model):
     pipeline: FileName
     brokers: Literal[1, 3] = 1
     workload: Workload
+    spark: dict[SparkSetting, str | int] = Field(default_factory=dict)
     faults: Annotated[tuple[PlannedFault, ...], Field(min_length=1)]
     order: Literal["listed", "seeded"] = "listed"
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
@@ -190,6 +203,14 @@ class Plan(_Model):
             if why and not alone:
                 msg = f"{step.fault} {why}: list it last, with order: listed and rounds: 1"
                 raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _settings_reach_the_job(self) -> Plan:
+        deploying = [step.fault for step in self.faults if FAULTS[step.fault].deploys]
+        if self.spark and deploying:
+            msg = f"{deploying[0]} lets Airflow submit the job, without spark: take one of them out"
+            raise ValueError(msg)
         return self
 
     @model_validator(mode="after")

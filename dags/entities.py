@@ -28,6 +28,9 @@ INCREMENTS = "increments"
 """The first run of a pipeline with a cron schedule: each increment continues from the last one's
 checkpoint, so all of them share one run."""
 
+UPKEEP = ".upkeep"
+"""Ends the name of the DAG that tends a pipeline's tables; no pipeline's name may end so."""
+
 NIGHTLY = "chaos_nightly"
 """The DAG of the chaos plans; no pipeline may have its name."""
 
@@ -73,6 +76,7 @@ class Deployment:
         name: the pipeline's and the DAG's name.
         file: the pipeline file, relative to the checkout.
         cron: when increments run; None: a continuous job, started by a trigger.
+        upkeep: when its tables are tended; None: only on demand.
         topic: what it reads.
         table: what it writes.
         queries: names of its queries.
@@ -83,6 +87,7 @@ class Deployment:
     name: str
     file: str
     cron: str | None
+    upkeep: str | None
     topic: str
     table: str
     queries: tuple[str, ...]
@@ -138,20 +143,28 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
     Raises:
         PipelineError: another of our DAGs has its name.
     """
-    if pipeline.name == NIGHTLY:
-        rule = f"{NIGHTLY!r} is the DAG of the chaos plans: give the pipeline another name"
+    if (owner := _owner_of(pipeline.name)) is not None:
+        rule = f"{pipeline.name!r} is the DAG of {owner}: give the pipeline another name"
         _, lines = load_with_lines(pipeline.text, file)
         raise PipelineError([Problem(file, line_of(("name",), lines), "name", rule)])
     return Deployment(
         name=pipeline.name,
         file=file,
         cron=None if pipeline.schedule == CONTINUOUS else pipeline.schedule,
+        upkeep=None if pipeline.upkeep is None else pipeline.upkeep.schedule,
         topic=pipeline.source.topic,
         table=pipeline.output,
         queries=tuple(query.name for query in pipeline.flows),
         text=pipeline.text,
         steps=(*_STEPS, *_AS_LONG_AS_IT_LIVES) if pipeline.schedule == CONTINUOUS else _STEPS,
     )
+
+
+def _owner_of(name: str) -> str | None:
+    """Return what else has a DAG of this name; None: nothing."""
+    if name == NIGHTLY:
+        return "the chaos plans"
+    return "the upkeep of a pipeline's tables" if name.endswith(UPKEEP) else None
 
 
 def read_deployments(

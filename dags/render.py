@@ -14,6 +14,7 @@ from dags.entities import (
     INCREMENTS,
     QUALITY,
     SUBMIT,
+    UPKEEP,
     WAIT,
     BrokenFile,
     Deployment,
@@ -54,12 +55,12 @@ RETRY_DELAY = timedelta(seconds=10)
 def read_dags(
     root: Path, folder: Path, wanted: str | None = None
 ) -> tuple[list[DAG], list[BrokenFile]]:
-    """Create a DAG for each pipeline file; an unusable file does not affect the others.
+    """Create the DAGs of each pipeline file; an unusable file does not affect the others.
 
     Args:
         root: the checkout.
         folder: of the pipeline files.
-        wanted: the only DAG that is needed; None: all.
+        wanted: only the DAGs of the pipeline that this one belongs to are needed; None: all.
 
     Returns:
         the DAGs in the order of their file names, and the files that gave none.
@@ -67,10 +68,12 @@ def read_dags(
     deployments, broken = read_deployments(root, folder)
     dags = []
     for deployment in deployments:
-        if wanted and wanted != deployment.name:
+        if wanted and wanted.removesuffix(UPKEEP) != deployment.name:
             continue
         try:
             dags.append(render(deployment))
+            if deployment.upkeep is not None:
+                dags.append(render_upkeep(deployment))
         except Exception as error:  # Airflow's own rules, which go beyond ours
             broken.append(broken_file(deployment.file, error, root / deployment.file))
     return dags, broken
@@ -97,6 +100,31 @@ def render(deployment: Deployment) -> DAG:
         for step in deployment.steps:
             if step.after:
                 tasks[step.after] >> tasks[step.task_id]
+    return dag
+
+
+def render_upkeep(deployment: Deployment) -> DAG:
+    """Create the DAG that tends the tables of a pipeline, as its file schedules it.
+
+    A DAG of its own, as its times are others than those of deployments, which may run for months.
+    """
+    with DAG(
+        auto_register=False,
+        dag_id=deployment.name + UPKEEP,
+        schedule=deployment.upkeep,
+        start_date=datetime(2020, 1, 1, tzinfo=UTC),
+        catchup=False,
+        max_active_runs=1,
+        allowed_run_types=ALL_BUT_BACKFILL,
+        tags=["slackwater", "upkeep"],
+        description=f"Merges small files of {deployment.table}, and removes old ones",
+        default_args={"owner": "slackwater", "retry_delay": RETRY_DELAY, "retries": 2},
+    ) as dag:
+        first, then = (
+            RunCommand(task_id=action, arguments=["tables", deployment.file, action])
+            for action in ("optimize", "vacuum")
+        )
+        first >> then
     return dag
 
 

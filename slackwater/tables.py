@@ -39,18 +39,29 @@ def tables(
         typer.Option(metavar="NAME", help="Only the files of this run; default: of all runs."),
     ] = None,
     retention: Annotated[
-        str, typer.Option(metavar="LENGTH", help="vacuum: how long files stay that were replaced.")
-    ] = "7 days",
+        str | None,
+        typer.Option(
+            metavar="LENGTH",
+            help="vacuum: how long files stay that were replaced; default: as the file says under "
+            "upkeep, else 7 days.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")
     ] = False,
 ) -> None:
     """Merge the small files of a pipeline's tables, or remove files that they no longer need."""
+    from jobs.runs.choice import meant_or_none
     from windowing.spark.sinks import upkeep
 
-    least = _retention(retention)
-    found, spec = chosen(stack_for(pipeline), pipeline, run)
+    given = None if retention is None else _retention(retention)
+    endpoints = stack_for(pipeline)
+    if meant_or_none(endpoints, pipeline, run) is None:
+        say("no run yet, and so no tables")
+        return
+    found, spec = chosen(endpoints, pipeline, run)
     _check_sink(spec)
+    least = given or (spec.upkeep.retention if spec.upkeep else upkeep.RETENTION)
     would = "would be " if dry_run else ""
     if action is Action.optimize:
         for kept in upkeep.optimize(spec, found.table, run, dry_run=dry_run):
@@ -68,7 +79,7 @@ def _retention(text: str) -> timedelta:
         BadParameter: it is no length of time, or too short.
     """
     from windowing.model.lengths import duration_us
-    from windowing.spark.sinks.upkeep import RETENTION_LEAST
+    from windowing.model.upkeep import RETENTION_LEAST
 
     try:
         told = timedelta(microseconds=duration_us(text))

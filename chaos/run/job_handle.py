@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaos.faults.cluster import SETTINGS
@@ -22,6 +23,7 @@ class JobHandle:
         endpoints: the stack's addresses as the job sees them, perhaps with a proxied broker.
         run: the run's name.
         max_offsets: maximum number of offsets per batch.
+        settings: of its Spark session, in addition to those of every job under test.
     """
 
     pipeline: Pipeline
@@ -29,6 +31,7 @@ class JobHandle:
     endpoints: Endpoints
     run: str
     max_offsets: int
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -62,7 +65,7 @@ class JobHandle:
             self.file,
             self.run,
             max_offsets=max(1, int(self.max_offsets * share)),
-            conf=SETTINGS,
+            conf={**SETTINGS, **self.settings},
         )
 
     def stop(self) -> None:

@@ -146,7 +146,8 @@ def _run(
     history = History(path=history_file)
     commit = commit_here()
     history.note(0.0, "start", plan=plan.name, seed=seed, commit=commit, run=name)
-    job = JobHandle(pipeline, order.pipeline, place.seen, name, plan.workload.max_offsets)
+    settings = {setting: str(value) for setting, value in plan.spark.items()}
+    job = JobHandle(pipeline, order.pipeline, place.seen, name, plan.workload.max_offsets, settings)
     part = cut(order.records, pipeline, plan.reserve)
     part = in_its_lanes(part, load_pipeline(order.pipeline), pipeline)
     fault_run = FaultRun(plan, job, place, history, began_s, random.Random(seed), news, part)

@@ -81,6 +81,8 @@ def _effects(old: Pipeline, new: Pipeline) -> Iterator[str]:
         yield "quality: the next `slackwater quality` checks what the file says now"
     if old.schedule != new.schedule:
         yield f"schedule: Airflow goes by {new.schedule!r} as soon as it has read the file"
+    if old.upkeep != new.upkeep:
+        yield "upkeep: Airflow goes by its schedule as soon as it has read the file"
     if [part.compacted for part in old.source.parts] != [p.compacted for p in new.source.parts]:
         yield "compacted: looked at when the job is started the next time"
 

@@ -331,6 +331,7 @@ OPTIONS = {
     "progress": {"--run", "--json", "--until", "--ends"},
     "quality": {"--run", "--json"},
     "heartbeat": {"--once", "--silent", "--max-delay"},
+    "tables": set(),
     "chaos": {"--seed", "--report"},
 }
 """What each command takes; the DAGs use no other ones."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.fused.test_fused import PIPELINE, Fused
@@ -21,6 +21,8 @@ from windowing.runtime.local import LocalEngine, Output, Snapshot
 from windowing.runtime.output import rows_of
 from windowing.semantics import evaluate
 
+# Each runs a whole log twice.
+_EXAMPLES = max(settings.default.max_examples // 3, 5) if settings.default else 5
 _BATCH_ROWS = st.sampled_from([1, 2, 3, 40])
 
 
@@ -76,22 +78,26 @@ def check(data: st.DataObject, case: Case) -> None:
     assert sorted(lines(*outputs)) == sorted(defined)
 
 
+@settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_rows_are_as_if_never_resharded(data: st.DataObject) -> None:
     check(data, data.draw(cases(wide=True)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_windows_of_each_kind_are_as_if_never_resharded(kind: str, data: st.DataObject) -> None:
     check(data, data.draw(cases(kind=kind)))
 
 
+@settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_joins_are_as_if_never_resharded(data: st.DataObject) -> None:
     check(data, data.draw(join_cases()))
 
 
+@settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_operators_are_as_if_never_resharded(data: st.DataObject) -> None:
     check(data, data.draw(cases(kind=OPERATORS)))

@@ -15,6 +15,7 @@ PROGRAM = Path(__file__).with_name("on_spark.py")
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_spark_runs_what_a_package_brings(tmp_path: Path) -> None:
     path = os.pathsep.join(map(str, installed(tmp_path)))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}

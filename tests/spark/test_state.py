@@ -75,6 +75,7 @@ def test_the_state_of_another_pipeline_is_refused(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.parametrize("fused", [False, True])
 def test_the_state_is_shown_as_more_shards_would_hold_it(
     spark: SparkSession, tmp_path: Path, *, fused: bool

@@ -25,6 +25,7 @@ LOG = log_of(*(time + 3 * (time % 2) for time in range(1, 400, 3)), 30, 900)
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.parametrize("inline_bytes", [0, 1 << 20])
 def test_a_job_writes_the_tables_on_both_paths(
     spark: SparkSession, tmp_path: Path, inline_bytes: int

@@ -159,21 +159,41 @@ def grid(window: Window) -> Grid:
 
 def slide_of(window: Gridded, ts_us: Ints) -> Ints:
     """Return each time's slide, `(ts - m) div S`, also the first window not ended by then."""
-    slide, origin = window.slide, window.origin
-    shift = origin // slide
-    # With a slide of 1 us the difference could exceed 64 bits; no window is that far out.
-    lowest, highest = INT64_MIN + max(shift + 1, 0), INT64_MAX + min(shift, 0)
-    quotient = np.clip(ts_us // slide, lowest, highest) - shift
-    return quotient + (ts_us % slide - origin % slide) // slide
+    slides = ts_us // window.slide
+    return _numbered(window, slides, _within(window, ts_us, slides))
 
 
 def last_window(window: Gridded, ts_us: Ints) -> Ints:
     """Return the last window whose extent holds each time, `(ts - m + R) div S - 1`."""
     if window.range_ is None:
         return np.full(len(ts_us), FOR_EVER)
-    within = (ts_us % window.slide - window.origin % window.slide) % window.slide
-    slides, after = slide_of(window, ts_us), (within + _range(window)) // window.slide - 1
-    return np.where(slides > INT64_MAX - np.maximum(after, 0), INT64_MAX, slides + after)
+    slides = ts_us // window.slide
+    within = _within(window, ts_us, slides)
+    whole, rest = divmod(_range(window), window.slide)
+    number = _numbered(window, slides, within)
+    if not rest:
+        after: Ints | int = whole - 1
+    else:
+        # Where in its slide a time lies from the origin on, and whether one more window holds it.
+        shifted = within - window.origin % window.slide
+        shifted = np.where(shifted < 0, shifted + window.slide, shifted)
+        after = whole - 1 + (shifted >= window.slide - rest)
+    return np.where(number > INT64_MAX - np.maximum(after, 0), INT64_MAX, number + after)
+
+
+def _within(window: Gridded, ts_us: Ints, slides: Ints) -> Ints:
+    """Return `ts mod S`; a product beyond 64 bits comes back with the difference."""
+    return ts_us - slides * window.slide
+
+
+def _numbered(window: Gridded, slides: Ints, within: Ints) -> Ints:
+    """Return slides counted from the origin instead of from zero."""
+    shift, rest = divmod(window.origin, window.slide)
+    if window.slide == 1:
+        # Only then could the difference exceed 64 bits; no window is that far out.
+        lowest, highest = INT64_MIN + max(shift + 1, 0), INT64_MAX + min(shift, 0)
+        slides = np.clip(slides, lowest, highest)
+    return slides - shift - (within < rest) if rest else slides - shift
 
 
 def end_us(window: Gridded, wids: Ints) -> Ints:

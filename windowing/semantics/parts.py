@@ -32,7 +32,6 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import AnyFlow, JoinQuery
 from windowing.model.rows import DeadLetter, Key, Row, Scalar
-from windowing.model.rules import in_log_order
 from windowing.semantics.definition import fates, row_of, rows_of
 from windowing.semantics.lanes import Arrival, Lane, Progress, follow
 from windowing.semantics.log import LogEntry
@@ -301,10 +300,7 @@ def _unit_fields(query: AnyFlow, topic: str) -> Sequence[str]:
     if isinstance(query, OperatorQuery):
         return query.unit
     window = query.window
-    drawn = window.traits.cumulative or window.traits.merging
-    by_time = drawn and not in_log_order(window)
-    by_value = isinstance(definition_of(query), ByValueDefinition)
-    if window.traits.per_key or by_time or by_value:
+    if window.traits.per_key or isinstance(definition_of(query), ByValueDefinition):
         return query.key
     return () if window.pattr is None else (window.pattr,)
 

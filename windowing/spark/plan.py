@@ -41,6 +41,9 @@ SETTINGS = {
     # connect.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.unix.domain.socket.dir": "/tmp",  # noqa: S108 - names there are random
+    # Else the stages before the first stateful one have another environment, and so another daemon
+    # and workers of their own: 400 MB for two cores, and seconds at the start of an executor.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     # No timers: batches without data would have no effect.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",

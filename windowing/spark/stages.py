@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.frames import from_bytes, in_order, to_bytes
 from windowing.engine.fused.provisional import decode_provisional, encode_provisional
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
@@ -102,7 +102,7 @@ def scanner(text: str) -> Callable[[Batches], Batches]:
     return scan_batches
 
 
-_SCANNED_ROWS = 1_000_000
+_SCANNED_ROWS = 500_000
 
 
 @lru_cache(maxsize=16)
@@ -121,10 +121,20 @@ def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.
 def _packed(batch: pa.RecordBatch, text: str) -> Iterator[tuple[int, pl.DataFrame]]:
     """Yield the chunk of each partition in an Arrow batch of raw rows."""
     rules = _rules(text)
-    for (partition,), part in pl.DataFrame(batch).group_by("partition"):
-        ordered = part.sort("offset")
+    for partition, part in _by_partition(pl.DataFrame(batch)):
+        ordered = in_order(part, "offset")
         rows = RawRows(*(ordered[name].to_list() for name in _RAW_COLUMNS))
-        yield int(partition), pack(rows, rules(int(partition)))
+        yield partition, pack(rows, rules(partition))
+
+
+def _by_partition(rows: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Yield the rows of each partition; without a copy if there is one, as in most batches."""
+    found = rows["partition"].unique()
+    if len(found) == 1:
+        yield int(found[0]), rows
+        return
+    for (partition,), part in rows.group_by("partition"):
+        yield int(partition), part
 
 
 _RAW_COLUMNS = ("offset", "value", "control", "append_us")

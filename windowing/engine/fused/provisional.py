@@ -65,7 +65,7 @@ def write_records(records: pl.DataFrame, shown: str) -> bytes:
         records = records.drop(AT)
     steps = [pl.col(name).diff().fill_null(pl.col(name)) for name in _RISING]
     sink = io.BytesIO()
-    records.with_columns(steps).write_ipc_stream(sink, compression="zstd")
+    records.with_columns(steps).write_ipc_stream(sink, compression="lz4")
     return sink.getvalue()
 
 

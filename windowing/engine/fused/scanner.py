@@ -53,11 +53,10 @@ class Scanner:
         for flow in self._plan.flows:
             part, scan = lane.parts[flow.name], lane.scan(flow, reading)
             assert isinstance(part, Settles)  # noqa: S101 - else the plan would have lanes
-            part.post(part.scan(scan), messages)
-            found = part.judge(scan)
+            found = part.scan(scan)
+            part.post(found.tables, messages)
             dead = to_bytes(found.dead) if len(found.dead) else None
-            turns = part.turns(scan)
-            fates[flow.name] = Fate(turns, found.applied, found.outside, found.dropped, dead)
+            fates[flow.name] = Fate(found.turns, found.applied, found.outside, found.dropped, dead)
         messages[partition % len(messages)].account = Account(
             rows=len(rows),
             data=len(reading.rows.data),

@@ -19,6 +19,7 @@ import polars as pl
 
 from windowing.engine.columns import TIME, field_column
 from windowing.engine.input.values import UNIT_US, BadValue, ValueRules, iso_us
+from windowing.model.lengths import INT64_MAX
 
 DTYPES = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 _TYPES: dict[str, Any] = {"int": int, "float": float, "string": str}
@@ -111,15 +112,18 @@ def _times(
 ) -> pl.Series | None:
     rule = rules.event_time
     if rule.unit == "iso":
-        times = [iso_us(text) for text in times]
-    elif rule.unit != "us":
+        times, unit_us = [iso_us(text) for text in times], 1
+    else:
         unit_us = UNIT_US[rule.unit]
-        times = [time * unit_us for time in times]
-    if times and not (min(times) >= rules.first_us and max(times) < rule.end_us):
+    found = pl.Series(TIME, times, dtype=pl.Int64)
+    # Legal instants are compared in their own unit, so that no product exceeds 64 bits.
+    first, last = -(-rules.first_us // unit_us), (rule.end_us - 1) // unit_us
+    if times and not (first <= found.min() and found.max() <= last):  # type: ignore[operator]
         return None
-    if rule.max_ahead_us is not None and any(
-        appended is not None and time > appended + rule.max_ahead_us
-        for time, appended in zip(times, append_us, strict=True)
-    ):
-        return None
-    return pl.Series(TIME, times, dtype=pl.Int64)
+    found = found * unit_us
+    if rule.max_ahead_us is not None:
+        appended = pl.Series(append_us, dtype=pl.Int64)
+        latest = appended.clip(upper_bound=INT64_MAX - rule.max_ahead_us) + rule.max_ahead_us
+        if (found > latest).any():
+            return None
+    return found

@@ -61,6 +61,17 @@ class Assigned(Judged):
     tables: Tables
 
 
+@dataclass(frozen=True)
+class Scanned(Assigned):
+    """The same of a chunk that was read as if nothing came before it.
+
+    Attributes:
+        turns: the progress before the chunk from which on it matters; `ENDED`: it never does.
+    """
+
+    turns: int
+
+
 class Addressed(Protocol):
     """A message to a shard, which additions to queries' states can be put into."""
 
@@ -91,8 +102,8 @@ class Settles(Protocol):
     `scan` gives what `assign` would have given.
     """
 
-    def scan(self, scan: Scan) -> Tables:
-        """Assign windows as if nothing came before the chunk; `post` takes the tables."""
+    def scan(self, scan: Scan) -> Scanned:
+        """Assign windows as if nothing came before the chunk."""
 
     def settle(self, tables: Tables, before: int) -> Tables:
         """Return the tables that `assign` would have made, of one shard.
@@ -104,9 +115,6 @@ class Settles(Protocol):
 
     def judge(self, scan: Scan) -> Judged:
         """Return what becomes of records, without the windows' contents."""
-
-    def turns(self, scan: Scan) -> int:
-        """Return the progress before the chunk from which on it matters; `ENDED`: it never does."""
 
     def addition(self, tables: Tables) -> Addition:
         """Return tables of one shard as its addition, with its due time."""

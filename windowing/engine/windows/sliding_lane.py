@@ -24,7 +24,7 @@ from windowing.engine.frames import to_bytes, where
 from windowing.engine.parcel import Addition, split
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.keys import key_columns, route
-from windowing.engine.windows.part import Addressed, Assigned, Judged, Scan, Tables
+from windowing.engine.windows.part import Addressed, Assigned, Judged, Scan, Scanned, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import ROW_NUM
@@ -99,10 +99,19 @@ class SlidingLanePart:
         """Return what becomes of records, without the windows' contents."""
         return self._judged(scan, *self._spans(scan))
 
-    def scan(self, scan: Scan) -> Tables:
+    def scan(self, scan: Scan) -> Scanned:
         """Assign windows as if nothing came before the chunk."""
         outside, first, last = self._windows(scan.values)
         opened = self._opened(scan.progress_us)
+        judged = self._judged(scan, outside, self._split(~outside, first, last, opened))
+        turns = int(self._numbering.ends(first[~outside]).min(initial=ENDED))
+        tables = self._provisional(scan, outside, first, last, opened)
+        return Scanned(**vars(judged), tables=tables, turns=turns)
+
+    def _provisional(
+        self, scan: Scan, outside: Flags, first: Ints, last: Ints, opened: Opened
+    ) -> Tables:
+        """Return the partial states of records on time, and apart from them the others'."""
         late = ~outside & (opened.windows > first)
         on_time = Span(~outside & ~late, first, last, np.full(len(first), ON_TIME))
         tables = self._tables(scan, [on_time])
@@ -139,11 +148,6 @@ class SlidingLanePart:
             np.maximum(scanned[KEPT].to_numpy(), reached.kept),
             np.maximum(scanned[RELEASE].to_numpy(), reached.release),
         )
-
-    def turns(self, scan: Scan) -> int:
-        """Return the progress before the chunk from which on it matters: a window's end."""
-        outside, first, _ = self._windows(scan.values)
-        return int(self._numbering.ends(first[~outside]).min(initial=ENDED))
 
     def _judged(self, scan: Scan, outside: Flags, spans: Sequence[Span]) -> Judged:
         taken = np.logical_or.reduce([span.chosen for span in spans])

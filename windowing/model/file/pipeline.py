@@ -43,6 +43,7 @@ from windowing.model.query import AnyFlow, JoinQuery, Kept, Query, QueryFile
 from windowing.model.schedule import Schedule
 from windowing.model.sink import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel
+from windowing.model.upkeep import Upkeep
 
 # Placeholder for the source of a join that cannot be parsed.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
@@ -66,6 +67,7 @@ class Pipeline(SpecModel):
         shards: how many parts the keys are hashed into; fixed for the pipeline's life.
         schedule: `continuous`, or the cron expression of incremental runs.
         quality: expectations by name and arguments.
+        upkeep: of its tables, on a schedule; None: only on demand.
     """
 
     name: PipelineName
@@ -80,6 +82,7 @@ class Pipeline(SpecModel):
     sink: Annotated[Sink | None, BeforeValidator(parse_sink)] = None
     schedule: Schedule = "continuous"
     quality: list[dict[str, Any]] = Field(default_factory=list)
+    upkeep: Upkeep | None = None
     _text: str = PrivateAttr(default="")
 
     @model_validator(mode="before")
@@ -103,6 +106,15 @@ class Pipeline(SpecModel):
     def _some_query(self) -> Self:
         if not self.query_files and self.join is None:
             msg = "queries: there is none: add one, with window and aggregates, or with operator"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _upkeep_of_tables(self) -> Self:
+        if self.upkeep is not None and self.destination.kind != "table":
+            msg = (
+                f"upkeep is for sink: {{table: NAME}}; {self.destination.kind} has no files of ours"
+            )
             raise ValueError(msg)
         return self
 

@@ -19,7 +19,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from deltalake.transaction import AddAction
 
 from windowing.model.run_errors import UnseenFile
 from windowing.spark.sinks.growth import conformed
@@ -85,13 +84,17 @@ def write_file(folder: Path, table: str, rows: pa.Table, schema: pa.Schema) -> D
     return DataFile(table, path, run, size, json.dumps(_stats(kept)))
 
 
-def add_action(folder: Path, file: DataFile) -> AddAction:
-    """Return the action that makes a file part of its table.
+def add_action(folder: Path, file: DataFile) -> dict[str, Any]:
+    """Return the action of Delta's log that makes a file part of its table.
+
+    Args:
+        folder: the table's.
+        file: one of this table.
 
     Raises:
         UnseenFile: the file is not where this process looks for it, or has another size.
     """
-    place = folder / file.table / file.path
+    place = folder / file.path
     size = place.stat().st_size if place.is_file() else None
     if size != file.size:
         found = "it is not there" if size is None else f"it has {size:,} bytes there"
@@ -101,8 +104,14 @@ def add_action(folder: Path, file: DataFile) -> AddAction:
             "system that all machines share"
         )
         raise UnseenFile(msg)
-    written_ms = time.time_ns() // 1_000_000
-    return AddAction(file.path, file.size, {RUN: file.run}, written_ms, True, file.stats)
+    return {
+        "path": quote(file.path, safe="/="),
+        "partitionValues": {RUN: file.run},
+        "size": file.size,
+        "modificationTime": time.time_ns() // 1_000_000,
+        "dataChange": True,
+        "stats": file.stats,
+    }
 
 
 def _sync_folder(folder: Path) -> None:

@@ -6,24 +6,23 @@ is ignored, table by table, and another batch under the same number is refused. 
 written before its rows, and every table gets a commit per batch, possibly empty, so that each shows
 the run's last batch. Executors write the files of large results, the driver those of small ones;
 only the driver commits. Neither reading nor writing needs a JVM (see `adr/0007`, `adr/0014`,
-`adr/0026`).
+`adr/0026`, `adr/0030`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
 from windowing.model import Pipeline
-from windowing.runtime.token import Kept, Tables, Token, admit, due
-from windowing.spark.sinks.data_files import RUN, DataFile, add_action, write_file
+from windowing.runtime.token import Tables, Token, admit, due
+from windowing.spark.sinks.data_files import RUN, DataFile, write_file
 from windowing.spark.sinks.file_stage import (
     INLINE_BYTES,
     INLINE_SETTING,
@@ -33,6 +32,7 @@ from windowing.spark.sinks.file_stage import (
 from windowing.spark.sinks.growth import additions, check, conflicts
 from windowing.spark.sinks.rows import BatchRows, schemas
 from windowing.spark.sinks.sink import FolderOf, RunPlace, sink
+from windowing.spark.sinks.table_log import TableLog, kept_in
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
     TOKENS,
@@ -67,10 +67,11 @@ class TableSink:
         self._rows, self._run, self._pipeline = BatchRows(pipeline, run), run, pipeline
         self._folder, self._token_of = folder, token_of
         check(folder, schemas_in(folder, schemas(pipeline)), schemas(pipeline))
-        self._tables = {
-            name: _open(folder / name, schema) for name, schema in schemas(pipeline).items()
+        self._logs = {
+            name: TableLog(_open(folder / name, schema), run)
+            for name, schema in schemas(pipeline).items()
         }
-        self._tokens = _open(folder / TOKENS, TOKEN_SCHEMA)
+        self._tokens = TableLog(_open(folder / TOKENS, TOKEN_SCHEMA), run)
         self._held: dict[int, Token] | None = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -92,7 +93,7 @@ class TableSink:
             batch_id: its number.
             inline_bytes: larger results of a task go into files.
         """
-        found = {name: _schema(table) for name, table in self._tables.items()}
+        found = {name: log.schema for name, log in self._logs.items()}
         return FileStage(
             self._pipeline.text, self._run, batch_id, self._folder, found, inline_bytes
         )
@@ -107,7 +108,7 @@ class TableSink:
         token = token_of_batch(self._pipeline, frames, batch_id, self._token_of)
         self._announce(token)
         rows, files = self._rows.tables(frames, batch_id), files_of(frames)
-        for name in self._tables:
+        for name in self._logs:
             self._commit(name, rows.get(name), files.get(name, []), token)
 
     @classmethod
@@ -146,70 +147,49 @@ class TableSink:
             held = self._around(token.batch_id)
         admit(token, held, place)
         if token.batch_id not in held:
-            try:
-                rows = token_rows(self._run, token)
-                file = write_file(self._folder, TOKENS, rows, _schema(self._tokens))
-                self._append(self._tokens, [file], token)
-                held[token.batch_id] = token
-            except CommitFailedError:
-                # Another driver was faster; check whether with the same batch.
+            rows = token_rows(self._run, token)
+            file = write_file(self._folder, TOKENS, rows, self._tokens.schema)
+            while token.batch_id not in held and not self._tokens.append([file], token):
+                # Another writer was faster; if of this run, check whether with the same batch.
                 held = self._around(token.batch_id)
                 admit(token, held, place)
-                if token.batch_id not in held:
-                    raise
+            held[token.batch_id] = token
         # Batch numbers only increase while a driver lives.
         self._held = {batch: kept for batch, kept in held.items() if batch >= token.batch_id - 1}
 
     def _is_overtaken(self, token: Token) -> bool:
         """Return whether another driver of the run has written the token of this batch."""
-        self._tokens.update_incremental()
-        last = self._tokens.transaction_version(self._run)
+        self._tokens.catch_up()
+        last = self._tokens.kept.batch
         return last is not None and last >= token.batch_id
 
     def _around(self, batch_id: int) -> dict[int, Token]:
         """Return the run's tokens from the batch before one on, or the last if that is older."""
-        self._tokens.update_incremental()
-        last = self._tokens.transaction_version(self._run)
-        return {} if last is None else _tokens_in(self._tokens, self._run, min(last, batch_id - 1))
+        last = self._tokens.kept.batch
+        if last is None:
+            return {}
+        table = DeltaTable(str(self._folder / TOKENS))
+        return _tokens_in(table, self._run, min(last, batch_id - 1))
 
     def _commit(
         self, name: str, rows: pa.Table | None, files: Sequence[DataFile], token: Token
     ) -> None:
         """Commit a batch's rows and files to a table, unless it has them."""
-        table = self._tables[name]
-        if self._has(name, table, token):
+        log = self._logs[name]
+        log.catch_up()
+        if self._has(name, token):
             return
         if rows is not None and len(rows):
-            files = [*files, write_file(self._folder, name, rows, _schema(table))]
-        try:
-            self._append(table, files, token)
-        except CommitFailedError:
-            # Another driver was faster, which is fine with the same batch. Or another run has added
-            # a column meanwhile, which is null in our files.
-            if not self._has(name, table, token):
-                self._append(table, files, token)
+            files = [*files, write_file(self._folder, name, rows, log.schema)]
+        while not log.append(files, token):
+            # Another driver was faster, which is fine with the same batch. Or another run has
+            # written, and perhaps added a column, which is null in our files.
+            if self._has(name, token):
+                return
 
-    def _append(self, table: DeltaTable, files: Sequence[DataFile], token: Token) -> None:
-        """Commit files, possibly none, with the number and the token of their batch."""
-        said = {"run": self._run, "batch": token.batch_id}
-        said |= {"lanes": token.lanes, "topics": token.topics}
-        table.create_write_transaction(
-            [add_action(self._folder, file) for file in files],
-            "append",
-            table.schema(),
-            [RUN],
-            commit_properties=CommitProperties(
-                app_transactions=[
-                    Transaction(self._run, token.batch_id),
-                    Transaction(_plan(self._run), token.digest),
-                ],
-                custom_metadata={"slackwater": json.dumps(said)},
-            ),
-        )
-
-    def _has(self, name: str, table: DeltaTable, token: Token) -> bool:
-        table.update_incremental()
-        written, digest = _kept(table, self._run)
+    def _has(self, name: str, token: Token) -> bool:
+        """Return whether a table has a batch."""
+        written, digest = self._logs[name].kept
         place = f"table {self._folder / name} of run {self._run}"
         return due(token, place, written, digest, min(self._held or [token.batch_id])) == "pass"
 
@@ -226,7 +206,7 @@ def kept(pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
     tables = {}
     for name in schemas(pipeline):
         table = _existing(folder / name)
-        tables[name] = None if table is None else _kept(table, run)
+        tables[name] = None if table is None else kept_in(table, run)
     tokens = _existing(folder / TOKENS)
     return Tables(str(folder), {} if tokens is None else _tokens_in(tokens, run, since), tables)
 
@@ -235,15 +215,6 @@ def schemas_in(folder: Path, names: Iterable[str]) -> dict[str, pa.Schema]:
     """Return the columns of a folder's existing tables, by name, without creating any."""
     tables = {name: _existing(folder / name) for name in names}
     return {name: _schema(table) for name, table in tables.items() if table is not None}
-
-
-def _plan(run: str) -> str:
-    """Return the application, not a run's name, whose version is a run's last digest."""
-    return f"{run}/token"
-
-
-def _kept(table: DeltaTable, run: str) -> Kept:
-    return Kept(table.transaction_version(run), table.transaction_version(_plan(run)))
 
 
 def _tokens_in(table: DeltaTable, run: str, since: int) -> dict[int, Token]:

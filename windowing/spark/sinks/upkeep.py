@@ -23,10 +23,6 @@ from windowing.spark.sinks.tokens import TOKENS
 RETENTION: Final = timedelta(days=7)
 """How long files stay that the newest version of a table does not need; Delta's own default."""
 
-RETENTION_LEAST: Final = timedelta(hours=1)
-"""The shortest retention: a batch that is being written has files that no commit names yet, and a
-reader may still be reading an older version."""
-
 _TARGET_BYTES: Final = 100 << 20
 _TRIES: Final = 5
 
