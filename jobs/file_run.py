@@ -55,15 +55,16 @@ def run(
 
 
 @contextmanager
-def own_session(name: str, *, jars: str = "") -> Iterator[SparkSession]:
-    """Provide a local session, with its output kept off the terminal, and stop it afterwards.
+def own_session(name: str, *, master: str = "local[2]", jars: str = "") -> Iterator[SparkSession]:
+    """Provide a session, with its output kept off the terminal, and stop it afterwards.
 
     Args:
         name: name of the application.
+        master: where it runs; default: on this machine.
         jars: comma-separated, needed besides Spark.
     """
     with _quiet():
-        own = session(name, master="local[2]", jars=jars)
+        own = session(name, master=master, jars=jars)
         try:
             yield own
         finally:

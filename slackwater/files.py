@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,6 +39,7 @@ Since = Annotated[
         help='Judge only the rows after it: {"0": 100}, an ISO time, the last verification.',
     ),
 ]
+Master = Annotated[str, typer.Option(metavar="URL", help="Spark's master, for --engine spark.")]
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="Number of processes; default: one per core.")
 ]
@@ -47,6 +50,11 @@ class Engine(StrEnum):
 
     local = "local"
     spark = "spark"
+
+
+Evaluating = Annotated[
+    Engine, typer.Option(help="Evaluate the parts of the log by processes here, or on Spark.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -131,6 +139,8 @@ def verify(
         str | None, typer.Option(help="Broker for --topic; default: the local stack's.")
     ] = None,
     since: Since = None,
+    engine: Evaluating = Engine.local,
+    master: Master = "local[2]",
     memory: Memory = "2GB",
     jobs: Jobs = None,
 ) -> None:
@@ -156,12 +166,25 @@ def verify(
         say(f"run {of.name} was begun at {_places(of.pipeline, of.first)}: so is the log here")
     found, of_run = _output(of, table, output, postgres=postgres), not (output or input_)
     log = Log(of.pipeline.source, input_, bootstrap, of.first)
-    verdict = _verdict(of, log, found, means, since, keeps=of_run)
+    with _evaluating(engine, master, means) as means:
+        verdict = _verdict(of, log, found, means, since, keeps=of_run)
     for line in verdict.lines():
         say(line)
     if of_run:
         of.keep(verdict)
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+@contextmanager
+def _evaluating(engine: Engine, master: str, means: Means) -> Iterator[Means]:
+    """Provide the means with a cluster, if one was asked for."""
+    if engine is Engine.local:
+        yield means
+        return
+    from jobs.spread import cluster
+
+    with cluster("slackwater verify", master) as calls:
+        yield replace(means, cluster=calls)
 
 
 def _verdict(

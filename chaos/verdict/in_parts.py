@@ -10,30 +10,36 @@ paired or counted without a key, or that have one key.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Final
 
-from chaos.readers.output import Identity, Line, dead_letter_identity, row_identity
+from chaos.readers.output import Line
+from chaos.verdict.part_lines import (
+    Evaluation,
+    PartLines,
+    dead_line,
+    evaluated,
+    lines_of,
+    task_of,
+)
 from chaos.verdict.point import Digest, Last, Packed, Point, PointError
 from chaos.verdict.spool import Shelf, Spool
 from chaos.verdict.workers import by_processes
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import AnyFlow
-from windowing.model.rows import DeadLetter, Key, dead_letter_line, row_line
+from windowing.model.rows import Key
 from windowing.semantics import (
     Division,
     LogEntry,
     LogOrder,
     Stream,
     attribute_of,
-    evaluate_part,
 )
 from windowing.semantics.definition import bad_value
 from windowing.semantics.parts import DEPTH_MAX, Path
-from windowing.semantics.units import Item
 from windowing.semantics.view import View
 
 _VALUE_BYTES: Final = 2048
@@ -45,6 +51,11 @@ _RECORD_BYTES: Final = 8192
 _VALUES_MIN: Final = 64
 
 
+Cluster = Callable[[Callable[[str, str], str], str, Iterator[str]], Iterator[str]]
+"""Calls a function, which other machines can import, for each of many texts: its first argument is
+the same text in all calls, and its answers come in the order of the texts."""
+
+
 @dataclass(frozen=True)
 class Means:
     """What a verification may use.
@@ -54,11 +65,13 @@ class Means:
             files.
         jobs: number of processes.
         folder: where temporary files lie; None: the system's place.
+        cluster: evaluates parts; None: this machine's processes do.
     """
 
     memory_bytes: int = 2 << 30
     jobs: int = 1
     folder: FilePath | None = None
+    cluster: Cluster | None = None
 
     @property
     def values_max(self) -> int:
@@ -78,38 +91,14 @@ class _Flow:
     Attributes:
         query: the query.
         stream: the log along its attribute.
-        before: the same at the start of the range.
         division: how its records are divided.
         parts: its records, by part.
     """
 
     query: AnyFlow
     stream: Stream
-    before: Stream
     division: Division
     parts: dict[Path, Spool[Packed]]
-
-
-@dataclass(frozen=True)
-class PartLines:
-    """The lines of one part.
-
-    Attributes:
-        query: the query's name.
-        rows, dead: lines with their identities.
-        before: the identities of rows that the same records had before the range.
-        applied, outside, dropped: numbers of records, as in `Counts`.
-        kept: the records that may be in later rows.
-    """
-
-    query: str
-    rows: list[Line]
-    before: list[Identity]
-    dead: list[Line]
-    applied: int
-    outside: int
-    dropped: int
-    kept: list[Packed]
 
 
 class DividedLog:
@@ -121,6 +110,7 @@ class DividedLog:
         means: what may be used.
         only: name of the only query of interest; None: all.
         since: the point at which the range begins; None: with the log.
+        judges: whether rows are wanted.
         keeps: whether to find out which records may be in later rows.
 
     Attributes:
@@ -137,9 +127,9 @@ class DividedLog:
         only: str | None = None,
         *,
         since: Point | None = None,
+        judges: bool = True,
         keeps: bool = False,
     ) -> None:
-        self._keeps = keeps
         self._pipeline, self._shelf, self._means, self._since = pipeline, shelf, means, since
         self._ends: dict[int, LogEntry] = {}
         self._fields = [
@@ -153,8 +143,11 @@ class DividedLog:
         for query in pipeline.flows:
             if only in (None, query.name):
                 along = attribute_of(query, pipeline.source)
-                flow = _Flow(query, self._streams[along], before[along], Division(query), {})
-                self._flows[query.name] = flow
+                self._flows[query.name] = _Flow(query, self._streams[along], Division(query), {})
+        starts = [0] * pipeline.source.partitions
+        for number, last in ({} if since is None else since.lasts_by_lane()).items():
+            starts[number] = last.offset + 1
+        self._evaluation = Evaluation(pipeline, self._streams, before, starts, judges, keeps)
         self.read = self.arrived = 0
         self.bad: Spool[Line] = Spool(shelf)
         if since is not None:
@@ -207,7 +200,7 @@ class DividedLog:
                 self.arrived += 1
                 self.read += entry.control is not None
                 if isinstance(arrival.content, str):
-                    self.bad.append(_dead_line(bad_value(arrival, arrival.content)))
+                    self.bad.append(dead_line(bad_value(arrival, arrival.content)))
         for item in items:
             values = tuple(item.fields[name] for name in self._fields[number])
             packed = (number, item.offset, item.value, item.progress, values)
@@ -218,13 +211,14 @@ class DividedLog:
 
     def _add(self, flow: _Flow, packed: Packed) -> None:
         """Add a record from before the range."""
-        for path in flow.division.paths(self._item(packed), 1):
+        for path in flow.division.paths(self._evaluation.item(packed), 1):
             _add(flow.parts, path, packed, self._shelf)
 
-    def is_done(self, query: str, key: Key, wid: int) -> bool:
+    def is_done(self, query: str, key: Key, wid: int, end: int) -> bool:
         """Return whether all rows of a window of one key were sent before the range."""
         flow = self._flows[query]
-        return flow.division.is_done(key, wid, flow.before.lanes)
+        before = self._evaluation.before[flow.stream.attribute]
+        return flow.division.is_done(key, wid, end, before.lanes)
 
     def point(
         self, tallies: Mapping[str, Sequence[int]], rows: Digest | None, dead: Digest | None
@@ -257,25 +251,34 @@ class DividedLog:
         """Evaluate all parts; yield the lines of each.
 
         Raises:
+            HiddenStateError: a cluster evaluates, and a plug-in's generator may keep anything.
             IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
+            PartRefused: the same, and a cluster evaluates.
             ProcessLost: a process was killed.
         """
         parts = list(self._parts())
+        if self._means.cluster is not None:
+            tasks = (task_of(flow.query.name, path, spool) for flow, path, spool in parts)
+            answers = self._means.cluster(evaluated, self._evaluation.told(), tasks)
+            yield from map(lines_of, answers)
+            return
         in_memory = sum(len(spool) for _, _, spool in parts) < self._means.values_max
         if self._means.jobs == 1 or in_memory:
             for flow, path, spool in parts:
-                yield self._evaluated(flow, path, spool)
+                yield self._evaluation.lines(flow.query, path, spool)
                 spool.drop()
             return
         self._shelf.write()
-        yield from by_processes(
-            self._means.jobs, len(parts), lambda number: self._evaluated(*parts[number])
-        )
+        yield from by_processes(self._means.jobs, len(parts), partial(self._nth, parts))
+
+    def _nth(self, parts: list[tuple[_Flow, Path, Spool[Packed]]], number: int) -> PartLines:
+        flow, path, spool = parts[number]
+        return self._evaluation.lines(flow.query, path, spool)
 
     def views(self) -> Iterator[tuple[Division, Path, View]]:
         """Yield all parts, as windows see them."""
         for flow, path, spool in self._parts():
-            yield flow.division, path, self._view(flow, spool)
+            yield flow.division, path, self._evaluation.view(flow.query, spool)
 
     def _parts(self) -> Iterator[tuple[_Flow, Path, Spool[Packed]]]:
         for flow in self._flows.values():
@@ -291,58 +294,15 @@ class DividedLog:
             return
         parts: dict[Path, Spool[Packed]] = {}
         for packed in spool:
-            for below in flow.division.paths(self._item(packed), len(path) + 1):
+            for below in flow.division.paths(self._evaluation.item(packed), len(path) + 1):
                 if below[:-1] == path:
                     _add(parts, below, packed, self._shelf)
         spool.drop()
         for below, part in parts.items():
             yield from self._divided(flow, below, part)
 
-    def _evaluated(self, flow: _Flow, path: Path, spool: Spool[Packed]) -> PartLines:
-        view, before = self._view(flow, spool), None
-        if (since := self._since) is not None:
-            earlier = (packed for packed in spool if since.is_before(packed[0], packed[1]))
-            before = flow.before.view(self._items(earlier))
-        found = evaluate_part(self._pipeline, flow.query, view, path, before)
-        return PartLines(
-            query=flow.query.name,
-            rows=[(row_identity(row), row_line(row)) for row in found.rows],
-            before=[row_identity(row) for row in found.before],
-            dead=[_dead_line(letter) for letter in found.dead],
-            applied=found.applied,
-            outside=found.outside,
-            dropped=found.dropped,
-            kept=self._kept(flow, path, spool) if self._keeps else [],
-        )
-
-    def _kept(self, flow: _Flow, path: Path, spool: Spool[Packed]) -> list[Packed]:
-        """Return the records that may be in later rows; those of several parts, from the first."""
-        division, lanes = flow.division, flow.stream.lanes
-        return [
-            packed
-            for packed in spool
-            if division.is_open(item := self._item(packed), lanes)
-            and division.paths(item, len(path))[0] == path
-        ]
-
-    def _view(self, flow: _Flow, spool: Spool[Packed]) -> View:
-        return flow.stream.view(self._items(spool))
-
-    def _items(self, records: Iterable[Packed]) -> list[Item]:
-        return [self._item(packed) for packed in sorted(records, key=itemgetter(0, 1))]
-
-    def _item(self, packed: Packed) -> Item:
-        number, offset, value, progress, values = packed
-        part, partition = self._pipeline.source.place(number)
-        fields = dict(zip(self._fields[number], values, strict=True))
-        return Item(value, part.topic, partition, offset, progress, fields)
-
 
 def _add(parts: dict[Path, Spool[Packed]], path: Path, packed: Packed, shelf: Shelf) -> None:
     if path not in parts:
         parts[path] = Spool(shelf)
     parts[path].append(packed)
-
-
-def _dead_line(letter: DeadLetter) -> Line:
-    return dead_letter_identity(letter), dead_letter_line(letter)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from chaos.readers.output import Line
 from chaos.verdict.comparison import LineMatch
-from chaos.verdict.in_parts import DividedLog, Means, PartLines
+from chaos.verdict.in_parts import DividedLog, Means
+from chaos.verdict.part_lines import PartLines
 from chaos.verdict.point import Digest, Packed, Point, PointError
 from chaos.verdict.row_id import row_id
 from chaos.verdict.spool import Shelf, Spool
@@ -107,7 +108,7 @@ def point_before(
                 reached[number] = True
 
     with Shelf(means.values_max, means.folder) as shelf:
-        divided = DividedLog(pipeline, shelf, means, keeps=True)
+        divided = DividedLog(pipeline, shelf, means, judges=False, keeps=True)
         divided.follow(before())
         account = Account(pipeline, divided, shelf, None)
         for _ in account.parts():
@@ -169,10 +170,13 @@ def rows_before(
     keys = {query.name: query.key for query in pipeline.flows}
 
     def is_before(line: Line) -> bool:
-        row = None if since is None else row_id(json.loads(line[1]))
-        if row is None or len(row.key) != len(keys.get(row.query, ())):
+        if since is None:
             return False
-        return row.query in keys and divided.is_done(row.query, row.key, row.window_id)
+        fields = json.loads(line[1])
+        row, end = row_id(fields), fields.get("window_end")
+        if row is None or type(end) is not int or len(row.key) != len(keys.get(row.query, ())):
+            return False
+        return row.query in keys and divided.is_done(row.query, row.key, row.window_id, end)
 
     return is_before
 

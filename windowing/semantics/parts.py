@@ -15,13 +15,14 @@ the log up to its start does not have, since no row is ever taken back:
 
     rows of a range  =  evaluate(log up to its end).rows - evaluate(log up to its start).rows
 
-Of the records before the range, those count that may still be in such a row (`Division.is_open`).
+Of the records before the range, those matter that may still be in such a row (`open_items`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -30,7 +31,7 @@ from zlib import crc32
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import AnyFlow, JoinQuery
-from windowing.model.rows import DeadLetter, Key, Row
+from windowing.model.rows import DeadLetter, Key, Row, Scalar
 from windowing.semantics.definition import fates, row_of, rows_of
 from windowing.semantics.lanes import Arrival, Lane, Progress, follow
 from windowing.semantics.log import LogEntry
@@ -40,6 +41,7 @@ from windowing.semantics.values import ValueReader
 from windowing.semantics.view import View, items_of, lanes_of
 from windowing.semantics.windows.by_value import ByValueDefinition
 from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.sessions import SessionDefinition
 
 FANOUT: Final = 64
 """Number of parts into which one is divided."""
@@ -49,6 +51,9 @@ _BLOCKS: Final = (1024, 64, 8, 1)
 
 DEPTH_MAX: Final = len(_BLOCKS)
 """Longest path of a part."""
+
+Fates = tuple[list[DeadLetter], dict[str, int]]
+"""What `fates` returns."""
 
 Path = tuple[int, ...]
 """The place of a part: a number below `FANOUT` for each depth."""
@@ -122,6 +127,7 @@ class Division:
         if not isinstance(query, JoinQuery | OperatorQuery):
             definition = definition_of(query)
         self._by_value = definition if isinstance(definition, ByValueDefinition) else None
+        self._sessions = definition if isinstance(definition, SessionDefinition) else None
         self._fields: dict[str, Sequence[str]] = {}
 
     def paths(self, item: Item, depth: int) -> list[Path]:
@@ -147,32 +153,46 @@ class Division:
         block = _BLOCKS[len(path) - 1]
         return _path(key, wid // block * block, len(path)) == path
 
-    def is_open(self, item: Item, lanes: Sequence[Lane]) -> bool:
-        """Return whether a record may be in rows that are still to come.
+    def open_items(self, items: Sequence[Item], lanes: Sequence[Lane]) -> list[Item]:
+        """Return the records of a part that may be in rows that are still to come.
 
         Args:
-            item: the record.
+            items: the part's records.
             lanes: all lanes after the log so far.
         """
-        progress = min(lane.of_record(item.fields) for lane in lanes)
-        if self._by_value is None:
-            return progress < math.inf
-        return any(not self._done(wid, progress) for wid in self._by_value.wids(item.value))
+        if self._sessions is not None:
+            units: dict[Key, list[Item]] = defaultdict(list)
+            for item in items:
+                units[tuple(item.fields[name] for name in self._query.key)].append(item)
+            return [
+                item
+                for unit in units.values()
+                for item in self._sessions.unfinished(unit, _progress(unit[0].fields, lanes))
+            ]
+        return [item for item in items if self._is_open(item, _progress(item.fields, lanes))]
 
-    def is_done(self, key: Key, wid: int, lanes: Sequence[Lane]) -> bool:
+    def is_done(self, key: Key, wid: int, end: int, lanes: Sequence[Lane]) -> bool:
         """Return whether all rows of a window of one key, if there are any, have been sent.
 
         Args:
             key: as in rows; of the types of the query's key.
             wid: the window.
+            end: where a row says that it ends.
             lanes: all lanes after the log so far.
         """
-        if self._by_value is None:
+        if self._by_value is None and self._sessions is None:
             return all(lane.progress == math.inf for lane in lanes)
-        fields = dict(zip(self._query.key, key, strict=True))
-        return self._done(wid, min(lane.of_record(fields) for lane in lanes))
+        progress = _progress(dict(zip(self._query.key, key, strict=True)), lanes)
+        if self._sessions is not None:
+            return self._sessions.is_over(end, self._sessions.gap_of(key), progress)
+        return self._is_over(wid, progress)
 
-    def _done(self, wid: int, progress: Progress) -> bool:
+    def _is_open(self, item: Item, progress: Progress) -> bool:
+        if self._by_value is None:
+            return progress < math.inf
+        return any(not self._is_over(wid, progress) for wid in self._by_value.wids(item.value))
+
+    def _is_over(self, wid: int, progress: Progress) -> bool:
         if progress == math.inf or self._by_value is None:
             return progress == math.inf
         late, retention_us = self._query.late, self._query.retention_us
@@ -182,8 +202,17 @@ class Division:
         # The last late record comes before end + retention, and is shown an epoch later at most.
         return retention_us is not None and progress >= end + retention_us + late.every_us
 
-    def rows(self, pipeline: Pipeline, view: View, path: Path) -> Iterator[Row]:
+    def rows(
+        self, pipeline: Pipeline, view: View, path: Path, start: Sequence[Lane] = ()
+    ) -> Iterator[Row]:
         """Yield the rows that a part decides.
+
+        Args:
+            pipeline: the pipeline.
+            view: the part's records.
+            path: the part.
+            start: all lanes where a range begins; windows that were done there are left out, whose
+                records are not all here.
 
         Raises:
             IntSumError: a sum of ints in some row overflows 64 bits.
@@ -195,7 +224,10 @@ class Division:
             return
         # Of windows in other parts, not all records are here.
         for shown in revisions(query, view.items, view.lanes, view.newest):
-            if self.decides(path, key_of(query, shown), shown.wid):
+            key = key_of(query, shown)
+            if start and self.is_done(key, shown.wid, shown.end, start):
+                continue
+            if self.decides(path, key, shown.wid):
                 yield row_of(query, source, shown)
 
 
@@ -204,17 +236,14 @@ class PartOutcome:
     """What a part of a log yields for one query.
 
     Attributes:
-        rows, dead: the rows, and the query's own dead letters, in no order.
+        rows: the rows, in no order.
         before: the rows of the same records that the log had before the range.
-        applied, outside, dropped: numbers of its records, as in `Counts`.
+        fates: the query's own dead letters, in no order, and its numbers of records.
     """
 
     rows: list[Row]
     before: list[Row]
-    dead: list[DeadLetter]
-    applied: int
-    outside: int
-    dropped: int
+    fates: Fates
 
 
 def evaluate_part(
@@ -235,19 +264,29 @@ def evaluate_part(
         ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
     division = Division(query)
-    earlier = set() if before is None else {item.place for item in before.items}
-    dead, tally = fates(
-        query,
-        (
-            item
-            for item in view.items
-            if item.place not in earlier and division.paths(item, len(path))[0] == path
-        ),
-    )
-    sent = list(division.rows(pipeline, before, path)) if before is not None and earlier else []
+    start = () if before is None else before.lanes
+    sent = [] if before is None else list(division.rows(pipeline, before, path, start))
     known = {_identity(row) for row in sent}
-    rows = [row for row in division.rows(pipeline, view, path) if _identity(row) not in known]
-    return PartOutcome(rows, sent, dead, **tally)
+    rows = [
+        row for row in division.rows(pipeline, view, path, start) if _identity(row) not in known
+    ]
+    return PartOutcome(rows, sent, part_fates(query, view, path, before))
+
+
+def part_fates(query: AnyFlow, view: View, path: Path, before: View | None = None) -> Fates:
+    """Return what becomes of the records of a part; arguments as of `evaluate_part`."""
+    division = Division(query)
+    earlier = set() if before is None else {item.place for item in before.items}
+    own = (
+        item
+        for item in view.items
+        if item.place not in earlier and division.paths(item, len(path))[0] == path
+    )
+    return fates(query, own)
+
+
+def _progress(fields: Mapping[str, Scalar], lanes: Sequence[Lane]) -> Progress:
+    return min(lane.of_record(fields) for lane in lanes)
 
 
 def _identity(row: Row) -> tuple[object, ...]:

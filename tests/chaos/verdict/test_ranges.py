@@ -164,11 +164,25 @@ def point_after(count: int, file: Path) -> None:
     assert verify(PIPELINE, log, output(PIPELINE, log), keep=file).ok
 
 
-def test_a_point_keeps_the_records_of_open_windows_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "window",
+    [
+        "RANGE 20 us SLIDE 20 us WATTR ts",
+        "RANGE 60 us SLIDE 20 us WATTR ts",
+        "SESSION 5 us WATTR ts",
+    ],
+)
+@pytest.mark.parametrize("late", ["{policy: drop}", "{policy: update, every: 10 us}"])
+def test_a_point_keeps_the_records_of_open_windows_only(
+    tmp_path: Path, window: str, late: str
+) -> None:
+    text = PIPELINE.text.replace("RANGE 20 us SLIDE 20 us WATTR ts", window)
+    pipeline = parse_pipeline(f"{text}\nlate: {late}\nretention: 30 us\n")
     sizes = []
     for count in (200, 2000):
-        point_after(count, tmp_path / "point")
-        sizes.append(len(list(read_point(tmp_path / "point").kept())))
+        log, file = log_of(count), tmp_path / "point"
+        assert verify(pipeline, log, output(pipeline, log), keep=file).ok
+        sizes.append(len(list(read_point(file).kept())))
     assert 0 < sizes[1] <= sizes[0] + 20
 
 

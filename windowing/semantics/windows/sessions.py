@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
 from windowing.model.rules import in_log_order
+from windowing.semantics.lanes import Progress
 from windowing.semantics.lateness import epoch
-from windowing.semantics.session_course import Entry, Sent, course
+from windowing.semantics.session_course import Entry, Sent, course, sessions_of
 from windowing.semantics.units import (
     Item,
     Lateness,
@@ -101,14 +103,47 @@ class SessionDefinition:
         late = not in_log_order(self.query.window) and item.progress > item.value
         return Lateness(whole=True) if late else None
 
-    def _gap(self, item: Item) -> int:
-        """Return the gap of this record's key."""
+    def unfinished(self, items: Sequence[Item], progress: Progress) -> list[Item]:
+        """Return the records of one key's sessions that later records or epochs may still change.
+
+        Args:
+            items: the key's records.
+            progress: of the unit, after the log so far.
+        """
+        taken = [Entry(one.value, one.canonical, None, one) for one in items if self.takes(one)]
+        return [
+            item
+            for (_, end), held in sessions_of(taken, self._gap(items[0])).items()
+            if not self.is_over(end, self._gap(items[0]), progress)
+            for item in held
+        ]
+
+    def is_over(self, end: int, gap: int, progress: Progress) -> bool:
+        """Return whether no record can join a session any more, and all of its rows were sent.
+
+        Args:
+            end: of the session, which is a gap after its last record.
+            gap: of its key.
+            progress: of the unit, after the log so far.
+        """
+        if in_log_order(self.query.window):
+            return progress == math.inf
+        every_us, retention = self.query.late.every_us, self.query.retention_us
+        if every_us is None:
+            return progress >= end
+        # A record that ends where the session does is taken until then, and shown an epoch later.
+        return retention is not None and progress >= end + gap + retention + every_us
+
+    def gap_of(self, key: Key) -> int:
+        """Return the gap of a row's key."""
         window = self.query.window
         assert window.range_ is not None  # noqa: S101 - every session has one
         # Without GROUP BY no key has a gap of its own.
-        whose = [item.fields[name] for name in self.query.key[:1]]
-        own = [gap for key, gap in window.gaps if [key] == whose]
+        own = [gap for named, gap in window.gaps if (named,) == key[:1]]
         return own[0] if own else window.range_
+
+    def _gap(self, item: Item) -> int:
+        return self.gap_of(tuple(item.fields[name] for name in self.query.key[:1]))
 
     def _release(self, item: Item) -> int | None:
         if self.lateness(item) is None or self.query.late.every_us is None:
