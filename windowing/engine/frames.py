@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import io
+from typing import Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 
-def to_bytes(frame: pl.DataFrame) -> bytes:
-    """Serialise a frame as an Arrow IPC stream."""
+_COMPRESSED_BYTES: Final = 1 << 16
+
+
+def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
+    """Serialise a frame as an Arrow IPC stream.
+
+    Args:
+        frame: the frame.
+        kept: it is read again and again. Then it is compressed if it is large, which takes no longer
+            than to copy it, and stores copy it several times; a codec's set-up costs more than a
+            small one.
+    """
     sink = io.BytesIO()
-    frame.write_ipc_stream(sink, compression="uncompressed")
+    compressed = kept and frame.estimated_size() > _COMPRESSED_BYTES
+    frame.write_ipc_stream(sink, compression="zstd" if compressed else "uncompressed")
     return sink.getvalue()
 
 

@@ -99,7 +99,7 @@ def forget_apart(store: StateStore, pieces: int) -> None:
 def _encoded(queries: Mapping[str, Tables]) -> bytes:
     tables: Base = {
         # Keep empty tables, too: they have the types of their columns.
-        query: {name: to_bytes(frame) for name, frame in tables.items()}
+        query: {name: to_bytes(frame, kept=True) for name, frame in tables.items()}
         for query, tables in queries.items()
         if any(len(frame) for frame in tables.values())
     }
