@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-
 _COMPRESSED_BYTES: Final = 1 << 16
 
 
@@ -18,9 +17,9 @@ def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
 
     Args:
         frame: the frame.
-        kept: it is read again and again. Then it is compressed if it is large, which takes no longer
-            than to copy it, and stores copy it several times; a codec's set-up costs more than a
-            small one.
+        kept: it is read again and again. Then it is compressed if it is large: that takes as long as
+            to copy it, and stores copy it several times; for a small one, a codec's set-up would
+            cost more.
     """
     sink = io.BytesIO()
     compressed = kept and frame.estimated_size() > _COMPRESSED_BYTES
