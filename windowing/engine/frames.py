@@ -17,8 +17,8 @@ def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
 
     Args:
         frame: the frame.
-        kept: it is read again and again. Then it is compressed if it is large: that takes as long as
-            to copy it, and stores copy it several times; for a small one, a codec's set-up would
+        kept: it is read again and again. Then it is compressed if it is large: that takes as long
+            as to copy it, and stores copy it several times; for a small one, a codec's set-up would
             cost more.
     """
     sink = io.BytesIO()
