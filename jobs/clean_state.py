@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from jobs.checkpoints.stages import is_fused
+from jobs.checkpoints.stages import stages_of
 from jobs.file_run import own_session
 from jobs.pipeline import kafka_rows
 from jobs.runs import SECRETS_FOLDER
@@ -81,7 +81,7 @@ def main() -> int:
                 ends,
                 max_offsets=size,
                 checkpoint=clean,
-                fused=is_fused(given.checkpoint),
+                fused=stages_of(given.checkpoint).fused,
             )
             for run, place, batch in (
                 ("judged", given.checkpoint, given.batch),

@@ -184,7 +184,8 @@ def _run(
         end=args.end,
         secrets=checkpoint.parent / SECRETS_FOLDER,
     )
-    emitted = emissions(raw, pipeline, fused=decide(checkpoint, pipeline))
+    stages = decide(checkpoint, pipeline)
+    emitted = emissions(raw, pipeline, fused=stages.fused, even=stages.even)
     stream = emitted.writeStream.queryName(pipeline.name).outputMode("append")
     stream = stream.option("checkpointLocation", str(checkpoint))
     if again:

@@ -31,8 +31,10 @@ from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.run_errors import WindowingError
+from windowing.spark.slots import SLOTS, number_of
 
 _LANE, _SHARD = "partition", "shard"
+_OF_SLOTS = {slots: column for column, slots in SLOTS.items()}
 _HEAD, _LANE_HEAD, _KEYS = "head", "lane", "keys/"
 
 Stores = dict[tuple[str, int], MemoryStore]
@@ -102,10 +104,17 @@ def _stores(
             name = found["user_map_key.key"]
             found = found.where((name == _HEAD) | name.startswith(_KEYS))
         for row in found.collect():
-            ((kind, number),) = row["key"].asDict().items()
-            store = stores.setdefault((kind, number), MemoryStore())
+            store = stores.setdefault(_owner(row["key"].asDict()), MemoryStore())
             store.put(row["user_map_key"]["key"], bytes(row["user_map_value"]["value"]))
     return stores
+
+
+def _owner(key: dict[str, int]) -> tuple[str, int]:
+    """Return kind and number of the lane or shard that a key of the state stands for."""
+    ((column, value),) = key.items()
+    if column in _OF_SLOTS:
+        return _OF_SLOTS[column], number_of(value)
+    return column, value
 
 
 def _divided(stores: Stores, pipeline: Pipeline, shards: int) -> tuple[Stores, Pipeline]:

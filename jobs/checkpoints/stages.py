@@ -1,8 +1,9 @@
-"""Which stages a run has: lanes and shards, or fused; a checkpoint belongs to one of both."""
+"""How a run's stages are laid out on Spark. A checkpoint belongs to one layout."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from jobs.checkpoints.mend import newest
@@ -14,8 +15,21 @@ STAGES_FILE = "stages.json"
 """In the run's folder, beside the checkpoint."""
 
 
-def decide(checkpoint: Path, pipeline: Pipeline) -> bool:
-    """Return whether a run is fused, and record it for the run's life.
+@dataclass(frozen=True)
+class Stages:
+    """The layout, as `windowing.spark.plan.emissions` takes it.
+
+    Attributes:
+        fused: whether lanes have no stage of their own.
+        even: whether lanes and shards are spread evenly over tasks.
+    """
+
+    fused: bool
+    even: bool
+
+
+def decide(checkpoint: Path, pipeline: Pipeline) -> Stages:
+    """Return the layout of a run, and record it for the run's life.
 
     Args:
         checkpoint: the run's; may not exist yet.
@@ -24,18 +38,20 @@ def decide(checkpoint: Path, pipeline: Pipeline) -> bool:
     file = checkpoint.parent / STAGES_FILE
     if not file.exists():
         begun = newest(checkpoint / "offsets") >= 0
-        fused = is_fused(checkpoint) if begun else plan_of(pipeline).why_lanes is None
-        write_whole(file, {"fused": fused})
-    return is_fused(checkpoint)
+        fresh = Stages(fused=plan_of(pipeline).why_lanes is None, even=True)
+        write_whole(file, asdict(stages_of(checkpoint) if begun else fresh))
+    return stages_of(checkpoint)
 
 
-def is_fused(checkpoint: Path) -> bool:
-    """Return whether the run of a checkpoint is fused.
+def stages_of(checkpoint: Path) -> Stages:
+    """Return the layout of the run of a checkpoint.
 
-    Without a record, as in runs of earlier versions, the number of stateful steps decides.
+    Runs of earlier versions did not record all of it: they are not even, and without any record the
+    number of stateful steps tells whether they are fused.
     """
     file = checkpoint.parent / STAGES_FILE
     if file.exists():
-        return bool(json.loads(file.read_text(encoding="utf-8"))["fused"])
+        said = json.loads(file.read_text(encoding="utf-8"))
+        return Stages(fused=bool(said["fused"]), even=bool(said.get("even", False)))
     steps = checkpoint / "state"
-    return (steps / "0").exists() and not (steps / "1").exists()
+    return Stages(fused=(steps / "0").exists() and not (steps / "1").exists(), even=False)

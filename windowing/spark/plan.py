@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, GroupedData
+from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
+from windowing.spark.slots import SLOTS, slot_of
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
     EMISSION_SCHEMA,
@@ -55,15 +57,21 @@ SETTINGS = {
 }
 
 
-def emissions(raw: DataFrame, pipeline: Pipeline, *, fused: bool = False) -> DataFrame:
+def emissions(
+    raw: DataFrame, pipeline: Pipeline, *, fused: bool = False, even: bool = True
+) -> DataFrame:
     """Run a pipeline's lanes and shards over a stream of raw rows.
+
+    A checkpoint belongs to one choice of `fused` and `even`.
 
     Args:
         raw: a stream of `RAW_SCHEMA`; a partition's rows may be in any order within a batch.
         pipeline: the pipeline.
         fused: whether lanes have no stage of their own. That is faster, but every task must have a
             range of offsets of each partition for itself, as from Kafka, and the pipeline must
-            allow it (`windowing.engine.plan.Plan.why_lanes`). A checkpoint belongs to one of both.
+            allow it (`windowing.engine.plan.Plan.why_lanes`).
+        even: whether lanes and shards are spread evenly over tasks (`windowing.spark.slots`), and
+            not by their numbers, as in checkpoints of earlier versions.
 
     Raises:
         BadRecords: the pipeline cannot be run so.
@@ -72,21 +80,37 @@ def emissions(raw: DataFrame, pipeline: Pipeline, *, fused: bool = False) -> Dat
         a stream of `EMISSION_SCHEMA`: Arrow frames tagged `result` or `early` (with their query),
         `dead_letter` or `metric`, for a sink that writes all frames of a batch under its id.
     """
+    plan, by = plan_of(pipeline), _by_slot if even else _by_number
     if fused:
-        if (why := plan_of(pipeline).why_lanes) is not None:
-            msg = f"lanes need a stage of their own: {why}; leave out fused=True"
+        if plan.why_lanes is not None:
+            msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
         scanned = raw.mapInArrow(scanner(pipeline.text), PARCEL_SCHEMA)
-        return scanned.groupBy("shard").transformWithStateInPandas(
+        return by(scanned, "shard", plan.shards).transformWithStateInPandas(
             FusedShardStage(pipeline.text), EMISSION_SCHEMA, "Append", "None"
         )
     chunks = raw.mapInArrow(packer(pipeline.text), CHUNK_SCHEMA)
-    parcels = chunks.groupBy("partition").transformWithStateInPandas(
-        LaneStage(pipeline.text), PARCEL_SCHEMA, "Append", "None"
+    parcels = by(chunks, "partition", plan.lanes).transformWithStateInPandas(
+        LaneStage(pipeline.text, even=even), PARCEL_SCHEMA, "Append", "None"
     )
-    return parcels.groupBy("shard").transformWithStateInPandas(
+    return by(parcels, "shard", plan.shards).transformWithStateInPandas(
         ShardStage(pipeline.text), EMISSION_SCHEMA, "Append", "None"
     )
+
+
+def _by_number(rows: DataFrame, column: str, count: int) -> GroupedData:
+    del count
+    return rows.groupBy(column)
+
+
+def _by_slot(rows: DataFrame, column: str, count: int) -> GroupedData:
+    """Group by the slots of a column's numbers, which are less than `count`."""
+    slots = F.array(*(F.lit(slot_of(number)) for number in range(count)))
+    by = SLOTS[column]
+    return rows.select(
+        F.element_at(slots, F.col(column) + 1).alias(by),
+        *(name for name in rows.columns if name != column),
+    ).groupBy(by)
 
 
 __all__ = ["RAW_SCHEMA", "SETTINGS", "emissions"]

@@ -25,6 +25,7 @@ from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
 from windowing.model import parse_pipeline
 from windowing.runtime.output import tagged
+from windowing.spark.slots import number_of
 from windowing.spark.store import MapStateStore
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
@@ -158,7 +159,16 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
 
 
 class LaneStage(_Stage):
-    """One lane per key: from chunks to one parcel per shard."""
+    """One lane per key: from chunks to one parcel per shard.
+
+    Args:
+        text: the pipeline file.
+        even: whether keys are slots (`windowing.spark.slots`), and not the lanes' numbers.
+    """
+
+    def __init__(self, text: str, *, even: bool = False) -> None:
+        super().__init__(text)
+        self._even = even
 
     def lane(self, number: int) -> Lane:
         """Return the lane of this number; Spark's Kafka source never resends a record."""
@@ -172,7 +182,8 @@ class LaneStage(_Stage):
     ) -> Iterator[pd.DataFrame]:
         """Process all chunks of one partition in this batch."""
         chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
-        parcels = self.lane(int(key[0])).step(self._store, chunks)
+        number = number_of(int(key[0])) if self._even else int(key[0])
+        parcels = self.lane(number).step(self._store, chunks)
         encoded = [encode_parcel(parcel) for parcel in parcels]
         yield pd.DataFrame({"shard": range(len(encoded)), "parcel": encoded})
 

@@ -31,7 +31,9 @@ _NEEDED: Final = tuple(
 )
 
 
-def windowed(records: DataFrame, pipeline: Pipeline, *, fused: bool = False) -> DataFrame:
+def windowed(
+    records: DataFrame, pipeline: Pipeline, *, fused: bool = False, even: bool = True
+) -> DataFrame:
     """Run a pipeline over a stream of records; return results and dead letters as one stream.
 
     Args:
@@ -44,6 +46,8 @@ def windowed(records: DataFrame, pipeline: Pipeline, *, fused: bool = False) -> 
             ignored.
         fused: whether lanes have no stage of their own: faster, where every task has a range of
             offsets for itself, as from Spark's Kafka source. A checkpoint belongs to one of both.
+        even: whether lanes and shards are spread evenly over tasks; False goes on with a checkpoint
+            of an earlier version.
 
     Returns:
         a stream, to be written in append mode, with these columns, null where they have no meaning:
@@ -67,7 +71,7 @@ def windowed(records: DataFrame, pipeline: Pipeline, *, fused: bool = False) -> 
         raise BadRecords(msg)
     _check_settings(records.sparkSession)
     flat = FlatRows(pipeline)
-    rows = emissions(raw_rows(records, pipeline.source), pipeline, fused=fused)
+    rows = emissions(raw_rows(records, pipeline.source), pipeline, fused=fused, even=even)
     return rows.mapInArrow(_flattener(pipeline.text), StructType.fromDDL(spark_type(flat.schema)))
 
 
