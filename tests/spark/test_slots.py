@@ -37,7 +37,8 @@ def test_every_task_gets_as_many_as_any_other(count: int, tasks: int) -> None:
 
 def test_slots_stay_what_they_are() -> None:
     """They stand in checkpoints."""
-    assert [slot_of(number) for number in (0, 1, 2, 7, PERIOD)] == [
+    slots = [slot_of(number) for number in (0, 1, 2, 7, PERIOD)]
+    assert slots == [
         22362,
         53720,
         6234,

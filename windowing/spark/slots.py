@@ -17,7 +17,7 @@ SLOTS = {"partition": "lane_slot", "shard": "shard_slot"}
 """The columns of slots, by those of the numbers that they stand for."""
 
 PERIOD = 20_160
-"""Divisible by every number of tasks up to 10, and by 12, 14, 15, 16, 18, 20, 24, 32, 40, 48, 64."""
+"""Divisible by all numbers of tasks up to 10, and by 12, 14, 16, 18, 20, 24, 32, 40, 48, 64."""
 
 # Slots of numbers that are equal modulo `PERIOD` come from different ranges.
 _RANGE_BITS = 20
