@@ -155,10 +155,8 @@ class Core:
             return to_bytes(chunk)
 
     def _packed(self, rows: pl.DataFrame) -> pl.DataFrame:
-        with self._clock.step("rows to Python"):
-            raw = RawRows(*(rows[name].to_list() for name in _RAW))
         with self._clock.step("pack"):
-            return pack(raw, self._rules)
+            return pack(RawRows(*(rows[name] for name in _RAW)), self._rules)
 
 
 def batches_of(data: Path) -> Iterator[dict[int, pl.DataFrame]]:

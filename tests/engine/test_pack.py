@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import random
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -70,3 +73,88 @@ def strict_rules() -> ValueRules:
     """Return rules that refuse unknown fields."""
     fields = {"k": ("string", False), "v": ("int", False)}
     return ValueRules(EventTime(field="ts", unit="us"), fields, frozenset(), ignore_unknown=False)
+
+
+KINDS = {
+    "int": st.integers(-(2**70), 2**70),
+    "float": st.floats() | st.integers(-(10**25), 10**25),
+    "string": st.text(max_size=4),
+}
+# Spellings that an expression might take for a number, a time or a text that JSON has not.
+ODD = ["01", "-0", "+1", "1.", ".5", "1e5", "1E-400", "1e999", "NaN", "true", "null", "1 ", '"1"']
+ODD += [
+    '"\\u0041"',
+    '"a\\"b"',
+    '"\x01"',
+    "{}",
+    "[1]",
+    "9" * 18,
+    "9" * 19,
+    "-" + "9" * 401,
+    "\u00e9",
+]
+ISO = ["2013-01-31T23:59:59", "2013-02-30T00:00:00Z", "2013-01-01T24:00:00Z", "0000-01-01T00:00:00"]
+ISO += ["2013-01-01T00:00:00.5Z", "2013-01-01T00:00:60Z", "2013-01-01T00:00:00.1234567Z"]
+ISO += ["2013-01-01T00:00:00+01:00", "2013-01-01 00:00:00", "9999-12-31T23:59:59.999999", ""]
+NAMES = st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1, max_size=3)
+NAMES |= st.sampled_from(["a.b", "a b", "[x]", "#", "&&", "--", "~", "\u00e9", "\\d"])
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> ValueRules:
+    """Rules of any source: units, types, nullable fields, limits."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+    kinds = st.tuples(st.sampled_from([*KINDS]), st.booleans())
+    fields = {name: draw(kinds) for name in names[draw(st.integers(0, 1)) :]}
+    ahead = draw(st.none() | st.integers(0, 10**6))
+    unit = draw(st.sampled_from(["us", "ms", "s", "iso"]))
+    times = EventTime(field=names[0], unit=unit)
+    if ahead is not None:
+        times = times.model_copy(update={"max_ahead": f"{ahead} microseconds"})
+    ints = [name for name, kind in fields.items() if kind == ("int", False)]
+    placed = frozenset(draw(st.sets(st.sampled_from(ints)))) if ints else frozenset()
+    return ValueRules(times, fields, frozenset(), draw(st.booleans()), placed_by=placed)
+
+
+@st.composite
+def spelled_values(draw: st.DrawFn, rules: ValueRules) -> list[bytes | None]:
+    """Many values that look alike, and a few that nearly do."""
+    time, fields = rules.event_time, rules.fields
+    names = [*dict.fromkeys([time.field, *fields])]
+    if rules.ignore_unknown:
+        names += draw(st.lists(NAMES.filter(lambda name: name not in names), max_size=1))
+    order = draw(st.permutations(names))
+    blank = draw(st.sampled_from(["", " "]))
+    values = list[bytes | None]()
+    instants = st.integers(-(10**6), 2 * 10**12) | KINDS["int"]
+    for _ in range(draw(st.integers(1, 12))):
+        members = []
+        for name in order:
+            if draw(st.integers(0, 30)) == 0:
+                said = draw(st.sampled_from(ODD))
+            elif name == time.field and time.unit == "iso":
+                said = json.dumps(draw(st.sampled_from(ISO)))
+            elif name == time.field:
+                said = str(draw(instants))
+            elif name in fields and not (fields[name][1] and draw(st.booleans())):
+                said = json.dumps(draw(KINDS[fields[name][0]]), ensure_ascii=draw(st.booleans()))
+            else:
+                said = "null"
+            members.append(f"{json.dumps(name, ensure_ascii=False)}:{blank}{said}")
+        text = "{" + f",{blank}".join(members) + "}" + draw(st.sampled_from([""] * 9 + [" ", "\n"]))
+        values.append(text.encode("utf-8", "surrogatepass"))
+    return values
+
+
+@given(data=st.data())
+def test_values_that_look_alike_are_read_by_the_rules(data: st.DataObject) -> None:
+    rules = data.draw(sources())
+    values = data.draw(spelled_values(rules))
+    # As many as are worth an expression: the first ones are what most look like.
+    many = [values[0]] * 300 + values + [None, b"", b"\xff"]
+    random.Random(data.draw(st.integers(0, 9))).shuffle(many)
+    controls = [None] * (len(many) - 1) + [b'{"bound_us": 5}']
+    append_us = data.draw(st.sampled_from([None, 0, 10**15]))
+    rows = RawRows(range(len(many)), many, controls, [append_us] * len(many))
+    exact = packing._exact(rows, rules)
+    assert pack(rows, rules).select(exact.columns).equals(exact, null_equal=True)

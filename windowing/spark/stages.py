@@ -124,7 +124,7 @@ def _packed(batch: pa.RecordBatch, text: str) -> Iterator[tuple[int, pl.DataFram
     rules = _rules(text)
     for partition, part in _by_partition(pl.DataFrame(batch)):
         ordered = in_order(part, "offset")
-        rows = RawRows(*(ordered[name].to_list() for name in _RAW_COLUMNS))
+        rows = RawRows(*(ordered[name] for name in _RAW_COLUMNS))
         yield partition, pack(rows, rules(partition))
 
 

@@ -29,7 +29,9 @@ _ESCAPED = re.compile(r'[\x00-\x1f"\\]')
 
 
 def decode_clean(
-    values: Sequence[bytes | None], append_us: Sequence[int | None], rules: ValueRules
+    values: Sequence[bytes | None] | pl.Series,
+    append_us: Sequence[int | None] | pl.Series,
+    rules: ValueRules,
 ) -> list[pl.Series] | None:
     """Decode values that are all clean; None if any is doubtful.
 
@@ -55,7 +57,7 @@ def decode_clean(
             columns.append(series(name, kind, field))
             if name in rules.placed_by:
                 list(map(partial(rules.places, name), field))
-    except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError, TypeError):
+    except (msgspec.MsgspecError, ValueError, TypeError):
         return None
     except (OverflowError, BadValue, pl.exceptions.PolarsError):
         return None
@@ -108,7 +110,7 @@ def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
 
 
 def _times(
-    times: list[Any], append_us: Sequence[int | None], rules: ValueRules
+    times: list[Any], append_us: Sequence[int | None] | pl.Series, rules: ValueRules
 ) -> pl.Series | None:
     rule = rules.event_time
     if rule.unit == "iso":

@@ -1,7 +1,7 @@
 """Pack: decode a batch's raw rows of one partition into a chunk of columns.
 
-Decoding is stateless, so it runs where the rows are, with their parallelism. A whole batch is
-decoded at once; values that are not clean are decoded again by the exact rules of
+Decoding is stateless, so it runs where the rows are, with their parallelism. Values that look alike
+are decoded by column, others that are clean into structs, and doubtful ones by the exact rules of
 `windowing.engine.input.values`, one at a time.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from windowing.engine.columns import KIND, OFFSET, REFUSAL, TIME
+from windowing.engine.input.alike import decode_alike
 from windowing.engine.input.control import ControlError, read_control
 from windowing.engine.input.decode import decode_clean, series
 from windowing.engine.input.refusals import spelled
@@ -22,6 +23,8 @@ from windowing.model.lengths import INT64_MIN
 
 # Kinds of a chunk's rows.
 DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON = range(7)
+
+_RAW = {"offsets": pl.Int64, "values": pl.Binary, "controls": pl.Binary, "append_us": pl.Int64}
 
 # Up to this many rows take the slow path with one doubtful value.
 _EXACT_ROWS = 64
@@ -38,10 +41,19 @@ class RawRows:
         append_us: the broker's append time, or None if unknown.
     """
 
-    offsets: Sequence[int]
-    values: Sequence[bytes | None]
-    controls: Sequence[bytes | None]
-    append_us: Sequence[int | None]
+    offsets: Sequence[int] | pl.Series
+    values: Sequence[bytes | None] | pl.Series
+    controls: Sequence[bytes | None] | pl.Series
+    append_us: Sequence[int | None] | pl.Series
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> RawRows:
+        """Return the rows of a frame with these four columns, in this order."""
+        return cls(*(column.to_list() for column in frame.iter_columns()))
+
+    def frame(self) -> pl.DataFrame:
+        """Return the rows as columns; without a copy if they are already."""
+        return pl.DataFrame(vars(self), schema=_RAW)
 
     def part(self, start: int, stop: int) -> RawRows:
         """Return the rows from position `start` up to `stop`."""
@@ -62,6 +74,25 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         reached), `refusal` (text, for BAD: see `windowing.engine.input.refusals`), and a column for
         each declared field, named `=field` (for BOUND_ON, the bound's field).
     """
+    frame = rows.frame()
+    alike = decode_alike(_data(frame), frame["append_us"], rules)
+    if alike is None:
+        return _pack(RawRows.of(frame), rules)
+    read = _chunk(frame["offsets"].filter(alike.matched), alike.columns.get_columns())
+    if alike.matched.all():
+        return read
+    others = _pack(RawRows.of(frame.filter(~alike.matched)), rules)
+    places = pl.concat([alike.matched.arg_true(), (~alike.matched).arg_true()])
+    return pl.concat([read, others])[places.arg_sort()]
+
+
+def _data(frame: pl.DataFrame) -> pl.Series:
+    """Return the values of raw rows, without those of control records."""
+    return frame.select(pl.when(pl.col("controls").is_null()).then("values")).to_series()
+
+
+def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
+    """Decode rows that do not look alike, or too few to tell."""
     decoded = _fast(rows, rules)
     if decoded is not None:
         return decoded
@@ -70,7 +101,7 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         return _exact(rows, rules)
     # A doubtful value sends only its neighbours to the slow path, not the whole batch.
     middle = count // 2
-    return pl.concat([pack(rows.part(0, middle), rules), pack(rows.part(middle, count), rules)])
+    return pl.concat([_pack(rows.part(0, middle), rules), _pack(rows.part(middle, count), rules)])
 
 
 def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
@@ -81,7 +112,7 @@ def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
     return None if columns is None else _chunk(rows.offsets, columns)
 
 
-def _chunk(offsets: Sequence[int], columns: list[pl.Series]) -> pl.DataFrame:
+def _chunk(offsets: Sequence[int] | pl.Series, columns: list[pl.Series]) -> pl.DataFrame:
     offset = pl.Series(OFFSET, offsets, dtype=pl.Int64)
     return pl.DataFrame([offset, *columns]).with_columns(
         pl.lit(DATA, dtype=pl.UInt8).alias(KIND), pl.lit(None, dtype=pl.String).alias(REFUSAL)
