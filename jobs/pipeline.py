@@ -26,10 +26,12 @@ from infra.kafka_settings import settings_for
 from infra.kafka_spelling import for_java
 from jobs.brokers.broker import Refused
 from jobs.brokers.topics import TopicError
+from jobs.checkpoints.base import Base, read_base, seed_of
 from jobs.checkpoints.checkpoint import examine
 from jobs.checkpoints.identity import Identity
 from jobs.checkpoints.mend import mend, newest
 from jobs.checkpoints.partitions import REFUSED_BATCH, look, pending
+from jobs.checkpoints.resharding import check_whole
 from jobs.checkpoints.stages import decide
 from jobs.driver.failures import death_of, final_reason, windowing_error
 from jobs.driver.kafka_failures import refusal
@@ -46,6 +48,7 @@ from windowing.model.source import Source
 from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.spark.plan import emissions
 from windowing.spark.raw import raw_rows
+from windowing.spark.seed import seed_rows
 from windowing.spark.sinks import RunPlace, Sink, sink_of
 from windowing.spark.sinks.tokens import TokenOf
 
@@ -144,6 +147,7 @@ def run(args: argparse.Namespace, attempt: Attempt) -> None:
 
     Raises:
         SecondDriver: another driver has the run.
+        CheckpointMismatch: a division of its state was interrupted.
         TokenMismatch: checkpoint, tables and topic do not belong together.
         TooManyDeaths: too many drivers before this one have died.
     """
@@ -151,6 +155,7 @@ def run(args: argparse.Namespace, attempt: Attempt) -> None:
     owner.claim()
     try:
         attempt.begin()
+        check_whole(args.checkpoint.parent)
         pipeline = load_pipeline(args.pipeline)
         examine(args.checkpoint)
         with closing(
@@ -173,6 +178,7 @@ def _run(
     args: argparse.Namespace, pipeline: Pipeline, identity: Identity, attempt: Attempt
 ) -> None:
     checkpoint, again = args.checkpoint, identity.compare()
+    base = read_base(checkpoint)
     spark = session(job_name(pipeline.name, args.run), parallelism=args.parallelism)
     sink = _sink(pipeline, args, identity.token_of)
     raw = kafka_rows(
@@ -180,20 +186,23 @@ def _run(
         pipeline,
         args.bootstrap,
         args.max_offsets,
-        first=args.first,
+        first=_first(base, pipeline.source) or args.first,
         end=args.end,
         secrets=checkpoint.parent / SECRETS_FOLDER,
     )
     stages = decide(checkpoint, pipeline)
-    emitted = emissions(raw, pipeline, fused=stages.fused, even=stages.even)
+    is_new = newest(checkpoint / "commits") < 0
+    seed = seed_rows(spark, seed_of(checkpoint)) if base.batch and is_new else None
+    emitted = emissions(raw, pipeline, fused=stages.fused, even=stages.even, seed=seed)
     stream = emitted.writeStream.queryName(pipeline.name).outputMode("append")
     stream = stream.option("checkpointLocation", str(checkpoint))
     if again:
         identity.plan_again(lambda write: _one_batch(stream, write))
-    for batch in mend(checkpoint, lambda: _one_batch(stream, sink.write)):
-        sys.stderr.write(f"batch {batch} was run again, as it was planned\n")
+    write = _counted(sink, base)
+    for batch in mend(checkpoint, lambda: _one_batch(stream, write)):
+        sys.stderr.write(f"batch {base.batch + batch} was run again, as it was planned\n")
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}
-    query = stream.foreachBatch(sink.write).trigger(**trigger).start()
+    query = stream.foreachBatch(write).trigger(**trigger).start()
     orphan, before = Orphan(lambda: executors(spark)), newest(checkpoint / "commits")
     try:
         while not query.awaitTermination(_LOOK_S):
@@ -206,8 +215,24 @@ def _run(
         query.stop()
         if pending(checkpoint) is not None:
             # So that it is known what was emitted before the partition joins.
-            _one_batch(stream, sink.write)
+            _one_batch(stream, write)
         raise
+
+
+def _first(base: Base, source: Source) -> dict[int, int]:
+    """Return the offset that a checkpoint with a base begins with, by lane number."""
+    numbered = {source.number(*_place(lane)): offset for lane, offset in base.ends.items()}
+    return {number: offset for number, offset in numbered.items() if number is not None}
+
+
+def _place(lane: str) -> tuple[str, int]:
+    topic, _, partition = lane.rpartition("/")
+    return topic, int(partition)
+
+
+def _counted(sink: Sink, base: Base) -> Callable[[DataFrame, int], None]:
+    """Return the sink's way to take a batch, under the run's number of it."""
+    return lambda batch, number: sink.write(batch, base.batch + number)
 
 
 def _has_nothing_to_do(query: StreamingQuery) -> bool:

@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ import msgspec
 import polars as pl
 from pyspark.sql import SparkSession
 
+from jobs.checkpoints.base import read_base, seed_of
+from jobs.checkpoints.mend import newest
 from jobs.file_run import own_session
 from windowing.engine.frames import from_bytes
 from windowing.engine.fused.settler import KNOWN_LANES
@@ -31,6 +34,7 @@ from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.run_errors import WindowingError
+from windowing.spark.seed import read_seed
 from windowing.spark.slots import SLOTS, number_of
 
 _LANE, _SHARD = "partition", "shard"
@@ -64,7 +68,8 @@ def read_state(
     """
     stores = _stores(spark, checkpoint, batch)
     if shards is not None:
-        stores, pipeline = _divided(stores, pipeline, shards)
+        divided = _divided(stores, pipeline, shards)
+        stores, pipeline = divided.stores, divided.pipeline
     for (kind, number), store in sorted(stores.items()):
         if kind == _LANE:
             yield from _of_lane(f"lane {number}", store)
@@ -92,13 +97,16 @@ def _stores(
     spark: SparkSession, checkpoint: Path, batch: int | None, *, heads_only: bool = False
 ) -> Stores:
     """Read the stores of all lanes and shards, by kind and number; or only their progress."""
+    base = read_base(checkpoint)
+    if base.batch and newest(checkpoint / "commits") < 0:
+        return read_seed(seed_of(checkpoint))
     stores: Stores = {}
     _ = spark.streams.active  # starts the state store coordinator, which a reader needs too
     for operator in _operators(spark, checkpoint):
         reader = spark.read.format("statestore").option("operatorId", operator)
         reader = reader.option("stateVarName", "state")
         if batch is not None:
-            reader = reader.option("batchId", batch)
+            reader = reader.option("batchId", batch - base.batch)
         found = reader.load(str(checkpoint))
         if heads_only:
             name = found["user_map_key.key"]
@@ -117,8 +125,31 @@ def _owner(key: dict[str, int]) -> tuple[str, int]:
     return column, value
 
 
-def _divided(stores: Stores, pipeline: Pipeline, shards: int) -> tuple[Stores, Pipeline]:
-    """Divide the state anew; return it with the pipeline that it then belongs to."""
+@dataclass(frozen=True)
+class Divided:
+    """A run's state, divided anew.
+
+    Attributes:
+        stores: of its lanes and of its new shards.
+        pipeline: the one that this state belongs to.
+        digest, rows: of all that the shards hold together, the same before and after.
+    """
+
+    stores: Stores
+    pipeline: Pipeline
+    digest: str
+    rows: int
+
+
+def divide(spark: SparkSession, checkpoint: Path, pipeline: Pipeline, shards: int) -> Divided:
+    """Divide the newest committed state of a checkpoint among this many shards.
+
+    Raises: as `read_state`.
+    """
+    return _divided(_stores(spark, checkpoint, None), pipeline, shards)
+
+
+def _divided(stores: Stores, pipeline: Pipeline, shards: int) -> Divided:
     after = with_shards(pipeline, shards)
     numbers = [number for kind, number in sorted(stores) if kind == _LANE]
     found = reshard(
@@ -128,7 +159,8 @@ def _divided(stores: Stores, pipeline: Pipeline, shards: int) -> tuple[Stores, P
         [store for (kind, _), store in sorted(stores.items()) if kind == _SHARD],
     )
     lanes = {(_LANE, number): store for number, store in zip(numbers, found.lanes, strict=True)}
-    return lanes | {(_SHARD, number): one for number, one in enumerate(found.shards)}, after
+    own = {(_SHARD, number): one for number, one in enumerate(found.shards)}
+    return Divided(lanes | own, after, found.digest, found.rows)
 
 
 def _operators(spark: SparkSession, checkpoint: Path) -> list[int]:

@@ -11,6 +11,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from jobs.checkpoints.agreement import Agreement, compare
+from jobs.checkpoints.base import read_base
 from jobs.checkpoints.plans import lanes_of, read_checkpoint, rewrite
 from jobs.checkpoints.topic_facts import TopicIds, topics_of
 from jobs.runs.owner import Owner
@@ -72,7 +73,7 @@ class Identity:
             known=known,
             may_be_compacted=frozenset(p.topic for p in self._pipeline.source.parts if p.compacted),
             fingerprint=self._pipeline.fingerprint,
-            is_ours=self._pipeline.wrote,
+            is_ours=self._is_ours,
         )
         for name, topic in topics.items():
             if topic.compacted is None:
@@ -114,7 +115,8 @@ class Identity:
         Raises:
             TokenMismatch: the checkpoint begins elsewhere.
         """
-        if read_checkpoint(self._checkpoint).planned < 0:
+        checkpoint = read_checkpoint(self._checkpoint)
+        if checkpoint.planned < checkpoint.begins:
             # Only Spark knows the format of its plans: let it make one, and edit it by the tokens.
             self._let_spark_plan(run_one)
         again = self.compare()
@@ -129,6 +131,11 @@ class Identity:
     def close(self) -> None:
         """Close the connection to the broker."""
         self._topic_ids.close()
+
+    def _is_ours(self, fingerprint: str) -> bool:
+        """Whether a pipeline of this run wrote a batch: this one, or one of before its base."""
+        earlier = read_base(self._checkpoint).fingerprints
+        return self._pipeline.wrote(fingerprint) or fingerprint in earlier
 
     def _let_spark_plan(self, run_one: RunOne) -> None:
         planned = "a first batch is planned"

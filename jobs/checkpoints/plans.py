@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jobs.checkpoints.base import read_base
 from jobs.checkpoints.mend import newest
 from windowing.model.run_errors import CheckpointDamaged
 from windowing.runtime.token import Stretch, Token
@@ -26,15 +27,18 @@ class Checkpoint:
 
     Attributes:
         place: its folder.
-        committed: the newest committed batch; -1: none.
-        planned: the newest planned batch; -1: none.
-        ends: by batch, its end; under -1, the start of the first one. Spark deletes old plans.
+        committed: the newest committed batch; the one before the first: none.
+        planned: the newest planned batch; the one before the first: none.
+        ends: by batch, its end; under the one before the first, where that starts. Spark deletes
+            old plans.
+        begins: its first batch, as the run counts; 0 unless it goes on from another checkpoint.
     """
 
     place: str
     committed: int
     planned: int
     ends: Mapping[int, Ends]
+    begins: int = 0
 
     def lanes(self, batch: int) -> dict[str, Stretch] | None:
         """Return the offsets of each lane in a batch; None if they are no longer known."""
@@ -51,14 +55,16 @@ def read_checkpoint(checkpoint: Path) -> Checkpoint:
     Raises:
         CheckpointDamaged: a plan cannot be read.
     """
-    plans = checkpoint / "offsets"
+    base, plans = read_base(checkpoint), checkpoint / "offsets"
     numbers = sorted(int(path.name) for path in plans.glob("[0-9]*") if path.name.isdigit())
-    ends = {number: _ends(plans / str(number)) for number in numbers}
+    ends = {base.batch + number: _ends(plans / str(number)) for number in numbers}
     beginning = checkpoint / "sources" / "0" / "0"
     if beginning.exists():
-        ends[-1] = _ends(beginning)
-    committed = newest(checkpoint / "commits")
-    return Checkpoint(str(checkpoint), committed, max([committed, *numbers]), ends)
+        ends[base.batch - 1] = _ends(beginning)
+    elif base.batch:
+        ends[base.batch - 1] = base.ends
+    committed = base.batch + newest(checkpoint / "commits")
+    return Checkpoint(str(checkpoint), committed, max([committed, *ends]), ends, base.batch)
 
 
 def lanes_of(checkpoint: Path, batch: int) -> dict[str, Stretch]:
@@ -67,10 +73,11 @@ def lanes_of(checkpoint: Path, batch: int) -> dict[str, Stretch]:
     Raises:
         CheckpointDamaged: its plan, or that of the batch before, is missing or cannot be read.
     """
-    plans = checkpoint / "offsets"
-    before = plans / str(batch - 1) if batch else checkpoint / "sources" / "0" / "0"
-    known = {batch - 1: _ends(before), batch: _ends(plans / str(batch))}
-    return Checkpoint(str(checkpoint), batch - 1, batch, known).lanes(batch) or {}
+    begins, plans = read_base(checkpoint).batch, checkpoint / "offsets"
+    number = batch - begins
+    before = plans / str(number - 1) if number else checkpoint / "sources" / "0" / "0"
+    known = {batch - 1: _ends(before), batch: _ends(plans / str(number))}
+    return Checkpoint(str(checkpoint), batch - 1, batch, known, begins).lanes(batch) or {}
 
 
 def rewrite(checkpoint: Path, tokens: list[Token]) -> None:
@@ -84,7 +91,7 @@ def rewrite(checkpoint: Path, tokens: list[Token]) -> None:
     Raises:
         CheckpointDamaged: a plan cannot be read.
     """
-    plans = checkpoint / "offsets"
+    begins, plans = read_base(checkpoint).batch, checkpoint / "offsets"
     model = plans / str(max(newest(checkpoint / "commits"), min(newest(plans), 0)))
     head = _text(model).rsplit("\n", 1)[0]
     for token in tokens:
@@ -92,14 +99,14 @@ def rewrite(checkpoint: Path, tokens: list[Token]) -> None:
         for lane, part in sorted(token.lanes.items()):
             topic, _, partition = lane.rpartition("/")
             by_topic.setdefault(topic, {})[partition] = part.last + 1
-        path = plans / str(token.batch_id)
+        path = plans / str(token.batch_id - begins)
         # Spark reads only numbers; and Hadoop's checksum of the old plan must not remain.
         written = path.with_name(f".{path.name}.new")
         written.write_text(f"{head}\n{json.dumps(by_topic)}", encoding="utf-8")
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
         written.replace(path)
     for path in plans.glob("[0-9]*"):
-        if path.name.isdigit() and int(path.name) > tokens[-1].batch_id:
+        if path.name.isdigit() and begins + int(path.name) > tokens[-1].batch_id:
             # Planned after a batch that has changed, and never executed.
             path.unlink()
             path.with_name(f".{path.name}.crc").unlink(missing_ok=True)

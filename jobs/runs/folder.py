@@ -201,12 +201,17 @@ def read_run(folder: Path) -> Run:
     )
 
 
-def write_note(run: Run) -> None:
-    """Write a run's note, completely or not at all."""
+def write_note(run: Run, folder: Path | None = None) -> None:
+    """Write a run's note, completely or not at all.
+
+    Args:
+        run: the run.
+        folder: where to; None: the run's folder.
+    """
     options = asdict(run.options)
     note = {name: str(value) for name, value in asdict(run).items() if value is not None}
     note["submitted_at"] = run.submitted_at.isoformat()
-    write_whole(run.folder / NOTE_FILE, {**note, "options": options})
+    write_whole((folder or run.folder) / NOTE_FILE, {**note, "options": options})
 
 
 def write_whole(file: Path, what: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from jobs.checkpoints.base import read_base
 from windowing.model.source import Source
 
 
@@ -28,16 +29,22 @@ def planned_offsets(checkpoint: Path, source: Source | None = None) -> dict[int,
 
 def _newest(checkpoint: Path, log: str, source: Source | None) -> tuple[int, dict[int, int]]:
     """Return the number of batches in one of Spark's logs, and where the newest one ends."""
-    numbers = [int(path.name) for path in (checkpoint / log).glob("[0-9]*")]
-    if not numbers:
-        return 0, {}
-    last = max(numbers)
-    lines = (checkpoint / "offsets" / str(last)).read_text(encoding="utf-8").splitlines()
-    by_topic = json.loads(lines[-1])
+    base, numbers = read_base(checkpoint), [int(p.name) for p in (checkpoint / log).glob("[0-9]*")]
+    ends = _plan(checkpoint / "offsets" / str(max(numbers))) if numbers else base.ends
     offsets: dict[int, int] = {}
-    for topic, partitions in by_topic.items():
-        for partition, offset in partitions.items():
-            number = int(partition) if source is None else source.number(topic, int(partition))
-            if number is not None:
-                offsets[number] = int(offset)
-    return last + 1, offsets
+    for lane, offset in ends.items():
+        topic, _, partition = lane.rpartition("/")
+        number = int(partition) if source is None else source.number(topic, int(partition))
+        if number is not None:
+            offsets[number] = int(offset)
+    return base.batch + max(numbers, default=-1) + 1, offsets
+
+
+def _plan(file: Path) -> dict[str, int]:
+    """Return the end of a planned batch, by lane name."""
+    by_topic = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
+    return {
+        f"{topic}/{partition}": offset
+        for topic, partitions in by_topic.items()
+        for partition, offset in partitions.items()
+    }

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
@@ -58,7 +62,12 @@ SETTINGS = {
 
 
 def emissions(
-    raw: DataFrame, pipeline: Pipeline, *, fused: bool = False, even: bool = True
+    raw: DataFrame,
+    pipeline: Pipeline,
+    *,
+    fused: bool = False,
+    even: bool = True,
+    seed: Mapping[str, DataFrame] | None = None,
 ) -> DataFrame:
     """Run a pipeline's lanes and shards over a stream of raw rows.
 
@@ -72,6 +81,7 @@ def emissions(
             allow it (`windowing.engine.plan.Plan.why_lanes`).
         even: whether lanes and shards are spread evenly over tasks (`windowing.spark.slots`), and
             not by their numbers, as in checkpoints of earlier versions.
+        seed: the state that a checkpoint without batches begins with (`windowing.spark.seed`).
 
     Raises:
         BadRecords: the pipeline cannot be run so.
@@ -80,27 +90,40 @@ def emissions(
         a stream of `EMISSION_SCHEMA`: Arrow frames tagged `result` or `early` (with their query),
         `dead_letter` or `metric`, for a sink that writes all frames of a batch under its id.
     """
-    plan, by = plan_of(pipeline), _by_slot if even else _by_number
+    plan = plan_of(pipeline)
+    stage = partial(_stage, even=even, seed=seed or {})
     if fused:
         if plan.why_lanes is not None:
             msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
         scanned = raw.mapInArrow(scanner(pipeline.text), PARCEL_SCHEMA)
-        return by(scanned, "shard", plan.shards).transformWithStateInPandas(
-            FusedShardStage(pipeline.text), EMISSION_SCHEMA, "Append", "None"
-        )
+        processor = FusedShardStage(pipeline.text)
+        return stage(scanned, "shard", plan.shards, processor, EMISSION_SCHEMA)
     chunks = raw.mapInArrow(packer(pipeline.text), CHUNK_SCHEMA)
-    parcels = by(chunks, "partition", plan.lanes).transformWithStateInPandas(
-        LaneStage(pipeline.text, even=even), PARCEL_SCHEMA, "Append", "None"
-    )
-    return by(parcels, "shard", plan.shards).transformWithStateInPandas(
-        ShardStage(pipeline.text), EMISSION_SCHEMA, "Append", "None"
-    )
+    lanes = LaneStage(pipeline.text, even=even)
+    parcels = stage(chunks, "partition", plan.lanes, lanes, PARCEL_SCHEMA)
+    return stage(parcels, "shard", plan.shards, ShardStage(pipeline.text), EMISSION_SCHEMA)
 
 
-def _by_number(rows: DataFrame, column: str, count: int) -> GroupedData:
-    del count
-    return rows.groupBy(column)
+def _stage(
+    rows: DataFrame,
+    column: str,
+    count: int,
+    processor: StatefulProcessor,
+    schema: str,
+    *,
+    even: bool,
+    seed: Mapping[str, DataFrame],
+) -> DataFrame:
+    """Add a stateful stage with a key for each of a column's numbers, which are below `count`."""
+    grouped = partial(_by_slot, count=count) if even else DataFrame.groupBy
+    return grouped(rows, column).transformWithStateInPandas(
+        processor,
+        schema,
+        "Append",
+        "None",
+        initialState=grouped(seed[column], column) if column in seed else None,
+    )
 
 
 def _by_slot(rows: DataFrame, column: str, count: int) -> GroupedData:

@@ -154,6 +154,17 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         self._store = store
         self._plan = _plan(self._text)
 
+    def handleInitialState(  # noqa: N802 - the name is Spark's
+        self,
+        key: Any,
+        initialState: pd.DataFrame,  # noqa: N803
+        timerValues: Any,  # noqa: N803
+    ) -> None:
+        """Store a part of the key's seed (`windowing.spark.seed`), in the first batch."""
+        del key, timerValues
+        for name, value in zip(initialState["key"], initialState["value"], strict=True):
+            self._store.put(name, bytes(value))
+
     def close(self) -> None:
         """Do nothing: Spark owns the state."""
 

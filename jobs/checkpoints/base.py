@@ -1,0 +1,48 @@
+"""Where a checkpoint begins that goes on from another one: its number of batches, and their end.
+
+Spark numbers the batches of every checkpoint from 0. Tables, tokens and people count those of the
+run: the checkpoint's, plus the base's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+_FILE, _SEED = "base.json", "seed"
+
+
+@dataclass(frozen=True)
+class Base:
+    """What a checkpoint goes on from; by default nothing, as in a run's first one.
+
+    Attributes:
+        batch: the number of its first batch.
+        ends: by lane name, the offset that it begins with.
+        fingerprints: of the pipelines that wrote the run's earlier batches.
+    """
+
+    batch: int = 0
+    ends: Mapping[str, int] = field(default_factory=dict)
+    fingerprints: tuple[str, ...] = ()
+
+
+def read_base(checkpoint: Path) -> Base:
+    """Return what a checkpoint, which may not exist yet, goes on from."""
+    file = checkpoint / _FILE
+    if not file.exists():
+        return Base()
+    said = json.loads(file.read_text(encoding="utf-8"))
+    return Base(said["batch"], said["ends"], tuple(said["fingerprints"]))
+
+
+def write_base(checkpoint: Path, base: Base) -> None:
+    """Write what a new checkpoint goes on from, into its folder."""
+    (checkpoint / _FILE).write_text(json.dumps(asdict(base)), encoding="utf-8")
+
+
+def seed_of(checkpoint: Path) -> Path:
+    """Return the folder of the state that a checkpoint with a base begins with."""
+    return checkpoint / _SEED
