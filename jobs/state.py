@@ -77,6 +77,11 @@ def read_state(
             yield from _of_shard(f"shard {number}", store, pipeline)
 
 
+def is_there(checkpoint: Path) -> bool:
+    """Whether a checkpoint has state: a committed batch, or what it goes on from."""
+    return (checkpoint / "commits").is_dir() or read_base(checkpoint).batch > 0
+
+
 def highest(spark: SparkSession, checkpoint: Path, pipeline: Pipeline) -> dict[str, int]:
     """Return, by attribute, the largest progress of any lane or shard after the newest batch.
 

@@ -61,7 +61,7 @@ def state(
         where = of.checkpoint
     else:
         where, spec = checkpoint, load_pipeline(pipeline)
-    if not (where / "commits").is_dir():
+    if not states.is_there(where):
         complain(f"{where} holds no committed batch: has the job begun? is it a checkpoint?")
         raise typer.Exit(USAGE)
     with err.status("reading"), own_session("slackwater state") as spark:

@@ -22,11 +22,13 @@ class Base:
         batch: the number of its first batch.
         ends: by lane name, the offset that it begins with.
         fingerprints: of the pipelines that wrote the run's earlier batches.
+        after: the name of the folder beside it in which the other checkpoint is kept.
     """
 
     batch: int = 0
     ends: Mapping[str, int] = field(default_factory=dict)
     fingerprints: tuple[str, ...] = ()
+    after: str = ""
 
 
 def read_base(checkpoint: Path) -> Base:
@@ -35,7 +37,7 @@ def read_base(checkpoint: Path) -> Base:
     if not file.exists():
         return Base()
     said = json.loads(file.read_text(encoding="utf-8"))
-    return Base(said["batch"], said["ends"], tuple(said["fingerprints"]))
+    return Base(said["batch"], said["ends"], tuple(said["fingerprints"]), said["after"])
 
 
 def write_base(checkpoint: Path, base: Base) -> None:

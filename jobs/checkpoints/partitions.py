@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.brokers.topics import end_offsets
+from jobs.checkpoints.base import read_base
 from jobs.checkpoints.mend import newest
 from jobs.file_run import own_session
 from jobs.runs import FAILURE_FILE, Run
@@ -146,7 +147,7 @@ def _refuse_open_batch(run: Run) -> None:
 
 def _progress(run: Run, own: Pipeline) -> dict[str, int]:
     """Return, by attribute, the largest progress of any lane or shard of the run."""
-    if newest(run.checkpoint / "commits") < 0:
+    if newest(run.checkpoint / "commits") < 0 and not read_base(run.checkpoint).batch:
         return {}
     with own_session("slackwater topics") as spark:
         reached = highest(spark, run.checkpoint, own)

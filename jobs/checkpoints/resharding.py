@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 
 from jobs.checkpoints.base import Base, read_base, seed_of, write_base
@@ -112,7 +113,8 @@ def _reshard(run: Run, shards: int, *, dry_run: bool) -> Resharded:
     if dry_run:
         return result
     earlier = (*read_base(run.checkpoint).fingerprints, before.fingerprint)
-    base = Base(batch, checkpoint.ends[checkpoint.committed], earlier)
+    ends = checkpoint.ends[checkpoint.committed]
+    base = Base(batch, ends, earlier, after=_free_name(run.folder, batch))
     _prepare(run, divided, base)
     kept = _take_place(run.folder)
     return replace(result, run=read_run(run.folder), kept=kept)
@@ -141,7 +143,7 @@ def _take_place(folder: Path) -> Path | None:
     ready = folder / _READY
     if not ready.exists():
         return None
-    kept = folder / f"{_CHECKPOINT}.before-{read_base(_new(folder)).batch}"
+    kept = folder / read_base(_new(folder)).after
     if not kept.exists():
         (folder / _CHECKPOINT).rename(kept)
     if (ready / _CHECKPOINT).exists():
@@ -150,6 +152,13 @@ def _take_place(folder: Path) -> Path | None:
         file.replace(folder / file.name)
     ready.rmdir()
     return kept
+
+
+def _free_name(folder: Path, batch: int) -> str:
+    """Return a name for the old checkpoint: a run may be divided twice before the same batch."""
+    plain = f"{_CHECKPOINT}.before-{batch}"
+    names = chain([plain], (f"{plain}-{number}" for number in count(2)))
+    return next(name for name in names if not (folder / name).exists())
 
 
 def _new(folder: Path) -> Path:
