@@ -1,4 +1,4 @@
-"""Commands that deploy: submit, handover."""
+"""Commands that deploy: submit, handover, migrate."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import typer
 from slackwater import answers
 from slackwater.chosen import stack_for
 from slackwater.classes import check_classes
-from slackwater.console import FAILED, PASSED, err, say, tell
+from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.files import PipelineFile
 
 if TYPE_CHECKING:
     from infra.endpoints import Endpoints
     from jobs.deployment.deploy import Deployment
+    from jobs.runs import Run
 
 RunName = Annotated[
     str | None,
@@ -44,10 +45,13 @@ Replace = Annotated[
     bool, typer.Option("--replace", help="Stop the jobs of the pipeline's other runs first.")
 ]
 
+_CAUGHT_UP_S = 60.0
+"""How long a run that has caught up may take for what came meanwhile, in seconds."""
+
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    for command in (submit, handover):
+    for command in (submit, handover, migrate):
         app.command()(command)
 
 
@@ -119,17 +123,82 @@ def handover(
     Compares the windows of queries with the same meaning, by the aggregates that both have, and
     names what only one of them has. If windows differ, nothing is changed.
     """
-    from chaos.handover.run import compare, sides
-    from jobs.runs import take_over
-    from slackwater.replay import show_contrast
+    from chaos.handover.run import sides
 
     endpoints = stack_for(pipeline, "kafka", "spark")
     blue, green = sides(endpoints, pipeline, to)
     if blue is None:
         say(f"run {green.run} is the live run of pipeline {green.pipeline} already")
         return
+    _take_over(endpoints, blue, green, within_s=within, dry_run=dry_run)
+
+
+def migrate(
+    pipeline: PipelineFile,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="NAME", help="The new run; default: the next free name."),
+    ] = None,
+    within: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="How long the new run may take to catch up."),
+    ] = 3_600.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would do.")] = False,
+) -> None:
+    """Replay the log with a changed file beside the live run, compare, and hand over.
+
+    The live run works until then; if they differ where they must agree, it stays. Interrupted, the
+    next call goes on with the same new run.
+    """
+    from chaos.handover.run import caught_up, sides
+    from jobs.deployment.deploy import carry_out
+
+    endpoints = stack_for(pipeline, "kafka", "spark")
+    named = _begun(endpoints, pipeline, run)
+    found = _prepared(endpoints, pipeline, (named, None), beside=True, replace=False)
+    for sentence in found.said:
+        (say if dry_run else tell)(sentence)
+    if dry_run:
+        return
+    blue, green = sides(endpoints, pipeline, carry_out(endpoints, found).run)
+    assert blue is not None  # noqa: S101 - the new run is beside it
+    with bar(f"{green.run} reads what {blue.run} has read") as progress:
+        for done, total in caught_up(endpoints, blue, green, within_s=within):
+            progress.update(progress.task_ids[0], completed=done, total=total)
+    _take_over(endpoints, blue, green, within_s=_CAUGHT_UP_S, dry_run=False)
+
+
+def _begun(endpoints: Endpoints, file: Path, run: str | None) -> str | None:
+    """Return the new run of a migration, if it has a name by now.
+
+    Raises:
+        NothingToMigrate: the live run, or the lack of one, needs no migration.
+    """
+    from chaos.handover.run import NothingToMigrate
+    from jobs.deployment.deploy import known_runs
+    from jobs.runs.orders import live_run
+    from windowing.model import load_pipeline
+
+    spec = load_pipeline(file)
+    live, known = live_run(endpoints, spec.name), known_runs(endpoints, spec)
+    if live is None or known[live.run].change.goes_on:
+        why = "has no run" if live is None else f"means what its live run {live.run} runs"
+        msg = f"pipeline {spec.name} {why}: `slackwater submit {file}` is enough"
+        raise NothingToMigrate(msg)
+    begun = (name for name, one in known.items() if one.beside and one.change.goes_on)
+    return run or next(begun, None)
+
+
+def _take_over(
+    endpoints: Endpoints, blue: Run, green: Run, *, within_s: float, dry_run: bool
+) -> None:
+    """Compare two runs, and let the new one take over if they agree; ends the command."""
+    from chaos.handover.run import compare
+    from jobs.runs import take_over
+    from slackwater.replay import show_contrast
+
     with err.status(f"comparing {blue.run} with {green.run}"):
-        found = compare(endpoints, blue, green, within_s=within, news=tell)
+        found = compare(endpoints, blue, green, within_s=within_s, news=tell)
     for sentence in found.sentences():
         say(sentence)
     if not found.ok:

@@ -7,7 +7,7 @@ other's rows are those of at least as much of the log, and must have the same li
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,7 @@ from jobs.runs.orders import live_run
 from windowing.model import Pipeline
 
 _POLL_S: Final = 0.5
+_LOOK_S: Final = 1.0
 _GOES_ON: Final = frozenset({State.submitted, State.waiting, State.running, State.restarting})
 
 Offsets = dict[int, int]
@@ -36,6 +37,12 @@ class HandoverError(RuntimeError):
     """Runs that cannot be compared, or cannot be compared yet."""
 
     exit_code = 1
+
+
+class NothingToMigrate(RuntimeError):
+    """A file that needs no migration."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,35 @@ def sides(endpoints: Endpoints, file: Path, to: str) -> tuple[runs.Run | None, r
         )
         raise HandoverError(msg)
     return blue, green
+
+
+def caught_up(
+    endpoints: Endpoints, blue: runs.Run, green: runs.Run, *, within_s: float
+) -> Iterator[tuple[int, int]]:
+    """Wait until a new run has read as much as the live one had when this began.
+
+    Yields:
+        every second, how many offsets of that it has read, and how many there are.
+
+    Raises:
+        HandoverError: it did not come so far in time, or its job has ended.
+    """
+    theirs, until_s = green.own_pipeline(), time.monotonic() + within_s
+    begin, ends = green.options.first or {}, _reached(blue, theirs)
+    total = sum(max(0, end - begin.get(lane, 0)) for lane, end in ends.items())
+    while lag := _await(green, theirs, ends, time.monotonic() + _LOOK_S):
+        yield total - min(lag, total), total
+        life = life_of(endpoints, green)
+        if life.state not in _GOES_ON:
+            msg = f"run {green.run} is {life.state}: {life.why or 'it has ended'}"
+            raise HandoverError(msg)
+        if time.monotonic() > until_s:
+            msg = (
+                f"run {green.run} is {lag:,} offsets behind run {blue.run} after {within_s:.0f} s: "
+                "call it again, and it goes on waiting; or give it longer by --within"
+            )
+            raise HandoverError(msg)
+    yield total, total
 
 
 def compare(
