@@ -10,46 +10,21 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from infra import http, spark_key
+from infra.driver import ALIVE, Driver
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 
 REQUEST_S = 10.0
-ALIVE = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING"})
-"""States of a driver that is active, or will be."""
-
 _MOVED = "RELAUNCHING"
 """State of a driver whose worker was lost, and which has been replaced by another driver."""
 
 _MAIN_CLASS = "org.apache.spark.deploy.SparkSubmit"
-
-
-@dataclass(frozen=True)
-class Driver:
-    """One job of the cluster, as its master sees it.
-
-    A supervised driver that dies stays RUNNING or goes through RELAUNCHING: the state does not say
-    whether the job makes progress.
-
-    Attributes:
-        submission_id: the master's name for it.
-        state: SUBMITTED, RUNNING, RELAUNCHING, FINISHED, FAILED, KILLED, ERROR or UNKNOWN.
-        worker: the id of the worker that runs it; empty while it waits.
-        name: the name whose latest submission it is; empty if this state folder has none.
-        log_dir: the folder of its `stdout` and `stderr`; None if that is not on this machine.
-    """
-
-    submission_id: str
-    state: str
-    worker: str
-    name: str
-    log_dir: Path | None
 
 
 def submit(

@@ -179,6 +179,7 @@ def endpoints(
         return replace(found, kafka_bootstrap=users.bootstrap, kafka_proxied="", kafka_proxy="")
     layout = layout or default_layout()
     record = read(layout)
+    only = _as_started(only, record)
     missing = sorted(name for name in only if not _has_run(name, record))
     dead = sorted(
         name
@@ -206,7 +207,7 @@ def endpoints(
         airflow_user=airflow.USER,
         airflow_password=airflow.password(layout) if "airflow" in only else "",
         state_dir=layout.state_dir,
-        jars=spark.connector_jars() if "spark" in only else "",
+        jars=spark.connector_jars() if {"spark", "yarn"} & {*only} else "",
         kafka_proxied=at("", "kafka-proxied"),
         kafka_proxy=at("", "kafka-proxy"),
         yarn_ui=at("http://", "yarn-ui") if "yarn" in only else "",
@@ -392,6 +393,12 @@ def _look(daemon: Daemon, running: Running | None, layout: Layout) -> DaemonStat
 def _local(only: Collection[str]) -> list[str]:
     """Return our components if Kafka is the user's own cluster."""
     return [name for name in only if name != "kafka"]
+
+
+def _as_started(only: Collection[str], record: Record) -> list[str]:
+    """Return the wanted components; YARN for Spark's own master, where it runs instead."""
+    instead = not _has_run("spark", record) and _has_run("yarn", record)
+    return ["yarn" if name == "spark" and instead else name for name in only]
 
 
 def _has_run(name: str, record: Record) -> bool:

@@ -11,7 +11,7 @@ from chaos.control.node_control import LocalNodeControl, NodeControl, await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
-from infra import spark, spark_rest
+from infra import drivers, spark
 from infra.errors import NotReady
 from infra.layout import Layout, default_layout
 from infra.process import ProcessId
@@ -194,8 +194,8 @@ def alive_workers(context: FaultContext) -> int:
 
 def living_drivers(context: FaultContext) -> list[str]:
     """Return the ids of the submissions that the master considers alive."""
-    found = spark_rest.list_drivers(context.endpoints)
-    return sorted(one.submission_id for one in found if one.state in spark_rest.ALIVE)
+    found = drivers.cluster(context.endpoints).list_drivers(context.endpoints)
+    return sorted(one.submission_id for one in found if one.state in drivers.ALIVE)
 
 
 # --- victims -----------------------------------------------------------------------------------

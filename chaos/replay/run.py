@@ -22,7 +22,7 @@ from chaos.replay.production import ProductionRun, against_production
 from chaos.replay.trials import Trial, draw_trials
 from chaos.verdict.verify import Verdict, verify
 from chaos.workload.own_pipeline import own_pipeline
-from infra import spark_rest
+from infra import drivers
 from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.brokers.topics import lane_ends
@@ -161,7 +161,11 @@ def refuse_beside_a_job(endpoints: Endpoints) -> None:
     Raises:
         ReplayError: a job is running.
     """
-    busy = [d.name for d in spark_rest.list_drivers(endpoints) if d.state in spark_rest.ALIVE]
+    busy = [
+        d.name
+        for d in drivers.cluster(endpoints).list_drivers(endpoints)
+        if d.state in drivers.ALIVE
+    ]
     if busy:
         msg = (
             f"{busy[0]} is running and holds the cores: end it with `slackwater stop`, then replay"

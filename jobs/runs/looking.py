@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra import spark_rest
+from infra import drivers
 from infra.endpoints import Endpoints
 from jobs.runs.attempts import Attempts, read_attempts
 from jobs.runs.folder import Run, failure
@@ -82,13 +82,14 @@ def look_at(endpoints: Endpoints, run: Run) -> Look:
 
 def _driver(endpoints: Endpoints, run: Run) -> tuple[str | None, Path | None]:
     """Return the state of the run's driver at the master, and the folder of its output."""
-    if not endpoints.spark_rest:
+    if not drivers.can_be_asked(endpoints):
         return None, None
     # The submitting process may have died before the note had the driver's name.
-    known = run.submission_id or spark_rest.find_driver(endpoints, job_name(run.pipeline, run.run))
+    cluster = drivers.cluster(endpoints)
+    known = run.submission_id or cluster.find_driver(endpoints, job_name(run.pipeline, run.run))
     if not known:
         return "UNKNOWN", None
-    driver = spark_rest.status(endpoints, known)
+    driver = cluster.status(endpoints, known)
     return driver.state, driver.log_dir
 
 

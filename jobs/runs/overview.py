@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from infra import outside, spark_room
+from infra import outside, spark_room, yarn_jobs
 from infra.endpoints import Endpoints
 from infra.errors import NotReady
 from infra.spark_room import Room
@@ -116,6 +116,8 @@ def overview(endpoints: Endpoints, pipeline: str, file: Path | None = None) -> I
 
 def page_of(endpoints: Endpoints, run: Run, room: Room | None) -> str | None:
     """Return the page of a run's job at the master; the master's own if it has none."""
+    if endpoints.yarn_ui:
+        return yarn_jobs.page_of(endpoints, run.submission_id) if run.submission_id else None
     base = outside.spark_ui(endpoints)
     if not base or room is None:
         return base or None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from infra import spark_rest
+from infra import drivers
 from infra.endpoints import Endpoints
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
@@ -194,7 +194,7 @@ def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
     folder.mkdir(parents=True, exist_ok=True)
     if _is_doomed(endpoints, folder):
         _stop(endpoints, pipeline.name, only=run)
-    driver = spark_rest.find_driver(endpoints, job_name(pipeline.name, run))
+    driver = drivers.cluster(endpoints).find_driver(endpoints, job_name(pipeline.name, run))
     if driver is None:
         if not beside:
             # Another run's job would keep the cores and write next to this one.
@@ -262,7 +262,7 @@ def _copy(pipeline: Pipeline, file: Path) -> None:
 
 
 def _launch(endpoints: Endpoints, run: Run, secrets: Path | None) -> Run:
-    submission_id = spark_rest.submit(
+    submission_id = drivers.cluster(endpoints).submit(
         endpoints,
         endpoints.code / _SCRIPT,
         _arguments(endpoints, run, secrets),
@@ -322,9 +322,8 @@ def _living(endpoints: Endpoints, pipeline: str) -> dict[str, str]:
     """Return the submission id of each run of a pipeline whose driver is running."""
     return {
         run: driver.submission_id
-        for driver in spark_rest.list_drivers(endpoints)
-        if driver.state in spark_rest.ALIVE
-        and (run := run_of_job(driver.name, pipeline)) is not None
+        for driver in drivers.cluster(endpoints).list_drivers(endpoints)
+        if driver.state in drivers.ALIVE and (run := run_of_job(driver.name, pipeline)) is not None
     }
 
 
@@ -343,7 +342,7 @@ def _stop(
         folder = runs_folder(endpoints, pipeline) / run
         folder.mkdir(parents=True, exist_ok=True)
         give_order(folder, Order(by))
-        spark_rest.kill(endpoints, submission_id)
+        drivers.cluster(endpoints).kill(endpoints, submission_id)
         # A job that was stopped for good no longer needs its login.
         shutil.rmtree(folder / SECRETS_FOLDER, ignore_errors=True)
         stopped.append(run)

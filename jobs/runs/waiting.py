@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from infra import spark_rest, spark_room
+from infra import drivers, spark_room
 from infra.endpoints import Endpoints
 from infra.errors import NotReady
 from infra.spark_room import Room
@@ -28,6 +28,8 @@ def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
     """
     if driver not in ("SUBMITTED", "RUNNING"):
         return None
+    if endpoints.yarn_ui:
+        return _news(endpoints, run) if driver == "SUBMITTED" else None
     try:
         room = spark_room.look(endpoints.spark_ui)
     except NotReady:
@@ -36,12 +38,20 @@ def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
     own = room.application(name)
     if driver == "RUNNING" and (own is None or not own.waits):
         return None
-    drivers = {one.submission_id: one.name for one in spark_rest.list_drivers(endpoints)}
+    names = {
+        one.submission_id: one.name for one in drivers.cluster(endpoints).list_drivers(endpoints)
+    }
     # Every driver briefly has no worker; it waits only if no worker has room.
     if driver == "SUBMITTED" and _fits_a_driver(room):
         return None
     what = "executors" if driver == "RUNNING" else "driver"
-    return said(name, what, room, drivers, lambda ours: _file_of(endpoints, *ours))
+    return said(name, what, room, names, lambda ours: _file_of(endpoints, *ours))
+
+
+def _news(endpoints: Endpoints, run: Run) -> str | None:
+    """Return what YARN says of a driver that it has not started."""
+    news = drivers.cluster(endpoints).status(endpoints, run.submission_id).news
+    return f"YARN has not started its driver: {news}" if news else None
 
 
 def _fits_a_driver(room: Room) -> bool:

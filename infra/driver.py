@@ -1,0 +1,31 @@
+"""A driver: one job of the cluster."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ALIVE = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING"})
+"""States of a driver that is active, or will be."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """One job of the cluster, as its master, or the ResourceManager, sees it.
+
+    A supervised driver that dies stays RUNNING or goes through RELAUNCHING: the state does not say
+    whether the job makes progress.
+
+    Attributes:
+        submission_id: the master's name for it; in YARN, the application's id.
+        state: SUBMITTED, RUNNING, RELAUNCHING, FINISHED, FAILED, KILLED, ERROR or UNKNOWN.
+        worker: the id of the worker, or node, that runs it; empty while it waits.
+        name: the name whose latest submission it is; empty if this state folder has none.
+        log_dir: the folder of its `stdout` and `stderr`; None if that is not on this machine.
+        news: what the cluster says of it; empty: nothing.
+    """
+
+    submission_id: str
+    state: str
+    worker: str
+    name: str
+    log_dir: Path | None
+    news: str = ""
