@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 
 from slackwater import (
     aggregates,
+    audit,
     capacity,
     chaos,
     chaos_init,
@@ -76,6 +77,7 @@ for module in (
     dead,
     newest,
     secret,
+    audit,
     chaos,
 ):
     module.register(app)

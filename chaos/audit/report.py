@@ -1,0 +1,67 @@
+"""The report of an audit: a self-contained page, its picture, and JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from chaos.audit.picture import draw
+from chaos.audit.verdict import Audit, Judged, Verdict
+from chaos.reports.pages import page, write_together
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def write_audit(audit: Audit, folder: Path, command: str) -> Path:
+    """Write `report.html`, `report.json` and `audit.png`; return the page's path.
+
+    Args:
+        audit: the verdict.
+        folder: an existing folder.
+        command: what was called, to be repeated.
+    """
+    picture = ""
+    if audit.windows:
+        png = folder / "audit.png"
+        draw(audit, png)
+        picture = base64.b64encode(png.read_bytes()).decode()
+    data = as_data(audit)
+    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    told = page("audit.html.j2", audit=audit, data=data, picture=picture, command=command)
+    write_together(folder, {"report.json": text, "report.html": told})
+    return folder / "report.html"
+
+
+def as_data(audit: Audit) -> dict[str, Any]:
+    """Return the verdict as plain data: all windows that are not equal."""
+    return {
+        "engine": audit.job.engine.name,
+        "query": audit.job.query.name,
+        "ok": audit.ok,
+        "windows": len(audit.windows),
+        "verdicts": dict(audit.counts()),
+        "undetermined": audit.undetermined,
+        "records": audit.records,
+        "unread": audit.unread,
+        "told": [_told(one) for one in audit.windows if one.verdict is not Verdict.equal],
+    }
+
+
+def _told(one: Judged) -> dict[str, Any]:
+    return {
+        "start": _spelled(one.place.start_us),
+        "end": _spelled(one.place.end_us),
+        "key": list(one.place.key),
+        "verdict": one.verdict,
+        "why": one.why,
+        "written": one.written,
+        "most": one.most,
+        "undecided": one.undecided,
+    }
+
+
+def _spelled(us: int) -> str:
+    return (_EPOCH + timedelta(microseconds=us)).isoformat().replace("+00:00", "Z")
