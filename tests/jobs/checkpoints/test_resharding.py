@@ -121,6 +121,11 @@ def test_what_cannot_be_resharded(run: Run) -> None:
     (run.folder / "checkpoint" / "commits" / "0").unlink()
     with pytest.raises(ReshardError, match="no committed batch"):
         reshard_run(run, 3)
+
+
+@pytest.mark.slow
+def test_a_run_with_a_job_is_left_alone(run: Run) -> None:
+    """Its owner is given time to show that it lives."""
     other = Owner(run.folder)
     other.claim()
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,8 +23,6 @@ from windowing.model.lengths import INT64_MIN
 
 # Kinds of a chunk's rows.
 DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON = range(7)
-
-_RAW = {"offsets": pl.Int64, "values": pl.Binary, "controls": pl.Binary, "append_us": pl.Int64}
 
 # Up to this many rows take the slow path with one doubtful value.
 _EXACT_ROWS = 64
@@ -46,15 +44,6 @@ class RawRows:
     controls: Sequence[bytes | None] | pl.Series
     append_us: Sequence[int | None] | pl.Series
 
-    @classmethod
-    def of(cls, frame: pl.DataFrame) -> RawRows:
-        """Return the rows of a frame with these four columns, in this order."""
-        return cls(*(column.to_list() for column in frame.iter_columns()))
-
-    def frame(self) -> pl.DataFrame:
-        """Return the rows as columns; without a copy if they are already."""
-        return pl.DataFrame(vars(self), schema=_RAW)
-
     def part(self, start: int, stop: int) -> RawRows:
         """Return the rows from position `start` up to `stop`."""
         return RawRows(
@@ -74,21 +63,51 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         reached), `refusal` (text, for BAD: see `windowing.engine.input.refusals`), and a column for
         each declared field, named `=field` (for BOUND_ON, the bound's field).
     """
-    frame = rows.frame()
-    alike = decode_alike(_data(frame), frame["append_us"], rules)
+    columns = _Columns.of(rows)
+    alike = decode_alike(columns.data, columns.append_us, rules)
     if alike is None:
-        return _pack(RawRows.of(frame), rules)
-    read = _chunk(frame["offsets"].filter(alike.matched), alike.columns.get_columns())
+        return _pack(columns.rows(), rules)
+    offsets = columns.offsets.filter(alike.matched)
+    read = _chunk(offsets, alike.columns.get_columns())
     if alike.matched.all():
         return read
-    others = _pack(RawRows.of(frame.filter(~alike.matched)), rules)
+    others = _pack(columns.where(~alike.matched).rows(), rules)
     places = pl.concat([alike.matched.arg_true(), (~alike.matched).arg_true()])
     return pl.concat([read, others])[places.arg_sort()]
 
 
-def _data(frame: pl.DataFrame) -> pl.Series:
-    """Return the values of raw rows, without those of control records."""
-    return frame.select(pl.when(pl.col("controls").is_null()).then("values")).to_series()
+class _Columns(NamedTuple):
+    """Raw rows as columns."""
+
+    offsets: pl.Series
+    values: pl.Series
+    controls: pl.Series
+    append_us: pl.Series
+
+    @classmethod
+    def of(cls, rows: RawRows) -> _Columns:
+        """Return the columns; without a copy if they are columns already."""
+        return cls(
+            pl.Series(rows.offsets, dtype=pl.Int64),
+            pl.Series(rows.values, dtype=pl.Binary),
+            pl.Series(rows.controls, dtype=pl.Binary),
+            pl.Series(rows.append_us, dtype=pl.Int64),
+        )
+
+    @property
+    def data(self) -> pl.Series:
+        """The values, without those of control records."""
+        if self.controls.null_count() == len(self.controls):
+            return self.values
+        return self.values.zip_with(self.controls.is_null(), pl.Series([None], dtype=pl.Binary))
+
+    def where(self, chosen: pl.Series) -> _Columns:
+        """Return some of the rows."""
+        return _Columns(*(column.filter(chosen) for column in self))
+
+    def rows(self) -> RawRows:
+        """Return the rows as lists, for decoders that go from one to the next."""
+        return RawRows(*(column.to_list() for column in self))
 
 
 def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
