@@ -17,11 +17,12 @@ from typing import Protocol
 import psutil
 
 from infra import airflow, elsewhere, kafka, kafka_settings, spark, yarn
+from infra.addresses import addresses, as_started, has_run
 from infra.daemon import Daemon, Ports, shared_environment
 from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
 from infra.layout import Layout, default_layout
-from infra.ports import HOST, is_free, pick
+from infra.ports import is_free, pick
 from infra.process import ProcessId, is_alive, marked, memory_of, start, stop
 from infra.record import Record, Running, only_one, read
 from infra.state_folder import claim
@@ -179,8 +180,8 @@ def endpoints(
         return replace(found, kafka_bootstrap=users.bootstrap, kafka_proxied="", kafka_proxy="")
     layout = layout or default_layout()
     record = read(layout)
-    only = _as_started(only, record)
-    missing = sorted(name for name in only if not _has_run(name, record))
+    only = as_started(only, record)
+    missing = sorted(name for name in only if not has_run(name, record))
     dead = sorted(
         name
         for name, one in record.running.items()
@@ -195,24 +196,7 @@ def endpoints(
         text = f"{', '.join(dead)} is dead; start it again with `slackwater up`; log: {logs}"
         raise InfraError(text)
 
-    def at(scheme: str, name: str) -> str:
-        return f"{scheme}{HOST}:{record.ports[name]}" if name in record.ports else ""
-
-    return Endpoints(
-        kafka_bootstrap=at("", "kafka"),
-        spark_master=at("spark://", "spark-master"),
-        spark_rest=at("http://", "spark-rest"),
-        spark_ui=at("http://", "spark-ui"),
-        airflow_url=at("http://", "airflow"),
-        airflow_user=airflow.USER,
-        airflow_password=airflow.password(layout) if "airflow" in only else "",
-        state_dir=layout.state_dir,
-        jars=spark.connector_jars() if {"spark", "yarn"} & {*only} else "",
-        kafka_proxied=at("", "kafka-proxied"),
-        kafka_proxy=at("", "kafka-proxy"),
-        yarn_ui=at("http://", "yarn-ui") if "yarn" in only else "",
-        hdfs=at("hdfs://", "yarn-namenode") if "yarn" in only else "",
-    )
+    return addresses(layout, record, only)
 
 
 def process_of(daemon: str, *, layout: Layout | None = None) -> ProcessId:
@@ -393,13 +377,3 @@ def _look(daemon: Daemon, running: Running | None, layout: Layout) -> DaemonStat
 def _local(only: Collection[str]) -> list[str]:
     """Return our components if Kafka is the user's own cluster."""
     return [name for name in only if name != "kafka"]
-
-
-def _as_started(only: Collection[str], record: Record) -> list[str]:
-    """Return the wanted components; YARN for Spark's own master, where it runs instead."""
-    instead = not _has_run("spark", record) and _has_run("yarn", record)
-    return ["yarn" if name == "spark" and instead else name for name in only]
-
-
-def _has_run(name: str, record: Record) -> bool:
-    return any(one.startswith(name) for one in record.running)

@@ -23,6 +23,7 @@ from jobs.runs import SECRETS_FOLDER
 from jobs.state import as_json, read_state
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.run_errors import WindowingError
+from windowing.places import place
 from windowing.spark.plan import emissions
 
 
@@ -61,7 +62,7 @@ def main() -> int:
     """Run the log once more, and print both states."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pipeline", type=Path)
-    parser.add_argument("--checkpoint", type=Path, required=True, help="of the judged run")
+    parser.add_argument("--checkpoint", type=place, required=True, help="of the judged run")
     parser.add_argument("--batch", type=int, required=True, help="as of the end of which batch")
     parser.add_argument("--clean", type=Path, required=True, help="checkpoint of the clean run")
     parser.add_argument("--bootstrap", required=True)
@@ -83,11 +84,11 @@ def main() -> int:
                 checkpoint=clean,
                 fused=stages_of(given.checkpoint).fused,
             )
-            for run, place, batch in (
+            for run, where, batch in (
                 ("judged", given.checkpoint, given.batch),
                 ("clean", clean, None),
             ):
-                for line in read_state(spark, place, pipeline, batch):
+                for line in read_state(spark, where, pipeline, batch):
                     print(as_json({"run": run, **line}))  # noqa: T201 - this is what it is for
     except (WindowingError, StreamingQueryException) as error:
         print(json.dumps({"error": str(error)}))  # noqa: T201

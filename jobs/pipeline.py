@@ -46,6 +46,7 @@ from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.model.source import Source
 from windowing.model.user.user_aggregate import UserAggregateError
+from windowing.places import is_remote, place
 from windowing.spark.plan import emissions
 from windowing.spark.raw import raw_rows
 from windowing.spark.seed import seed_rows
@@ -129,17 +130,17 @@ def _offsets(text: str) -> dict[int, int]:
 
 
 def _sink(pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf) -> Sink:
-    live = partial(is_live, args.checkpoint.parent)
-    place = RunPlace(pipeline, args.run, Path(args.table), token_of, live)
-    return sink_of(pipeline).open(place)
+    live = partial(is_live, args.folder)
+    where = RunPlace(pipeline, args.run, args.table, token_of, live)
+    return sink_of(pipeline).open(where)
 
 
-def _folder(place: str) -> Path:
-    """Return a checkpoint's folder; a store without folders has no atomic rename either."""
-    if "://" in place:
-        msg = f"{place} is not a folder shared by driver and executors: see infra/cluster/README.md"
-        raise argparse.ArgumentTypeError(msg)
-    return Path(place)
+def _place(text: str) -> Path:
+    """Return a checkpoint's or tables' place; other stores have no atomic rename."""
+    try:
+        return place(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run(args: argparse.Namespace, attempt: Attempt) -> None:
@@ -151,11 +152,11 @@ def run(args: argparse.Namespace, attempt: Attempt) -> None:
         TokenMismatch: checkpoint, tables and topic do not belong together.
         TooManyDeaths: too many drivers before this one have died.
     """
-    owner = Owner(args.checkpoint.parent)
+    owner = Owner(args.folder)
     owner.claim()
     try:
         attempt.begin()
-        check_whole(args.checkpoint.parent)
+        check_whole(args.checkpoint)
         pipeline = load_pipeline(args.pipeline)
         examine(args.checkpoint)
         with closing(
@@ -163,7 +164,7 @@ def run(args: argparse.Namespace, attempt: Attempt) -> None:
                 pipeline,
                 args.run,
                 checkpoint=args.checkpoint,
-                tables=Path(args.table),
+                tables=args.table,
                 bootstrap=args.bootstrap,
                 owner=owner,
             )
@@ -188,7 +189,7 @@ def _run(
         args.max_offsets,
         first=_first(base, pipeline.source) or args.first,
         end=args.end,
-        secrets=checkpoint.parent / SECRETS_FOLDER,
+        secrets=args.folder / SECRETS_FOLDER,
     )
     stages = decide(checkpoint, pipeline)
     is_new = newest(checkpoint / "commits") < 0
@@ -221,11 +222,11 @@ def _run(
 
 def _first(base: Base, source: Source) -> dict[int, int]:
     """Return the offset that a checkpoint with a base begins with, by lane number."""
-    numbered = {source.number(*_place(lane)): offset for lane, offset in base.ends.items()}
+    numbered = {source.number(*_named(lane)): offset for lane, offset in base.ends.items()}
     return {number: offset for number, offset in numbered.items() if number is not None}
 
 
-def _place(lane: str) -> tuple[str, int]:
+def _named(lane: str) -> tuple[str, int]:
     topic, _, partition = lane.rpartition("/")
     return topic, int(partition)
 
@@ -249,9 +250,11 @@ def main(argv: list[str]) -> int:
     """Parse the arguments and run; return 0 also after a failure that a restart cannot fix."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pipeline")
-    for name in ("--run", "--bootstrap", "--table"):
+    for name in ("--run", "--bootstrap"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--checkpoint", required=True, type=_folder)
+    for name in ("--checkpoint", "--table"):
+        parser.add_argument(name, required=True, type=_place)
+    parser.add_argument("--folder", type=Path, help="of the run's notes; default: above checkpoint")
     parser.add_argument("--max-offsets", type=int)
     parser.add_argument("--available-now", action="store_true")
     parser.add_argument("--parallelism", type=int, default=PARALLELISM)
@@ -259,9 +262,10 @@ def main(argv: list[str]) -> int:
         parser.add_argument(name, type=_offsets)
     parser.add_argument("--kafka", type=Path, help="settings of the cluster")
     args = parser.parse_args(argv)
+    args.folder = args.folder or args.checkpoint.parent
     if args.kafka is not None:
         kafka_settings.use(args.kafka)
-    attempt = Attempt(args.checkpoint.parent)
+    attempt = Attempt(args.folder)
     try:
         run(args, attempt)
     except StreamingQueryException as error:
@@ -299,13 +303,14 @@ def _refusal(args: argparse.Namespace, text: str) -> str | None:
 
 
 def _written(args: argparse.Namespace) -> list[Path]:
-    """List the folders that the job writes to; not every sink has table folders."""
-    return [place for place in (args.checkpoint, Path(args.table)) if place.exists()]
+    """List the folders on this machine that the job writes to, if it has any."""
+    both = (args.checkpoint, args.table)
+    return [where for where in both if not is_remote(where) and where.exists()]
 
 
 def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
     """Write the reason to the run's folder, for `progress` and others."""
-    failure = args.checkpoint.parent / FAILURE_FILE
+    failure = args.folder / FAILURE_FILE
     said: dict[str, object] = {"error": reason}
     if isinstance(windowing_error(trace), UndeclaredPartition):
         said[REFUSED_BATCH] = pending(args.checkpoint)
@@ -315,7 +320,7 @@ def _give_up(args: argparse.Namespace, reason: str, trace: str) -> None:
 
 def _step_back(args: argparse.Namespace, error: SecondDriver) -> None:
     """End this driver and leave the run to its owner; the run has not failed."""
-    write_whole(args.checkpoint.parent / REFUSED_FILE, {"error": str(error)})
+    write_whole(args.folder / REFUSED_FILE, {"error": str(error)})
     sys.stderr.write(f"{error}\n")
 
 

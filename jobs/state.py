@@ -34,6 +34,7 @@ from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.run_errors import WindowingError
+from windowing.places import place
 from windowing.spark.seed import read_seed
 from windowing.spark.slots import SLOTS, number_of
 
@@ -223,7 +224,7 @@ def main() -> int:
     """Print the state of a checkpoint."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pipeline", type=Path)
-    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--checkpoint", type=place, required=True)
     parser.add_argument("--batch", type=int, default=None)
     given = parser.parse_args()
     try:

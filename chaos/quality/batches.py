@@ -21,6 +21,7 @@ from chaos.quality.frames import frames
 from chaos.readers.output import OutputError
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
+from windowing.places import place
 from windowing.semantics import Outcome
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
@@ -67,7 +68,7 @@ class RunTables:
     """
 
     def __init__(self, table_dir: str | Path, pipeline: Pipeline, run: str) -> None:
-        self._folder, self._pipeline, self._run = Path(table_dir), pipeline, run
+        self._folder, self._pipeline, self._run = place(table_dir), pipeline, run
         names = [*(query.name for query in pipeline.flows), "dead_letters", "metrics"]
         self._tables = {name: _open(self._folder / name) for name in names}
         self._check_run()

@@ -28,6 +28,7 @@ from chaos.quality.frames import frames_of
 from chaos.quality.report import QualityError, QualityReport, QualityResult
 from chaos.readers.output import read_files
 from windowing.model.file.pipeline import Pipeline
+from windowing.places import place
 from windowing.semantics import LogEntry, evaluate
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def check(
     say("loading Great Expectations")
     checks, folder = with_defaults(pipeline, validate(pipeline, file)), Path(docs_dir).resolve()
     if written is None:
-        written, log = frames_of(pipeline, Path(table_dir or "."), run, log)
+        written, log = frames_of(pipeline, place(table_dir or "."), run, log)
     evidence = _evidence(pipeline, checks, log, folder, say)
     from chaos.quality.docs import Site  # noqa: PLC0415 - seconds, wanted only here
     from chaos.quality.suites import expectation  # noqa: PLC0415

@@ -33,6 +33,7 @@ from chaos.readers.output import (
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
+from windowing.places import place
 from windowing.semantics import Counts
 
 
@@ -48,8 +49,8 @@ def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = Non
         OutputError: a table is missing or lacks a column; no such run, or several to choose from.
         DamagedOutput: a table cannot be read.
     """
-    with _undamaged(Path(table_dir)):
-        return _read_tables(Path(table_dir), pipeline, run)
+    with _undamaged(place(table_dir)):
+        return _read_tables(place(table_dir), pipeline, run)
 
 
 def _read_tables(folder: Path, pipeline: Pipeline, run: str | None) -> Output:

@@ -34,7 +34,7 @@ class Identity:
     Args:
         pipeline: the pipeline.
         run: the run's name.
-        checkpoint: its checkpoint; the parent folder is the run's.
+        checkpoint: its checkpoint; notes about it are in the folder above.
         tables: the folder of the tables, if the sink has one.
         bootstrap: `host:port` of the broker.
         owner: the driver's claim on the run.

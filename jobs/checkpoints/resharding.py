@@ -6,7 +6,6 @@ made good by the next call, and until then no job starts. The old checkpoint is 
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, count
 from pathlib import Path
@@ -22,6 +21,7 @@ from jobs.state import Divided, divide
 from windowing.model import Pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.run_errors import CheckpointMismatch, SecondDriver
+from windowing.places import move_file, remove_folder
 from windowing.spark.seed import write_seed
 
 _READY, _CHECKPOINT = "resharded", "checkpoint"
@@ -74,22 +74,22 @@ def reshard_run(run: Run, shards: int, *, dry_run: bool = False) -> Resharded:
         msg = f"run {run.run} has a job that is alive: end it with `slackwater stop`, then reshard"
         raise ReshardError(msg) from error
     try:
-        _take_place(run.folder)
+        _take_place(run)
         return _reshard(read_run(run.folder), shards, dry_run=dry_run)
     finally:
         owner.release()
 
 
-def check_whole(folder: Path) -> None:
+def check_whole(checkpoint: Path) -> None:
     """Check that no division of a run's state was interrupted.
 
     Raises:
         CheckpointMismatch: one was.
     """
-    if (folder / _READY).exists():
+    if (checkpoint.parent / _READY).exists():
         msg = (
-            f"run {folder.name} is being given another number of shards, and that was interrupted: "
-            "run `slackwater reshard` again, which goes on with it"
+            f"run {checkpoint.parent.name} is being given another number of shards, and that was "
+            "interrupted: run `slackwater reshard` again, which goes on with it"
         )
         raise CheckpointMismatch(msg)
 
@@ -114,16 +114,16 @@ def _reshard(run: Run, shards: int, *, dry_run: bool) -> Resharded:
         return result
     earlier = (*read_base(run.checkpoint).fingerprints, before.fingerprint)
     ends = checkpoint.ends[checkpoint.committed]
-    base = Base(batch, ends, earlier, after=_free_name(run.folder, batch))
+    base = Base(batch, ends, earlier, after=_free_name(run.checkpoint.parent, batch))
     _prepare(run, divided, base)
-    kept = _take_place(run.folder)
+    kept = _take_place(run)
     return replace(result, run=read_run(run.folder), kept=kept)
 
 
 def _prepare(run: Run, divided: Divided, base: Base) -> None:
     """Write all that the run will have, into a folder that gets its name when it is complete."""
-    folder = run.folder / f".{_READY}.new"
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = run.checkpoint.with_name(f".{_READY}.new")
+    remove_folder(folder)
     checkpoint = folder / _CHECKPOINT
     write_seed(seed_of(checkpoint), divided.stores)
     write_base(checkpoint, base)
@@ -132,24 +132,26 @@ def _prepare(run: Run, divided: Divided, base: Base) -> None:
     )
     (folder / run.file.name).write_text(divided.pipeline.text, encoding="utf-8")
     write_note(replace(run, fingerprint=divided.pipeline.fingerprint), folder)
-    folder.rename(run.folder / _READY)
+    folder.rename(run.checkpoint.with_name(_READY))
 
 
-def _take_place(folder: Path) -> Path | None:
+def _take_place(run: Run) -> Path | None:
     """Put what is ready in the place of what the run has; return where the old checkpoint is.
 
     Every step may have been done by an earlier call. The note comes last.
     """
-    ready = folder / _READY
+    home = run.checkpoint.parent
+    ready = home / _READY
     if not ready.exists():
         return None
-    kept = folder / read_base(_new(folder)).after
+    kept = home / read_base(_new(home)).after
     if not kept.exists():
-        (folder / _CHECKPOINT).rename(kept)
+        run.checkpoint.rename(kept)
     if (ready / _CHECKPOINT).exists():
-        (ready / _CHECKPOINT).rename(folder / _CHECKPOINT)
+        (ready / _CHECKPOINT).rename(run.checkpoint)
     for file in sorted(ready.iterdir(), key=lambda path: path.name == NOTE_FILE):
-        file.replace(folder / file.name)
+        # Beside the checkpoint is what belongs to it; the notes may be on another file system.
+        move_file(file, (home if file.name == STAGES_FILE else run.folder) / file.name)
     ready.rmdir()
     return kept
 

@@ -13,6 +13,7 @@ from infra.endpoints import Endpoints
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.file.joining import with_lanes
 from windowing.model.names import RUN_MAX, check_name
+from windowing.places import place
 
 FAILURE_FILE = "failure.json"
 SECRETS_FOLDER = "kafka"
@@ -76,7 +77,7 @@ class Run:
         pipeline: its name.
         run: the run's name.
         submission_id: the driver's, at the cluster.
-        folder: checkpoint and notes.
+        folder: its notes.
         checkpoint: Spark's checkpoint.
         table: the pipeline's table folder, shared by all its runs.
         file: the run's own copy of the pipeline file.
@@ -137,7 +138,17 @@ def runs_folder(endpoints: Endpoints, pipeline: str) -> Path:
 
 def table_of(endpoints: Endpoints, pipeline: Pipeline) -> Path:
     """Return the folder of a pipeline's tables."""
-    return endpoints.state_dir / "tables" / pipeline.output
+    return _data(endpoints) / "tables" / pipeline.output
+
+
+def checkpoint_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
+    """Return the place of a run's checkpoint: in the run's folder, or on HDFS if there is one."""
+    return _data(endpoints) / "runs" / pipeline.name / run / "checkpoint"
+
+
+def _data(endpoints: Endpoints) -> Path:
+    """Return where jobs keep what grows."""
+    return place(f"{endpoints.hdfs}/slackwater") if endpoints.hdfs else endpoints.state_dir
 
 
 def find(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Run:
@@ -191,8 +202,8 @@ def read_run(folder: Path) -> Run:
         run=note["run"],
         submission_id=note["submission_id"],
         folder=Path(note["folder"]),
-        checkpoint=Path(note["checkpoint"]),
-        table=Path(note["table"]),
+        checkpoint=place(note["checkpoint"]),
+        table=place(note["table"]),
         file=Path(note["file"]) if "file" in note else _copy_in(folder),
         given=Path(note["given"]) if note.get("given") else None,
         submitted_at=submitted_at,

@@ -22,6 +22,7 @@ from jobs.runs.folder import (
     Run,
     RunError,
     as_accepted,
+    checkpoint_of,
     folder_of,
     read_run,
     runs_folder,
@@ -232,7 +233,7 @@ def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
         run=wanted.run,
         submission_id=driver or "",
         folder=folder,
-        checkpoint=folder / "checkpoint",
+        checkpoint=checkpoint_of(endpoints, wanted.pipeline, wanted.run),
         table=table_of(endpoints, wanted.pipeline),
         file=copied,
         given=wanted.given,
@@ -284,6 +285,7 @@ def _hand_over(endpoints: Endpoints, folder: Path) -> Path | None:
 def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str]:
     options = run.options
     args = [str(run.file), "--run", run.run, "--bootstrap", endpoints.kafka_bootstrap]
+    args += ["--folder", str(run.folder)]
     args += ["--checkpoint", str(run.checkpoint), "--table", str(run.table)]
     if secrets is not None:
         args += ["--kafka", str(secrets)]

@@ -15,6 +15,7 @@ from matplotlib import dates
 from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import save
+from windowing.places import place
 
 QUERY = "hourly"
 _WEEK = timedelta(days=7)
@@ -62,7 +63,7 @@ def plot(
         PlotError: the table is missing, or has no rows of that run or that week.
         PictureError, WriteError: of `jobs.tools.picture_file.save`.
     """
-    windows = _final(_read(Path(table_dir) / QUERY, run))
+    windows = _final(_read(place(table_dir) / QUERY, run))
     begin = start or _busiest_week(windows)
     week = windows.filter((pl.col("end") > begin) & (pl.col("end") <= begin + _WEEK))
     if week.is_empty():

@@ -7,12 +7,14 @@ itself changes; from then on it is not read.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
 from windowing.engine.state import MemoryStore
+from windowing.places import write_new
 
 Stores = Mapping[tuple[str, int], MemoryStore]
 """The stores of lanes and shards, by column of their numbers (`partition`, `shard`) and number."""
@@ -31,14 +33,16 @@ def write_seed(folder: Path, stores: Stores) -> None:
             if one == kind
         ]
         schema = {kind: pl.Int32, "key": pl.String, "value": pl.Binary}
-        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(_file(folder, kind))
+        content = BytesIO()
+        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(content)
+        write_new(_file(folder, kind), content.getvalue())
 
 
 def read_seed(folder: Path) -> dict[tuple[str, int], MemoryStore]:
     """Return the stores of a seed."""
     stores: dict[tuple[str, int], MemoryStore] = {}
     for kind in _KINDS:
-        for number, key, value in pl.read_parquet(_file(folder, kind)).iter_rows():
+        for number, key, value in pl.read_parquet(_file(folder, kind).read_bytes()).iter_rows():
             stores.setdefault((kind, number), MemoryStore()).put(key, value)
     return stores
 

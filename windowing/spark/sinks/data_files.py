@@ -7,7 +7,6 @@ file that no commit names is an orphan, which `vacuum` removes.
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 import uuid
@@ -21,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from windowing.model.run_errors import UnseenFile
+from windowing.places import write_new
 from windowing.spark.sinks.growth import conformed
 
 RUN: Final = "run"
@@ -73,15 +73,11 @@ def write_file(folder: Path, table: str, rows: pa.Table, schema: pa.Schema) -> D
     kept = conformed(rows, schema).drop_columns([RUN])
     # Partition folders are named as Delta's writers do; readers use the log only.
     path = f"{RUN}={quote(run, safe='')}/part-00000-{uuid.uuid4()}-c000.snappy.parquet"
-    place = folder / table / path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with place.open("xb") as file:
-        pq.write_table(kept, file)
-        file.flush()
-        os.fsync(file.fileno())
-        size = file.tell()
-    _sync_folder(place.parent)
-    return DataFile(table, path, run, size, json.dumps(_stats(kept)))
+    written = pa.BufferOutputStream()
+    pq.write_table(kept, written)
+    content = written.getvalue()
+    write_new(folder / table / path, content.to_pybytes())
+    return DataFile(table, path, run, content.size, json.dumps(_stats(kept)))
 
 
 def add_action(folder: Path, file: DataFile) -> dict[str, Any]:
@@ -112,15 +108,6 @@ def add_action(folder: Path, file: DataFile) -> dict[str, Any]:
         "dataChange": True,
         "stats": file.stats,
     }
-
-
-def _sync_folder(folder: Path) -> None:
-    """Wait until a new file's entry in its folder is on disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _stats(rows: pa.Table) -> dict[str, Any]:

@@ -233,7 +233,7 @@ def _open(path: Path, schema: pa.Schema, run: str) -> TableLog:
 
     A table of an older pipeline or sink gets the missing columns.
     """
-    table = DeltaTable.create(path, schema, mode="ignore", partition_by=[RUN])
+    table = DeltaTable.create(str(path), schema, mode="ignore", partition_by=[RUN])
     while additions({"": _schema(table)}, {"": schema}):
         # Another run may add a column first: check ours again.
         with suppress(CommitFailedError):

@@ -9,7 +9,6 @@ change. deltalake opens tables and writes checkpoints of logs (see `adr/0030`).
 from __future__ import annotations
 
 import json
-import os
 import time
 import uuid
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
 from windowing.model.run_errors import TableConflict
+from windowing.places import name_once
 from windowing.runtime.token import Kept, Token
 from windowing.spark.sinks.data_files import RUN, DataFile, add_action
 
@@ -181,10 +181,4 @@ def _put_if_absent(place: Path, text: str) -> bool:
     """Create a file with all of its text at once; return False if it exists."""
     staged = place.with_name(STAGED.replace("*", str(uuid.uuid4())))
     staged.write_text(text, encoding="utf-8")
-    try:
-        os.link(staged, place)
-    except FileExistsError:
-        return False
-    finally:
-        staged.unlink()
-    return True
+    return name_once(staged, place)
