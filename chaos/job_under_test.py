@@ -48,7 +48,8 @@ def striking() -> tuple[str, ...]:
         name
         for name, kind in FAULTS.items()
         if kind.ends != "run"
-        and not (kind.proxied or kind.reserve or kind.deploys or kind.contained)
+        and not (kind.proxied or kind.reserve or kind.deploys)
+        and "local" in kind.stacks
     )
 
 

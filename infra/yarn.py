@@ -40,6 +40,9 @@ PORTS = {
 }
 """The default ports, Hadoop's own."""
 
+NODE_DAEMON = "yarn-nodemanager"
+"""The daemon that starts drivers and executors."""
+
 REQUEST_S = 2.0
 
 HEAP = ("-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

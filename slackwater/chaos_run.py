@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from chaos.run.runner import PreparedPlan, RunReport
     from infra.layout import Layout
 
-StackKind = Literal["local", "containers"]
-"""`chaos.run.stack_under_test.StackKind`, which takes a second to import."""
+StackKind = Literal["local", "containers", "yarn"]
+"""`chaos.faults.kind.StackKind`, which takes a second to import."""
 
 
 def register(app: typer.Typer) -> None:
@@ -53,7 +53,7 @@ def run(
     ] = None,
     stack: Annotated[
         StackKind,
-        typer.Option(help="Processes on this machine, or containers."),
+        typer.Option(help="Processes on this machine, containers, or processes of HDFS and YARN."),
     ] = "local",
     dry_run: Annotated[
         bool,

@@ -12,7 +12,7 @@ __all__ = ["FAULTS", "fault_named"]
 
 # Users see the faults in this order: by the part of the system that they hit.
 _MODULES: Final = (
-    *("cluster", "rolling_workers", "master", "broker", "rolling_brokers", "isolation"),
+    *("cluster", "rolling_workers", "master", "hadoop", "broker", "rolling_brokers", "isolation"),
     *("deployment", "network", "checkpoint", "damage", "disk", "identity", "partitions"),
     *("retention", "silence", "topic", "written_files"),
 )

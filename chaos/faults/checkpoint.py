@@ -8,13 +8,14 @@ from pathlib import Path
 from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import FaultContext
-from chaos.faults.kind import Suggestion, fault
+from chaos.faults.kind import STANDALONE, Suggestion, fault
 
 _DONE_AGAIN_S = 600.0
 
 
 @fault(
     "lose_last_commit",
+    stacks=STANDALONE,
     back_s=141,
     least_after=2,
     suggestion=Suggestion(7, "a batch is run again, and no row stands twice"),

@@ -10,12 +10,13 @@ from typing import ClassVar
 from chaos.control.node_control import LocalNodeControl, NodeControl, await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import FaultContext
-from chaos.faults.kind import Suggestion, fault
+from chaos.faults.kind import STANDALONE, Suggestion, fault
 from infra import drivers, spark
 from infra.errors import NotReady
 from infra.layout import Layout, default_layout
 from infra.process import ProcessId
 from infra.spark_processes import ClusterProcess, Kind
+from infra.yarn import NODE_DAEMON
 
 HEARTBEAT_S = 20.0
 """Time without heartbeats after which an executor counts as lost, in seconds; see `SETTINGS`."""
@@ -35,6 +36,9 @@ SETTINGS = {
 
 WORKERS = spark.WORKER_DAEMONS
 """The daemons that start drivers and executors."""
+
+HOSTS = (*WORKERS, NODE_DAEMON)
+"""The same, on every kind of stack."""
 
 NOTICED_S = 60.0
 """How long the master may take to notice that a worker is gone or back, in seconds."""
@@ -158,7 +162,7 @@ class KillDriver(_KillProcess):
     kind = "driver"
 
 
-@fault("kill_spark_worker", takes=("hold",), back_s=89, ends="cure")
+@fault("kill_spark_worker", takes=("hold",), back_s=89, ends="cure", stacks=STANDALONE)
 @dataclass
 class KillSparkWorker:
     """SIGKILL of a worker daemon, whose executors (and perhaps the driver) die with it.
@@ -220,15 +224,15 @@ def busy_worker(context: FaultContext) -> tuple[str, ProcessId, int]:
 
 
 def processes(kind: Kind, nodes: NodeControl) -> list[ClusterProcess]:
-    """Return the processes of a kind that run under the Spark workers now, oldest first."""
-    found = [one for daemon in WORKERS for one in nodes.children(daemon) if one.kind == kind]
+    """Return the processes of a kind that run on the cluster now, oldest first."""
+    found = [one for daemon in HOSTS for one in nodes.children(daemon) if one.kind == kind]
     return sorted(found, key=lambda one: (one.process.started, one.process.pid))
 
 
 def _required(kind: Kind, nodes: NodeControl) -> list[ClusterProcess]:
     found = processes(kind, nodes)
     if not found:
-        msg = f"no {kind} runs under the Spark workers: is a job running?"
+        msg = f"no {kind} runs on the cluster: is a job running?"
         raise FaultDidNotApply(msg)
     return found
 

@@ -16,7 +16,7 @@ from typing import ClassVar, Final, Literal
 from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import FaultContext, ReportedLoss
-from chaos.faults.kind import Suggestion, fault
+from chaos.faults.kind import STANDALONE, Suggestion, fault
 from jobs.checkpoints.mend import newest
 from jobs.runs import committed_offsets
 from windowing.model import Pipeline
@@ -83,6 +83,7 @@ class _DamagedFile:
 
 @fault(
     "delete_state_delta",
+    stacks=STANDALONE,
     back_s=70,
     ends="cure",
     suggestion=Suggestion(5, _STATE_MATTERS, to=_keeps_records),
@@ -95,7 +96,7 @@ class DeleteStateDelta(_DamagedFile):
     how = "delete"
 
 
-@fault("corrupt_state_delta", back_s=70, ends="cure")
+@fault("corrupt_state_delta", back_s=70, ends="cure", stacks=STANDALONE)
 @dataclass
 class CorruptStateDelta(_DamagedFile):
     """Corruption of a state delta."""
@@ -104,7 +105,7 @@ class CorruptStateDelta(_DamagedFile):
     how = "corrupt"
 
 
-@fault("delete_state_snapshot", back_s=5, ends="cure")
+@fault("delete_state_snapshot", back_s=5, ends="cure", stacks=STANDALONE)
 @dataclass
 class DeleteStateSnapshot(_DamagedFile):
     """Deletion of a state snapshot."""
@@ -113,7 +114,7 @@ class DeleteStateSnapshot(_DamagedFile):
     how = "delete"
 
 
-@fault("corrupt_state_snapshot", back_s=7, ends="cure")
+@fault("corrupt_state_snapshot", back_s=7, ends="cure", stacks=STANDALONE)
 @dataclass
 class CorruptStateSnapshot(_DamagedFile):
     """Corruption of a state snapshot."""
@@ -122,7 +123,7 @@ class CorruptStateSnapshot(_DamagedFile):
     how = "corrupt"
 
 
-@fault("delete_offsets", back_s=72, ends="cure")
+@fault("delete_offsets", back_s=72, ends="cure", stacks=STANDALONE)
 @dataclass
 class DeleteOffsets(_DamagedFile):
     """Deletion of the last batch's plan."""
@@ -131,7 +132,7 @@ class DeleteOffsets(_DamagedFile):
     how = "delete"
 
 
-@fault("corrupt_offsets", back_s=81, ends="cure")
+@fault("corrupt_offsets", back_s=81, ends="cure", stacks=STANDALONE)
 @dataclass
 class CorruptOffsets(_DamagedFile):
     """Corruption of the last batch's plan."""
@@ -140,7 +141,7 @@ class CorruptOffsets(_DamagedFile):
     how = "corrupt"
 
 
-@fault("rewind_offsets", back_s=100, ends="cure", least_after=2, one_topic=True)
+@fault("rewind_offsets", back_s=100, ends="cure", least_after=2, one_topic=True, stacks=STANDALONE)
 @dataclass
 class RewindOffsets:
     """Rewind of the last batch's offsets, so that the next batch rereads records."""

@@ -114,6 +114,7 @@ def _runs_on(pipeline: Pipeline) -> bool:
 
 @fault(
     "kill_airflow_task",
+    stacks=("local",),
     back_s=95,
     ends="cure",
     deploys=True,
@@ -127,7 +128,7 @@ class KillAirflowTask(_WhileDeploying):
         return f"the task that submits, {context.nodes.kill(task)}"
 
 
-@fault("kill_airflow_scheduler", back_s=93, ends="cure", deploys=True)
+@fault("kill_airflow_scheduler", back_s=93, ends="cure", deploys=True, stacks=("local",))
 @dataclass
 class KillAirflowScheduler(_WhileDeploying):
     """SIGKILL of the scheduler, which is restarted; its workers and the task lose their parent."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from chaos.errors import FaultDidNotApply, Unsupported
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import FaultContext, ReportedLoss
-from chaos.faults.kind import fault
+from chaos.faults.kind import STANDALONE, fault
 
 _SPARE_BYTES = 16 << 10
 _ROOM_BYTES = 1 << 20
@@ -19,7 +19,7 @@ _PAGE = 4096
 _FILLER = "filler"
 
 
-@fault("fill_disk", back_s=87, ends="cure")
+@fault("fill_disk", back_s=87, ends="cure", stacks=STANDALONE)
 @dataclass
 class FillDisk:
     """A nearly full file system under the checkpoint.

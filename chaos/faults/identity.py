@@ -19,7 +19,7 @@ from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import FaultContext, ReportedLoss
-from chaos.faults.kind import Suggestion, fault
+from chaos.faults.kind import STANDALONE, Suggestion, fault
 from chaos.readers.log import read_topic
 from infra.layout import ROOT
 from jobs.brokers.producing import send_all
@@ -39,6 +39,7 @@ batches again."""
 
 @fault(
     "restore_old_checkpoint",
+    stacks=STANDALONE,
     back_s=7,
     ends="cure",
     identity=True,
@@ -90,6 +91,7 @@ class RestoreOldCheckpoint:
 
 @fault(
     "lose_table",
+    stacks=STANDALONE,
     back_s=73,
     ends="cure",
     identity=True,
@@ -211,7 +213,7 @@ class CompactTopic:
         return "cleanup.policy=delete, job submitted again"
 
 
-@fault("second_driver", back_s=6, identity=True)
+@fault("second_driver", back_s=6, identity=True, stacks=STANDALONE)
 @dataclass
 class SecondDriver:
     """A second driver of the same run beside the cluster's."""
@@ -257,5 +259,6 @@ def _command(context: FaultContext) -> Sequence[str]:
     folder = context.checkpoint.parent
     (file,) = folder.glob("*.y*ml")
     args = ["--run", folder.name, "--bootstrap", context.endpoints.kafka_bootstrap]
+    args += ["--folder", str(folder)]
     args += ["--checkpoint", str(context.checkpoint), "--table", str(context.tables)]
     return [sys.executable, str(ROOT / "jobs" / "pipeline.py"), str(file), *args]

@@ -8,7 +8,7 @@ from chaos.errors import FaultDidNotApply
 from chaos.faults.broker import draw_broker, still_answers
 from chaos.faults.cluster import busy_worker
 from chaos.faults.fault import FaultContext
-from chaos.faults.kind import Suggestion, fault
+from chaos.faults.kind import STANDALONE, Suggestion, fault
 from infra.process import ProcessId
 
 
@@ -17,7 +17,7 @@ from infra.process import ProcessId
     takes=("hold",),
     back_s=10,
     ends="cure",
-    contained=True,
+    stacks=("containers",),
     suggestion=Suggestion(13, "with --stack containers", aside=True),
 )
 @dataclass
@@ -49,7 +49,7 @@ class DisconnectBroker:
         return f"the broker answers again, {joined}"
 
 
-@fault("disconnect_spark_worker", takes=("hold",), back_s=71, ends="cure", contained=True)
+@fault("disconnect_spark_worker", takes=("hold",), back_s=71, ends="cure", stacks=("containers",))
 @dataclass
 class DisconnectSparkWorker:
     """Disconnection of a worker and its processes, as if its network cable were pulled.
@@ -78,7 +78,7 @@ class DisconnectSparkWorker:
         return f"{self._daemon}, {joined}"
 
 
-@fault("pause_spark_worker", takes=("hold",), back_s=25, ends="cure")
+@fault("pause_spark_worker", takes=("hold",), back_s=25, ends="cure", stacks=STANDALONE)
 @dataclass
 class PauseSparkWorker:
     """Freeze of a worker; in a container, together with all its processes, like a hung machine.
@@ -104,7 +104,7 @@ class PauseSparkWorker:
         return resumed
 
 
-@fault("lose_packets", takes=("hold",), back_s=10, ends="cure", contained=True)
+@fault("lose_packets", takes=("hold",), back_s=10, ends="cure", stacks=("containers",))
 @dataclass
 class LosePackets:
     """Loss of a share of a broker's incoming packets.

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar, get_args
 
 from chaos.faults.fault import Fault
 from windowing.model import Pipeline
 from windowing.model.registry import PluginError, Registry
+
+StackKind = Literal["local", "containers", "yarn"]
+"""What runs the stack: Spark's master and workers as processes or as containers; HDFS and YARN."""
+
+ANY: Final[tuple[StackKind, ...]] = get_args(StackKind)
+STANDALONE: Final[tuple[StackKind, ...]] = ("local", "containers")
+"""Kinds with a Spark master and its workers, and with checkpoints in folders."""
 
 End = Literal["itself", "cure", "run"]
 """How a fault ends: the system recovers by itself, `heal` cures it, or the run ends with it."""
@@ -83,7 +90,7 @@ class FaultKind:
         proxied: whether the job must reach the broker through a proxy.
         reserve: whether records must be held back for it.
         deploys: whether Airflow must run and know the job's pipeline.
-        contained: whether its victims need a network of their own, as containers have.
+        stacks: the kinds of stack that have its victims.
         one_topic: whether it changes the log itself and so needs a single topic.
         misfits: yields the reasons why it cannot work on a pipeline, a sentence each.
         suggestion: how a first plan suggests it; None: not at all.
@@ -101,7 +108,7 @@ class FaultKind:
     proxied: bool = False
     reserve: bool = False
     deploys: bool = False
-    contained: bool = False
+    stacks: tuple[StackKind, ...] = ANY
     one_topic: bool = False
     misfits: Callable[[Pipeline], Iterator[str]] = _fits_all
     suggestion: Suggestion | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import FaultContext, ReportedLoss
-from chaos.faults.kind import fault
+from chaos.faults.kind import STANDALONE, fault
 from infra.layout import ROOT, STATE_DIR_VARIABLE
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import add_partitions, end_offsets, records_from
@@ -40,7 +40,14 @@ def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
         )
 
 
-@fault("add_partition", back_s=153, ends="cure", one_topic=True, misfits=_accepts_none)
+@fault(
+    "add_partition",
+    back_s=153,
+    ends="cure",
+    one_topic=True,
+    misfits=_accepts_none,
+    stacks=STANDALONE,
+)
 @dataclass
 class AddPartition:
     """A new partition of the topic, with records; the cure is to accept it.

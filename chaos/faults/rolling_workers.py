@@ -8,10 +8,10 @@ from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import NOTICED_S, WORKERS, alive_workers, living_drivers
 from chaos.faults.fault import FaultContext
-from chaos.faults.kind import fault
+from chaos.faults.kind import STANDALONE, fault
 
 
-@fault("roll_spark_workers", takes=("hold",), back_s=41, ends="cure")
+@fault("roll_spark_workers", takes=("hold",), back_s=41, ends="cure", stacks=STANDALONE)
 @dataclass
 class RollSparkWorkers:
     """Rolling restart of the Spark workers, each shut down cleanly, as in an upgrade.

@@ -18,7 +18,7 @@ from deltalake.exceptions import TableNotFoundError
 from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import processes
 from chaos.faults.fault import FaultContext
-from chaos.faults.kind import fault
+from chaos.faults.kind import STANDALONE, fault
 from infra.spark_processes import Kind
 from windowing.model import Pipeline
 
@@ -54,7 +54,7 @@ class _KillBeforeCommit:
         # Before the wait: to look for processes takes longer than a commit.
         victims = [one for kind in self.kinds for one in processes(kind, context.nodes)]
         if not victims:
-            msg = f"no {self.kinds[0]} runs under the Spark workers: is a job running?"
+            msg = f"no {self.kinds[0]} runs on the cluster: is a job running?"
             raise FaultDidNotApply(msg)
         written = _await_files(context)
         gone = ", ".join(context.nodes.kill(victim.process) for victim in victims)
@@ -70,7 +70,7 @@ class _KillBeforeCommit:
         return "left to the cluster"
 
 
-@fault("kill_executors_before_commit", back_s=30, misfits=_no_table)
+@fault("kill_executors_before_commit", back_s=30, misfits=_no_table, stacks=STANDALONE)
 @dataclass
 class KillExecutorsBeforeCommit(_KillBeforeCommit):
     """SIGKILL of all executors while they write files: tasks are rerun, and write others."""
@@ -78,7 +78,7 @@ class KillExecutorsBeforeCommit(_KillBeforeCommit):
     kinds = ("executor",)
 
 
-@fault("kill_driver_before_commit", back_s=96, misfits=_no_table)
+@fault("kill_driver_before_commit", back_s=96, misfits=_no_table, stacks=STANDALONE)
 @dataclass
 class KillDriverBeforeCommit(_KillBeforeCommit):
     """SIGKILL of the driver before it commits files: the batch is rerun, and writes others."""

@@ -131,7 +131,7 @@ def _others(pipeline: Pipeline, chosen: list[str]) -> list[str]:
 
 def _needs_more(fault: str) -> bool:
     """Whether a fault needs more than Kafka and Spark as local processes."""
-    return FAULTS[fault].deploys or FAULTS[fault].contained
+    return FAULTS[fault].deploys or "local" not in FAULTS[fault].stacks
 
 
 def _mentioned(others: list[tuple[str, Suggestion]]) -> list[str]:

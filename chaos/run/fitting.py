@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from chaos.faults.catalogue import FAULTS
+from chaos.faults.kind import StackKind
 from chaos.plan import Plan, PlannedFault, load_plan_with_lines
 from chaos.readers.log import LogError
 from chaos.run.runner import PreparedPlan
-from chaos.run.stack_under_test import StackKind
 from chaos.workload.generated import GeneratorError
 from chaos.workload.origin import Origin
 from chaos.workload.records import WorkloadRecord
@@ -132,10 +132,9 @@ class Problems:
 def _misfits(step: PlannedFault, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
     """Yield the reasons why a fault cannot work."""
     fault, about = step.fault, FAULTS[step.fault]
-    if about.contained and kind != "containers":
-        yield f"{fault} needs parts with a network of their own: run it with --stack containers"
-    if about.deploys and kind == "containers":
-        yield f"{fault} needs Airflow, which only the stack of processes has: take --stack out"
+    if kind not in about.stacks:
+        others = " or ".join(f"--stack {one}" for one in about.stacks)
+        yield f"{fault} has no victim on the stack {kind!r}: run it with {others}"
     if about.one_topic and pipeline.join is not None:
         topics = " and ".join(part.topic for part in pipeline.source.parts)
         yield f"{fault} works on one topic, and the pipeline joins {topics}: take it out"

@@ -46,7 +46,7 @@ class JobHandle:
     @property
     def checkpoint(self) -> Path:
         """Spark's checkpoint."""
-        return self.folder / "checkpoint"
+        return runs.checkpoint_of(self.endpoints, self.pipeline, self.run)
 
     @property
     def table(self) -> Path:

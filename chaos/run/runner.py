@@ -17,12 +17,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.faults.catalogue import FAULTS
+from chaos.faults.kind import StackKind
 from chaos.history import History
 from chaos.plan import Plan
 from chaos.run.fault_run import FaultRun
 from chaos.run.job_handle import JobHandle
 from chaos.run.judgement import judge
-from chaos.run.stack_under_test import News, StackKind, StackUnderTest, stack_under_test
+from chaos.run.stack_under_test import News, StackUnderTest, stack_under_test
 from chaos.verdict.check import Check, Outcome, merged
 from chaos.workload.feed import cut, in_its_lanes
 from chaos.workload.own_pipeline import own_pipeline
@@ -100,7 +101,7 @@ def run_plans(
         seed: seed of victims and moments.
         layout: where the stack's state lives; a stack already running there is used, and stopped.
         news: receives progress messages.
-        kind: local processes or containers.
+        kind: what runs the stack.
         done: called with each report as soon as it is available.
 
     Raises:

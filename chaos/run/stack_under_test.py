@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 from chaos.control.node_control import LocalNodeControl, NodeControl
+from chaos.faults.kind import StackKind
 from infra import stack
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import Layout
 from infra.proxy import Proxy
-
-StackKind = Literal["local", "containers"]
-KINDS: tuple[StackKind, ...] = get_args(StackKind)
 
 News = Callable[[str], None]
 """Receives short progress messages for the user."""
@@ -53,7 +50,7 @@ def stack_under_test(
     """Start a stack, and stop it at the end.
 
     Args:
-        kind: local processes or containers.
+        kind: what runs it.
         layout: where its state lives; a stack already running there is used, and stopped.
         news: receives progress messages.
         components: which components to start; containers always run Kafka and Spark.
@@ -63,7 +60,7 @@ def stack_under_test(
     Raises:
         InfraError: the stack does not start, or does not support this number of brokers.
     """
-    if brokers > 1 and kind == "local":
+    if brokers > 1 and kind != "containers":
         msg = (
             f"brokers: {brokers} requires containers, local processes have one: --stack containers"
         )
@@ -71,29 +68,32 @@ def stack_under_test(
     if brokers > 1 and proxied:
         msg = f"a proxy needs a single broker, and there are {brokers}: run the plans separately"
         raise InfraError(msg)
-    if kind == "local":
-        started = _local(layout, news, components, proxied)
-    else:
+    if kind == "containers":
         started = _containers(layout, news, proxied, brokers)
+    else:
+        started = _processes(layout, news, components, proxied, kind)
     with started as found:
         yield found
 
 
 @contextmanager
-def _local(
-    layout: Layout, news: News, components: Collection[str], proxied: bool
+def _processes(
+    layout: Layout, news: News, components: Collection[str], proxied: bool, kind: StackKind
 ) -> Iterator[StackUnderTest]:
+    instead = {"spark": "yarn"} if kind == "yarn" else {}
+    only = [instead.get(name, name) for name in components]
+
     def told(component: str, message: str, seconds: float) -> None:
         news(f"{component}: {message} ({seconds:.0f} s)")
 
     def restart(component: str) -> None:
-        stack.up(only=[component], layout=layout)
+        stack.up(only=[instead.get(component, component)], layout=layout)
 
     try:
-        endpoints = stack.up(told, only=components, layout=layout)
+        endpoints = stack.up(told, only=only, layout=layout)
         with _proxy(endpoints, proxied) as proxy:
             yield StackUnderTest(
-                look=lambda: stack.endpoints(layout=layout, only=components, check=False),
+                look=lambda: stack.endpoints(layout=layout, only=only, check=False),
                 seen=_through(endpoints, proxy, endpoints.kafka_bootstrap),
                 nodes=LocalNodeControl(layout),
                 restart=restart,
