@@ -1,7 +1,7 @@
 """Processes of the Spark cluster on this machine: drivers, executors, Python workers.
 
-The workers, or YARN's NodeManager, start drivers and executors, and those start Python; the main class, or the module, on
-the command line tells the kinds apart.
+Spark's workers, or YARN's NodeManager, start drivers and executors, and those start Python; the
+main class, or the module, on the command line tells the kinds apart.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,8 @@ class ClusterProcess:
     Attributes:
         kind: `driver` is the JVM and `driver-python` the script it runs; `python-worker` is the
             daemon of an executor or one of the workers that it forked.
-        job: a driver's submission id, in YARN its application id; an executor's application id; else empty.
+        job: a driver's submission id, in YARN its application id; an executor's application id;
+            else empty.
         executor: an executor's number in the application; else empty.
         process: which process it is.
         running: whether it was on a processor when we looked.

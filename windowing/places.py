@@ -20,6 +20,11 @@ from upath.implementations.hdfs import HDFSPath
 from upath.registry import register_implementation
 
 _SCHEME = "hdfs"
+# Some seconds instead of three minutes: who waits for longer is told why, and tries again.
+_PATIENCE = {
+    "dfs.client.failover.max.attempts": "4",
+    "dfs.client.failover.sleep.max.millis": "2000",
+}
 
 
 class HdfsPath(HDFSPath):
@@ -62,7 +67,7 @@ def _connection(process: int, host: str | None, port: int | None) -> HdfsFileSys
     go of it, and waits for ever if it tries. So each has its own, and the parent's stays.
     """
     del process
-    return HdfsFileSystem(host, port, skip_instance_cache=True)
+    return HdfsFileSystem(host, port, skip_instance_cache=True, **_PATIENCE)
 
 
 fsspec.register_implementation(_SCHEME, HdfsFileSystem, clobber=True)

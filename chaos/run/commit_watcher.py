@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from chaos.history import History
+from windowing.places import is_remote
 
 _POLL_S: Final = 0.1
 _ASK_S: Final = 2.0
@@ -96,17 +97,25 @@ class CommitWatcher:
     def _new(self, folder: str) -> list[tuple[int, float]]:
         """Return the new and rewritten files of a log of the checkpoint, with times, in order."""
         found = []
-        for path in (self.checkpoint / folder).glob("[0-9]*"):
-            if not path.name.isdigit():
-                continue  # still being written, under another name
+        for path in self._visible(folder):
             try:
                 written_ns = path.stat().st_mtime_ns
-            except FileNotFoundError:  # deleted in the meantime
+            except OSError:  # deleted in the meantime, or the file system was
                 continue
             if self._seen.get(path) != written_ns:
                 self._seen[path] = written_ns
                 found.append((int(path.name), written_ns / 1e9 - self.began_s))
         return sorted(found)
+
+    def _visible(self, folder: str) -> list[Path]:
+        """Return the files of a log of the checkpoint; none while HDFS is a fault's victim."""
+        try:
+            # What is still being written has another name.
+            return [p for p in (self.checkpoint / folder).glob("[0-9]*") if p.name.isdigit()]
+        except OSError:
+            if is_remote(self.checkpoint):
+                return []
+            raise
 
 
 def total_offsets(checkpoint: Path, batch: int) -> int:

@@ -1,17 +1,19 @@
-"""The state of a submitted driver, from the Spark master's REST server."""
+"""The state of a submitted driver, from Spark's master or from YARN."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from airflow.sdk.exceptions import AirflowException
 
-from infra import record, spark_rest
+from infra import drivers
+from infra.addresses import addresses
+from infra.driver import ALIVE, Driver
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
-from infra.layout import Layout, default_layout
-from infra.ports import HOST
-from infra.spark_rest import ALIVE, Driver
+from infra.layout import default_layout
+from infra.record import read
 
 __all__ = ["ALIVE", "FINISHED", "STARTED", "look_at"]
 
@@ -25,13 +27,14 @@ STARTED = frozenset({"RUNNING", FINISHED})
 
 
 def look_at(submission_id: str) -> Driver:
-    """Return the driver as the master sees it now.
+    """Return the driver as the cluster sees it now.
 
     Raises:
-        AirflowException: the master does not answer.
+        AirflowException: the cluster does not answer.
     """
     try:
-        return spark_rest.status(_endpoints(), submission_id)
+        endpoints = _endpoints()
+        return drivers.cluster(endpoints).status(endpoints, submission_id)
     except InfraError as error:
         raise AirflowException(str(error)) from None
 
@@ -39,23 +42,10 @@ def look_at(submission_id: str) -> Driver:
 def _endpoints() -> Endpoints:
     # Not infra.stack's: that needs a Kafka client, which Airflow's environment lacks.
     layout = default_layout()
-    rest = os.environ.get(REST_VARIABLE) or _local_rest(layout)
-    return Endpoints(
-        kafka_bootstrap="",
-        spark_master="",
-        spark_rest=rest.rstrip("/"),
-        spark_ui="",
-        airflow_url="",
-        airflow_user="",
-        airflow_password="",
-        state_dir=layout.state_dir,
-        jars="",
-    )
-
-
-def _local_rest(layout: Layout) -> str:
-    port = record.read(layout).ports.get("spark-rest")
-    if port is None:
-        text = "the local stack has no Spark master yet; start it with `slackwater up`"
+    found = addresses(layout, read(layout), ())
+    if rest := os.environ.get(REST_VARIABLE):
+        return replace(found, spark_rest=rest.rstrip("/"), yarn_ui="")
+    if not drivers.can_be_asked(found):
+        text = "the local stack has neither Spark's master nor YARN; start it with `slackwater up`"
         raise InfraError(text)
-    return f"http://{HOST}:{port}"
+    return found

@@ -17,7 +17,7 @@ from dags.operators.job import Job, jobs_arguments, jobs_of
 from dags.operators.links import SparkDriverLink
 from dags.operators.run_command import CommandTask
 from dags.operators.targets import clear_number, fixed_ends
-from infra.spark_rest import Driver
+from infra.driver import Driver
 
 Submission = dict[str, Any]
 """The output of `slackwater submit` – submission_id, run, checkpoint, table, file, ui – and, for
@@ -189,4 +189,4 @@ class SubmitStream(ResumableJobMixin, CommandTask):
 
 
 def _log_of(driver: Driver) -> str:
-    return f"{driver.log_dir}/stderr" if driver.log_dir else "in the Spark worker's folder"
+    return f"{driver.log_dir}/stderr" if driver.log_dir else "on the machine that ran it"
