@@ -5,7 +5,7 @@ VENV := .venv/bin
 SPREAD := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-flink setup-yarn lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
+.PHONY: help setup setup-flink setup-yarn test-yarn lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,7 +54,11 @@ test-airflow: setup  ## the DAGs on a real Airflow
 test-chaos: setup  ## windows, sessions, a join and a sort under real kills on one stack, some twelve minutes
 	@$(VENV)/slackwater chaos run chaos/plans/first.yml chaos/plans/quick/*.yml --seed 1
 
-nightly: setup  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
+test-yarn: setup-yarn  ## a job on YARN, all its data on HDFS, and each of their daemons killed, some fifteen minutes
+	@$(VENV)/python -m pytest tests/sinks/test_hdfs.py tests/infra/test_yarn.py --durations=5
+	@$(VENV)/slackwater chaos run chaos/plans/yarn/*.yml --seed 1 --stack yarn
+
+nightly: setup setup-yarn  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
 	@$(VENV)/slackwater chaos nightly $(PARTS)
 
 docs: setup  ## write docs/commands.md from the command line itself

@@ -6,13 +6,16 @@ them is the same code. A place on HDFS is written `hdfs://host:port/folder`.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 import fsspec
+from hdfs_native import Client
 from hdfs_native.fsspec import HdfsFileSystem
 from upath import UPath
 from upath._stat import UPathStatResult
@@ -20,6 +23,7 @@ from upath.implementations.hdfs import HDFSPath
 from upath.registry import register_implementation
 
 _SCHEME = "hdfs"
+_WORDS_MAX = 300
 # Some seconds instead of three minutes: who waits for longer is told why, and tries again.
 _PATIENCE = {
     "dfs.client.failover.max.attempts": "4",
@@ -49,14 +53,47 @@ class HdfsPath(HDFSPath):
         self.fs.mv(self.path, target.path, overwrite=True)
         return cast(HdfsPath, target)
 
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        """Make a folder."""
+        del mode  # HDFS has its own mask
+        if self.exists() and not (exist_ok and self.is_dir()):
+            raise FileExistsError(errno.EEXIST, "it exists", str(self))
+        self.fs.mkdir(self.path, create_parents=parents)
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Remove a file."""
+        if self.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder", str(self))
+        if not self.fs.client.delete(self.path, recursive=False) and not missing_ok:
+            raise FileNotFoundError(errno.ENOENT, "it does not exist", str(self))
+
     def rmdir(self, recursive: bool = False) -> None:
-        """Remove an empty folder."""
-        super().rmdir(recursive=recursive)
+        """Remove a folder, which must be empty unless `recursive`."""
+        if not self.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "it is no folder", str(self))
+        self.fs.client.delete(self.path, recursive=recursive)
 
     def stat(self, *, follow_symlinks: bool = True) -> UPathStatResult:
         """Return size and time of a file."""
         info = self.fs.info(self.path)
         return UPathStatResult.from_info({**info, "mtime": info["modification_time"] / 1_000})
+
+
+class _Client:
+    """A client whose errors are all `OSError`s: it has another kind for what it does not know."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def called(*args: Any, **kwargs: Any) -> Any:
+            try:
+                found = getattr(self._client, name)(*args, **kwargs)
+                return list(found) if name == "list_status" else found
+            except RuntimeError as error:
+                raise OSError(errno.EIO, " ".join(str(error).split())[:_WORDS_MAX]) from error
+
+        return called
 
 
 @cache
@@ -67,7 +104,9 @@ def _connection(process: int, host: str | None, port: int | None) -> HdfsFileSys
     go of it, and waits for ever if it tries. So each has its own, and the parent's stays.
     """
     del process
-    return HdfsFileSystem(host, port, skip_instance_cache=True, **_PATIENCE)
+    connection = HdfsFileSystem(host, port, skip_instance_cache=True, **_PATIENCE)
+    connection.client = cast(Client, _Client(connection.client))
+    return connection
 
 
 fsspec.register_implementation(_SCHEME, HdfsFileSystem, clobber=True)

@@ -54,10 +54,12 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
         Part("guilty", _slackwater("chaos", "simulate", "--guilty", "all")),
         *(_plan(file, seed, reports) for file in sorted(PLANS.glob("*.yml"))),
         *(_plan(file, seed, reports) for file in sorted((PLANS / "quick").glob("*.yml"))),
+        Part("yarn:tests", (*tests, "tests/sinks/test_hdfs.py", "tests/infra/test_yarn.py")),
         Part("containers:tests", (*tests, "tests/containers", "-m", "nightly"), containers=True),
         *(
-            _plan(file, seed, reports, contained=True)
-            for file in sorted((PLANS / "containers").glob("*.yml"))
+            _plan(file, seed, reports, stack=stack)
+            for stack in ("yarn", "containers")
+            for file in sorted((PLANS / stack).glob("*.yml"))
         ),
     ]
 
@@ -92,11 +94,11 @@ def _simulated(seed: int) -> Part:
     return Part(f"simulate:{seed}", command)
 
 
-def _plan(file: Path, seed: int, reports: Path, *, contained: bool = False) -> Part:
-    group = "containers" if contained else "quick" if file.parent.name == "quick" else "plan"
+def _plan(file: Path, seed: int, reports: Path, *, stack: str = "local") -> Part:
+    group = "plan" if file.parent == PLANS else file.parent.name
     folder = reports / f"{group}-{file.stem}"
     arguments = ["chaos", "run", str(file), "--seed", str(seed), "--report", str(folder)]
-    if contained:
-        arguments += ["--stack", "containers"]
+    if stack != "local":
+        arguments += ["--stack", stack]
     command = _slackwater(*arguments)
-    return Part(f"{group}:{file.stem}", command, containers=contained, report=folder)
+    return Part(f"{group}:{file.stem}", command, containers=stack == "containers", report=folder)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
 
 from chaos.history import History
 from chaos.readers.output import OutputError
@@ -53,10 +55,8 @@ def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) ->
 
 def _table(path: Path, run: str) -> pl.DataFrame:
     try:
-        return pl.read_delta(str(path)).filter(pl.col("run") == run)
-    except Exception as error:
-        # Without its folder, polars looks for a file.
-        if type(error).__name__ not in ("TableNotFoundError", "FileNotFoundError"):
-            raise
+        table = DeltaTable(str(path))
+    except TableNotFoundError:
         msg = f"{path} is not there: has the run written anything?"
         raise OutputError(msg) from None
+    return pl.DataFrame(table.to_pyarrow_table(filters=[("run", "=", run)]))
