@@ -55,7 +55,7 @@ test-chaos: setup  ## windows, sessions, a join and a sort under real kills on o
 	@$(VENV)/slackwater chaos run chaos/plans/first.yml chaos/plans/quick/*.yml --seed 1
 
 test-yarn: setup-yarn  ## a job on YARN, all its data on HDFS, and each of their daemons killed, some fifteen minutes
-	@$(VENV)/python -m pytest tests/sinks/test_hdfs.py tests/infra/test_yarn.py --durations=5
+	@$(VENV)/python -m pytest tests/sinks/test_hdfs.py tests/infra/test_yarn.py tests/spark/test_yarn_run.py --durations=5
 	@$(VENV)/slackwater chaos run chaos/plans/yarn/*.yml --seed 1 --stack yarn
 
 nightly: setup setup-yarn  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly

@@ -25,13 +25,22 @@ SPARK_REST = "SLACKWATER_SPARK_REST"
 SPARK_UI = "SLACKWATER_SPARK_UI"
 """Base URL of the master's page."""
 
+YARN = "SLACKWATER_YARN"
+"""Base URL of YARN's ResourceManager, in place of the three of Spark; needs `HADOOP_CONF_DIR`."""
+
+HDFS = "SLACKWATER_HDFS"
+"""`hdfs://host:port` of the NameNode, for checkpoints and tables of jobs on YARN."""
+
+HADOOP_CONF = "HADOOP_CONF_DIR"
+"""The folder with the cluster's settings; Hadoop's own variable."""
+
 AIRFLOW = "SLACKWATER_AIRFLOW"
 """Base URL of Airflow."""
 
 AIRFLOW_PASSWORD_FILE = "SLACKWATER_AIRFLOW_PASSWORD_FILE"  # noqa: S105 - a name, not a password
 """Names the file that holds the password of Airflow's user `admin`."""
 
-_NEEDED = {"kafka": (KAFKA,), "spark": (SPARK, SPARK_REST, SPARK_UI), "airflow": (AIRFLOW,)}
+_OF_SPARK, _OF_YARN = (SPARK, SPARK_REST, SPARK_UI), (YARN, HDFS, HADOOP_CONF)
 
 
 def is_named() -> bool:
@@ -50,7 +59,9 @@ def endpoints(only: Collection[str], *, user: str, jars: str) -> Endpoints:
     Raises:
         InfraError: an address is missing; says which variable to set.
     """
-    needed = [name for part in only for name in _NEEDED[part]]
+    spark = _OF_YARN if os.environ.get(YARN) else _OF_SPARK
+    variables = {"kafka": (KAFKA,), "spark": spark, "yarn": spark, "airflow": (AIRFLOW,)}
+    needed = [name for part in only for name in variables[part]]
     missing = [name for name in (*needed, STATE_DIR_VARIABLE) if not os.environ.get(name)]
     if missing:
         text = f"{KAFKA} names a stack elsewhere, but {', '.join(missing)} is not set"
@@ -66,6 +77,8 @@ def endpoints(only: Collection[str], *, user: str, jars: str) -> Endpoints:
         airflow_password=_airflow_password() if "airflow" in only else "",
         state_dir=default_layout().state_dir,
         jars=jars,
+        yarn_ui=_url(YARN),
+        hdfs=_url(HDFS),
     )
 
 

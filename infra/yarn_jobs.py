@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from infra import http, spark
+from infra import elsewhere, http, spark
 from infra.driver import ALIVE, Driver
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
@@ -75,24 +75,10 @@ def submit(
         if living is not None:
             return living
         settings = _settings(endpoints, supervise=supervise) | dict(conf or {})
-        command = [str(Path(spark.home()) / "bin" / "spark-submit"), "--master", "yarn"]
-        command += ["--deploy-mode", "cluster", "--name", name, "--properties-file", str(_CONF)]
-        for key, value in sorted(settings.items()):
-            command += ["--conf", f"{key}={value}"]
-        done = subprocess.run(
-            [*command, str(script), *args],
-            env=_environment(endpoints),
-            capture_output=True,
-            text=True,
-            timeout=SUBMIT_S,
-            check=False,
-        )
-        found = _ID.search(done.stderr)
+        told = _spark_submit(endpoints, name, settings, [str(script), *args])
+        found = _ID.search(told)
         if found is None:
-            lines = [
-                line for line in done.stderr.splitlines() if "rror" in line or "xception" in line
-            ]
-            text = f"YARN did not take {name}: {(lines or ['spark-submit said nothing'])[-1]}"
+            text = f"YARN did not take {name}: {_last_error(told)}"
             raise InfraError(text)
         return found[1]
 
@@ -180,6 +166,35 @@ def _log_dir(endpoints: Endpoints, submission_id: str) -> Path | None:
     return max(folders, default=None)
 
 
+def _spark_submit(
+    endpoints: Endpoints, name: str, settings: Mapping[str, str], program: Sequence[str]
+) -> str:
+    """Submit a program; return what that said.
+
+    Raises:
+        InfraError: it did not come to an end.
+    """
+    command = [str(Path(spark.home()) / "bin" / "spark-submit"), "--master", "yarn"]
+    command += ["--deploy-mode", "cluster", "--name", name, "--properties-file", str(_CONF)]
+    for key, value in sorted(settings.items()):
+        command += ["--conf", f"{key}={value}"]
+    try:
+        done = subprocess.run(
+            [*command, *program],
+            env=_environment(endpoints),
+            capture_output=True,
+            text=True,
+            timeout=SUBMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        text = (
+            f"YARN did not take {name} within {SUBMIT_S:.0f} s: `slackwater runs` shows if it has"
+        )
+        raise InfraError(text) from None
+    return done.stderr
+
+
 def _last_error(told: str) -> str:
     lines = [line.strip() for line in told.splitlines() if "rror" in line or "xception" in line]
     return lines[-1] if lines else f"spark-submit said {told.strip()[-200:] or 'nothing'}"
@@ -204,9 +219,14 @@ def _settings(endpoints: Endpoints, *, supervise: bool) -> dict[str, str]:
 def _environment(endpoints: Endpoints) -> dict[str, str]:
     return {
         **os.environ,
-        "HADOOP_CONF_DIR": str(endpoints.state_dir / "yarn" / "conf"),
+        # The local stack's, unless the cluster is elsewhere: then the user has set it.
+        **({} if elsewhere.is_named() else {elsewhere.HADOOP_CONF: str(_conf_dir(endpoints))}),
         "SPARK_HOME": spark.home(),
     }
+
+
+def _conf_dir(endpoints: Endpoints) -> Path:
+    return endpoints.state_dir / "yarn" / "conf"
 
 
 def _call(

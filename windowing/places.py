@@ -75,6 +75,7 @@ class HdfsPath(HDFSPath):
 
     def stat(self, *, follow_symlinks: bool = True) -> UPathStatResult:
         """Return size and time of a file."""
+        del follow_symlinks
         info = self.fs.info(self.path)
         return UPathStatResult.from_info({**info, "mtime": info["modification_time"] / 1_000})
 

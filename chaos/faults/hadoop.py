@@ -36,7 +36,7 @@ class _KillDaemon:
 
 @fault("kill_node_manager", takes=("hold",), back_s=60, ends="cure", stacks=("yarn",))
 @dataclass
-class KillNodeManager(_KillDaemon):
+class KillYarnNode(_KillDaemon):
     """SIGKILL of a NodeManager: when it is back, YARN starts its containers anew.
 
     Until they notice, driver and executors of before live on beside the new ones.

@@ -76,7 +76,7 @@ class KillSparkMaster(_KillMaster):
 
 @fault("kill_resource_manager", takes=("hold",), back_s=5, ends="cure", stacks=("yarn",))
 @dataclass
-class KillResourceManager(_KillMaster):
+class KillYarnMaster(_KillMaster):
     """SIGKILL of YARN's ResourceManager."""
 
     daemon, component = "yarn-resourcemanager", "yarn"

@@ -11,6 +11,7 @@ from pathlib import Path
 PLANS = Path("chaos") / "plans"
 _SEEDS = 3
 _RUNS = 10_000
+_ON_YARN = ("tests/sinks/test_hdfs.py", "tests/infra/test_yarn.py", "tests/spark/test_yarn_run.py")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
         Part("guilty", _slackwater("chaos", "simulate", "--guilty", "all")),
         *(_plan(file, seed, reports) for file in sorted(PLANS.glob("*.yml"))),
         *(_plan(file, seed, reports) for file in sorted((PLANS / "quick").glob("*.yml"))),
-        Part("yarn:tests", (*tests, "tests/sinks/test_hdfs.py", "tests/infra/test_yarn.py")),
+        Part("yarn:tests", (*tests, *_ON_YARN)),
         Part("containers:tests", (*tests, "tests/containers", "-m", "nightly"), containers=True),
         *(
             _plan(file, seed, reports, stack=stack)

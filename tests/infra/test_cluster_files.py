@@ -61,10 +61,8 @@ def test_all_of_the_application_is_there() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("script", ["yarn", "kubernetes/submit"])
-def test_spark_submit_understands_what_a_script_says(script: str, tmp_path: Path) -> None:
+def test_spark_submit_understands_what_the_script_says(tmp_path: Path) -> None:
     given = {
-        "HADOOP_CONF_DIR": str(tmp_path),
         "API": "127.0.0.1:1",
         "BOOTSTRAP": "broker:9092",
         "SHARED": str(tmp_path),
@@ -82,7 +80,13 @@ def test_spark_submit_understands_what_a_script_says(script: str, tmp_path: Path
     )
     parse.chmod(0o755)
     done = subprocess.run(
-        [CLUSTER / script, "pipelines/flight_delays.yml", "r1", "--max-offsets", "500"],
+        [
+            CLUSTER / "kubernetes" / "submit",
+            "pipelines/flight_delays.yml",
+            "r1",
+            "--max-offsets",
+            "500",
+        ],
         env=os.environ | given,
         capture_output=True,
         text=True,

@@ -96,7 +96,7 @@ def test_a_fault_takes_its_parameters_from_the_plan() -> None:
 
 def test_without_a_job_no_fault_applies(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
-    with pytest.raises(FaultDidNotApply, match="no executor runs under the Spark workers"):
+    with pytest.raises(FaultDidNotApply, match="no executor runs on the cluster"):
         faults.strike(lambda: faults.kill_executor(layout), batches=1)
     with pytest.raises(FaultDidNotApply, match="no driver runs"):
         faults.kill_driver(layout)

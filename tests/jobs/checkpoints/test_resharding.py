@@ -40,15 +40,16 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """A run with a checkpoint."""
-    folder = tmp_path / "r1"
-    (folder / "checkpoint" / "commits").mkdir(parents=True)
-    (folder / "checkpoint" / "commits" / "0").write_text("old")
-    (folder / "stages.json").write_text('{"fused": true}')
+@pytest.fixture(params=["notes", "data"])
+def run(tmp_path: Path, request: pytest.FixtureRequest) -> Run:
+    """A run with a checkpoint, in the folder of its notes or apart from it, as on HDFS."""
+    folder, home = tmp_path / "notes" / "r1", tmp_path / request.param / "r1"
+    folder.mkdir(parents=True)
+    (home / "checkpoint" / "commits").mkdir(parents=True)
+    (home / "checkpoint" / "commits" / "0").write_text("old")
+    (home / "stages.json").write_text('{"fused": true}')
     (folder / "p.yml").write_text(PIPELINE.text)
-    found = Run("p", "r1", "", folder, folder / "checkpoint", tmp_path / "t", folder / "p.yml")
+    found = Run("p", "r1", "", folder, home / "checkpoint", tmp_path / "t", folder / "p.yml")
     write_note(found)
     return found
 
@@ -66,9 +67,10 @@ def check_new(run: Run, pipeline: Pipeline) -> None:
     assert stages_of(run.checkpoint) == Stages(fused=True, even=True)
     assert run.own_pipeline().shards == 5
     assert read_run(run.folder).fingerprint == pipeline.fingerprint
-    assert (run.folder / "checkpoint.before-1" / "commits" / "0").read_text() == "old"
-    check_whole(run.folder)
-    assert sorted(path.name for path in run.folder.iterdir()) == [
+    home = run.checkpoint.parent
+    assert (home / "checkpoint.before-1" / "commits" / "0").read_text() == "old"
+    check_whole(run.checkpoint)
+    assert sorted(path.name for path in {*run.folder.iterdir(), *home.iterdir()}) == [
         "checkpoint",
         "checkpoint.before-1",
         "p.yml",
@@ -84,7 +86,7 @@ def test_an_interruption_is_made_good(
     new = divided()
     _prepare(run, new, BASE)
     with pytest.raises(CheckpointMismatch, match="slackwater reshard"):
-        check_whole(run.folder)
+        check_whole(run.checkpoint)
     left = iter(range(steps))
     for name in ("rename", "replace", "rmdir"):
         done = getattr(Path, name)
@@ -96,29 +98,29 @@ def test_an_interruption_is_made_good(
 
         monkeypatch.setattr(Path, name, step)
     try:
-        _take_place(run.folder)
+        _take_place(run)
     except Killed:
         monkeypatch.undo()
         with pytest.raises(CheckpointMismatch):
-            check_whole(run.folder)
-        _take_place(run.folder)
+            check_whole(run.checkpoint)
+        _take_place(run)
     else:
         assert steps >= 6
     check_new(run, new.pipeline)
 
 
 def test_a_folder_that_is_not_complete_is_made_anew(run: Run) -> None:
-    (run.folder / ".resharded.new" / "checkpoint").mkdir(parents=True)
-    assert _take_place(run.folder) is None
+    (run.checkpoint.parent / ".resharded.new" / "checkpoint").mkdir(parents=True)
+    assert _take_place(run) is None
     _prepare(run, divided(), BASE)
-    _take_place(run.folder)
+    _take_place(run)
     check_new(run, with_shards(PIPELINE, 5))
 
 
 def test_what_cannot_be_resharded(run: Run) -> None:
     with pytest.raises(ReshardError, match="has 2 shards already"):
         reshard_run(run, 2)
-    (run.folder / "checkpoint" / "commits" / "0").unlink()
+    (run.checkpoint / "commits" / "0").unlink()
     with pytest.raises(ReshardError, match="no committed batch"):
         reshard_run(run, 3)
 
