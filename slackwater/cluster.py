@@ -16,6 +16,7 @@ from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.ending import when_interrupted
 from slackwater.files import PipelineFile
 from slackwater.places import check_picture, check_places
+from slackwater.stack import Which, WhichStack
 
 if TYPE_CHECKING:
     from windowing.model import Pipeline
@@ -264,11 +265,12 @@ def demo(
         int,
         typer.Option(min=1000, help="Throttle, so that the job lives long enough to be broken."),
     ] = 40_000,
+    which: WhichStack = Which.standalone,
 ) -> None:
     """Start the stack, deploy the flights, break the job twice, and prove the result."""
     from slackwater.demo import Demo
 
     left = "the stack and the demo's job go on: `slackwater down` ends them"
     with when_interrupted(lambda: tell(left)):
-        verdict = Demo(max_offsets, err).run()
+        verdict = Demo(max_offsets, err, which).run()
     raise typer.Exit(verdict)

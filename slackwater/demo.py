@@ -47,10 +47,12 @@ class Demo:
     Attributes:
         max_offsets: maximum offsets per batch, small enough that the job lasts for the faults.
         console: the console for reports.
+        which: the stack, a key of `infra.stack.STACKS`.
     """
 
     max_offsets: int
     console: Console
+    which: str = "standalone"
     steps: list[tuple[str, float]] = field(default_factory=list)
     faults: list[faults.InjectedFault] = field(default_factory=list)
 
@@ -59,7 +61,7 @@ class Demo:
         pipeline = load_pipeline(PIPELINE)
         name = f"demo-{datetime.now(UTC):%Y%m%d-%H%M%S}"
         with self._step("stack up"):
-            endpoints = stack.up(report)
+            endpoints = stack.up(report, only=stack.STACKS[self.which])
         with self._step("publish the flights"):
             self._publish(pipeline, endpoints)
         hurt = "" if elsewhere.is_named() else ", break it twice"
@@ -118,7 +120,7 @@ class Demo:
         api.trigger(pipeline.name, name, conf)
         self.console.print(f"  DAG {pipeline.name} triggered, run {name}")
         watch = _DagWatch(api, pipeline.name, name, self.console)
-        checkpoint = runs.folder_of(endpoints, pipeline, name) / "checkpoint"
+        checkpoint = runs.checkpoint_of(endpoints, pipeline, name)
         if elsewhere.is_named():
             self.console.print("  no faults: the processes of this stack are on other machines")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,19 @@ from slackwater.ending import when_interrupted
 
 if TYPE_CHECKING:
     from infra.endpoints import Endpoints
+
+
+class Which(StrEnum):
+    """The stacks, as `infra.stack.STACKS` has them, which takes a second to import."""
+
+    standalone = "standalone"
+    yarn = "yarn"
+
+
+WhichStack = Annotated[
+    Which,
+    typer.Option("--stack", help="yarn: HDFS and YARN in place of Spark's own master."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -32,10 +46,7 @@ def up(
         list[str] | None,
         typer.Argument(help="kafka, spark, airflow, yarn; default: all of the stack."),
     ] = None,
-    which: Annotated[
-        str,
-        typer.Option("--stack", help="standalone, or yarn: HDFS and YARN in place of Spark's own."),
-    ] = "standalone",
+    which: WhichStack = Which.standalone,
 ) -> None:
     """Start Kafka, Spark and Airflow on this machine, each on the loopback address.
 
@@ -46,9 +57,6 @@ def up(
 
     if unknown := [name for name in only or () if name not in stack.PARTS]:
         msg = f"{unknown[0]!r} is not a part of the stack: name some of {', '.join(stack.PARTS)}"
-        raise typer.BadParameter(msg)
-    if which not in stack.STACKS:
-        msg = f"--stack {which}: there is no such stack; name one of {', '.join(stack.STACKS)}"
         raise typer.BadParameter(msg)
     with when_interrupted(lambda: tell("what has started goes on: `slackwater down` ends it")):
         _tell(stack.up(report, only=only or stack.STACKS[which]))
