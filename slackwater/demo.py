@@ -164,7 +164,10 @@ class Demo:
         page = f"{outside.airflow_url(endpoints)}/dags/{pipeline.name}"
         self._tell("Airflow", page)
         self._tell("login", outside.login(endpoints))
-        self._tell("Spark", outside.spark_ui(endpoints))
+        if endpoints.yarn_ui:
+            self._tell("YARN", endpoints.yarn_ui)
+        else:
+            self._tell("Spark", outside.spark_ui(endpoints))
         self._tell("tables", outside.path(table))
         self._tell("Data Docs", f"{page}/plugin/data-docs")
         self._tell("plot", outside.path(picture))
