@@ -48,12 +48,8 @@ def spread(
         texts: its second argument.
     """
     context = spark.sparkContext
+    # Spark lets go of it with the session: a reader who stops early would let go too late.
     kept = context.broadcast(same)
-    try:
-        while some := list(islice(texts, 2 * context.defaultParallelism)):
-            answers = context.parallelize(some, len(some)).map(
-                lambda text: function(kept.value, text)
-            )
-            yield from answers.collect()
-    finally:
-        kept.destroy()
+    while some := list(islice(texts, 2 * context.defaultParallelism)):
+        answers = context.parallelize(some, len(some)).map(lambda text: function(kept.value, text))
+        yield from answers.collect()

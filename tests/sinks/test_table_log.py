@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError
 
 from tests.sinks.test_data_files import filled, rows_of
 from tests.sinks.test_sink_tokens import batches
@@ -96,7 +98,8 @@ def test_no_commit_of_many_writers_is_lost(tmp_path: Path) -> None:
 
     def compact() -> None:
         while not done.is_set():
-            DeltaTable(str(table)).optimize.compact()
+            with suppress(CommitFailedError):  # after fifteen commits of others it gives up
+                DeltaTable(str(table)).optimize.compact()
 
     writers = [threading.Thread(target=write, args=[writer]) for writer in range(4)]
     tidy = threading.Thread(target=compact)
@@ -106,6 +109,7 @@ def test_no_commit_of_many_writers_is_lost(tmp_path: Path) -> None:
         thread.join()
     done.set()
     tidy.join()
+    DeltaTable(str(table)).optimize.compact()
     assert values(table) == sorted(100 * w + n for w in range(4) for n in range(40))
     found = DeltaTable(str(table))
     assert [found.transaction_version(f"r{writer}") for writer in range(4)] == [39] * 4
