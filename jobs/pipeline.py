@@ -28,10 +28,10 @@ from jobs.brokers.broker import Refused
 from jobs.brokers.topics import TopicError
 from jobs.checkpoints.base import Base, read_base, seed_of
 from jobs.checkpoints.checkpoint import examine
+from jobs.checkpoints.conversion import check_whole
 from jobs.checkpoints.identity import Identity
 from jobs.checkpoints.mend import mend, newest
 from jobs.checkpoints.partitions import REFUSED_BATCH, look, pending
-from jobs.checkpoints.resharding import check_whole
 from jobs.checkpoints.stages import decide
 from jobs.driver.failures import death_of, final_reason, windowing_error
 from jobs.driver.kafka_failures import refusal

@@ -22,12 +22,12 @@ from pyspark.sql import SparkSession
 from jobs.checkpoints.base import read_base, seed_of
 from jobs.checkpoints.mend import newest
 from jobs.file_run import own_session
+from windowing.engine.convert import convert
 from windowing.engine.frames import from_bytes
 from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.fused.settler import STATE as KNOWN_STATE
 from windowing.engine.lane import STATE as LANE_STATE
 from windowing.engine.plan import plan_of
-from windowing.engine.reshard import reshard
 from windowing.engine.shard import Shard
 from windowing.engine.shard_head import STATE as SHARD_STATE
 from windowing.engine.state import MemoryStore
@@ -69,8 +69,8 @@ def read_state(
     """
     stores = _stores(spark, checkpoint, batch)
     if shards is not None:
-        divided = _divided(stores, pipeline, shards)
-        stores, pipeline = divided.stores, divided.pipeline
+        found = _converted(stores, pipeline, with_shards(pipeline, shards))
+        stores, pipeline = found.stores, found.pipeline
     for (kind, number), store in sorted(stores.items()):
         if kind == _LANE:
             yield from _of_lane(f"lane {number}", store)
@@ -132,11 +132,11 @@ def _owner(key: dict[str, int]) -> tuple[str, int]:
 
 
 @dataclass(frozen=True)
-class Divided:
-    """A run's state, divided anew.
+class Converted:
+    """A run's state, for a changed pipeline.
 
     Attributes:
-        stores: of its lanes and of its new shards.
+        stores: of its lanes and of its shards.
         pipeline: the one that this state belongs to.
         digest, rows: of all that the shards hold together, the same before and after.
     """
@@ -147,26 +147,34 @@ class Divided:
     rows: int
 
 
-def divide(spark: SparkSession, checkpoint: Path, pipeline: Pipeline, shards: int) -> Divided:
-    """Divide the newest committed state of a checkpoint among this many shards.
+def converted(
+    spark: SparkSession, checkpoint: Path, before: Pipeline, after: Pipeline
+) -> Converted:
+    """Convert the newest committed state of a checkpoint for another pipeline.
 
-    Raises: as `read_state`.
+    Args:
+        spark: a session of our settings.
+        checkpoint: Spark's.
+        before: the pipeline that wrote it.
+        after: the same, with another number of shards, or more queries.
+
+    Raises:
+        CheckpointMismatch: the pipelines differ in more than that, or the state is another one's.
     """
-    return _divided(_stores(spark, checkpoint, None), pipeline, shards)
+    return _converted(_stores(spark, checkpoint, None), before, after)
 
 
-def _divided(stores: Stores, pipeline: Pipeline, shards: int) -> Divided:
-    after = with_shards(pipeline, shards)
+def _converted(stores: Stores, before: Pipeline, after: Pipeline) -> Converted:
     numbers = [number for kind, number in sorted(stores) if kind == _LANE]
-    found = reshard(
-        pipeline,
+    found = convert(
+        before,
         after,
         [stores[_LANE, number] for number in numbers],
         [store for (kind, _), store in sorted(stores.items()) if kind == _SHARD],
     )
     lanes = {(_LANE, number): store for number, store in zip(numbers, found.lanes, strict=True)}
     own = {(_SHARD, number): one for number, one in enumerate(found.shards)}
-    return Divided(lanes | own, after, found.digest, found.rows)
+    return Converted(lanes | own, after, found.digest, found.rows)
 
 
 def _operators(spark: SparkSession, checkpoint: Path) -> list[int]:

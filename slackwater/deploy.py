@@ -72,9 +72,10 @@ def submit(
     """Submit a file as a supervised run; first say what that means, and what it stops.
 
     If the file's meaning is unchanged, attach to a running run, or resume a stopped one from its
-    checkpoint. Otherwise change nothing, and list the alternatives.
+    checkpoint; queries in addition, from an ORIGIN behind what the run has read, are added to a
+    stopped one. Otherwise change nothing, and list the alternatives.
     """
-    from jobs.deployment.deploy import carry_out
+    from jobs.deployment.deploy import carry_out, check_growth
     from jobs.runs import living
     from jobs.runs.overview import page_now
 
@@ -83,6 +84,7 @@ def submit(
     for sentence in found.said:
         (say if dry_run else tell)(sentence)
     if dry_run:
+        check_growth(endpoints, found)
         return
     submitted = carry_out(endpoints, found, max_offsets=max_offsets, available_now=available_now)
     for ended in set(found.plan.ends).difference(living(endpoints, submitted.pipeline)):

@@ -11,7 +11,7 @@ from slackwater.console import err, say
 from slackwater.files import PipelineFile
 
 if TYPE_CHECKING:
-    from jobs.checkpoints.resharding import Resharded
+    from jobs.checkpoints.conversion import Conversion
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def reshard(
 
     The run goes on where it was, with the next batch, into the same tables.
     """
-    from jobs.checkpoints.resharding import reshard_run
+    from jobs.checkpoints.conversion import reshard_run
     from jobs.runs.choice import meant
     from jobs.runs.orders import one_at_a_time
 
@@ -42,7 +42,7 @@ def reshard(
     _tell(result, str(pipeline))
 
 
-def _tell(result: Resharded, file: str) -> None:
+def _tell(result: Conversion, file: str) -> None:
     name, shards = result.run.run, result.after.shards
     say(
         f"run {name}, before batch {result.batch}: {result.rows:,} rows of state, the same in "

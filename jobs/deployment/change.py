@@ -2,17 +2,20 @@
 
 A pure comparison of two files. The fingerprint decides whether a run may continue, since it covers
 everything that affects the result: a checkpoint fits only one meaning. Other changes (where rows
-go, what is checked, when increments run) let the run continue, and are explained.
+go, what is checked, when increments run) let the run continue, and are explained. So do added
+queries whose windows begin later than what the run has read; then the checkpoint is converted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from jobs.runs.difference import differences
 from jobs.runs.placement import is_version_of, with_place
+from windowing.engine.added import added_queries, why_not
+from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.file.user_code import user_classes
 
@@ -22,6 +25,7 @@ class Kind(StrEnum):
 
     same = "same"
     compatible = "compatible"
+    grown = "grown"
     new_run = "new_run"
 
 
@@ -33,15 +37,17 @@ class Change:
         kind: whether the run can continue with it.
         sentences: each difference by its path in the file, including mere spellings.
         effects: for a compatible change, how the run continues.
+        added: for a grown file, the names of the queries that the run does not have yet.
     """
 
     kind: Kind
     sentences: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
     @property
     def goes_on(self) -> bool:
-        """Whether the run's checkpoint also fits the new file."""
+        """Whether the run's checkpoint also fits the new file, possibly after a conversion."""
         return self.kind is not Kind.new_run
 
 
@@ -62,12 +68,32 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
         raise ValueError(msg)
     placed = with_place(new, old.output, like=old) if is_version_of(old, new) else new
     sentences = tuple(differences(old.text, placed.text))
-    if old.fingerprint != new.fingerprint:
+    added = added_queries(old, new)
+    if old.fingerprint != new.fingerprint and not added:
         return Change(Kind.new_run, sentences)
-    if begun_with is not None and not (new.wrote(begun_with) or new.wrote_before(begun_with)):
+    if begun_with is not None and not (old.wrote(begun_with) or old.wrote_before(begun_with)):
         return Change(Kind.new_run, (*sentences, *_other_code(new)))
-    effects = tuple(_effects(old, new))
-    return Change(Kind.compatible if effects else Kind.same, sentences, effects)
+    if reasons := tuple(_refusals(old, new, added)):
+        return Change(Kind.new_run, (*sentences, *reasons))
+    effects = (*_beginnings(added), *_effects(old, new))
+    kind = Kind.grown if added else Kind.compatible if effects else Kind.same
+    return Change(kind, sentences, effects, added)
+
+
+def _refusals(old: Pipeline, new: Pipeline, added: Iterable[str]) -> Iterator[str]:
+    """Say of added queries why no run can go on with them."""
+    before, after = plan_of(old), plan_of(new)
+    for query in added:
+        if (why := why_not(before, after, query)) is not None:
+            yield f"queries.{query}: it cannot be added to a run: {why}"
+
+
+def _beginnings(added: Iterable[str]) -> Iterator[str]:
+    for query in added:
+        yield (
+            f"queries.{query}: added from its ORIGIN on; records before it are outside of its "
+            "windows, and the other queries go on as if nothing had been added"
+        )
 
 
 def _effects(old: Pipeline, new: Pipeline) -> Iterator[str]:

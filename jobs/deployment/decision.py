@@ -83,6 +83,7 @@ class Plan:
         ends: the runs whose jobs are stopped first.
         beside: whether the live run stays live.
         takes_file: whether an existing run takes the file as its copy; the meaning is the same.
+        grows: whether queries are added to an existing run, whose state is converted first.
         said: all of this in sentences.
     """
 
@@ -91,6 +92,7 @@ class Plan:
     ends: tuple[str, ...] = ()
     beside: bool = False
     takes_file: bool = False
+    grows: bool = False
     said: tuple[str, ...] = ()
 
 
@@ -114,6 +116,9 @@ def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
     if wish.origin is not None:
         msg = f"run {run} has begun, and --from is for a new one: give it a name that is not taken"
         raise Refused(msg)
+    grows = found.change.kind is Kind.grown
+    if found.alive and grows:
+        raise Refused(_stop_first(wish, run, known))
     if found.alive:
         told = f"run {run} of pipeline {wish.pipeline} lives, and nothing is submitted: "
         return Plan(
@@ -132,6 +137,7 @@ def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
         ends,
         beside,
         takes_file=found.change.kind is Kind.compatible,
+        grows=grows,
         said=(*_meaning(told, found.change), *_ending(ends)),
     )
 
@@ -215,10 +221,26 @@ def _changed(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
     )
 
 
+def _stop_first(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
+    """Format the rejection of added queries while the run has a job."""
+    stop = shlex.join(["slackwater", "stop", str(wish.file), "--run", run])
+    ways = [
+        (f"{stop} && {wish.command(run)}", f"run {run} goes on with them, where it was"),
+        (wish.command(fresh_name(known), "--beside"), "a new run reads all of the log for them"),
+    ]
+    added = ", ".join(known[run].change.added)
+    return (
+        f"{wish.file} adds {added} to run {run} of pipeline {wish.pipeline}, which has a job that "
+        f"lives, and its state is converted for that: say which is meant{_spelled(ways)}"
+    )
+
+
 def _meaning(told: str, change: Change) -> tuple[str, ...]:
     if change.kind is Kind.same:
         spelled = f"; spelled otherwise: {', '.join(change.sentences)}" if change.sentences else ""
         return (f"{told}the file means what it was begun with{spelled}",)
+    if change.kind is Kind.grown:
+        return (f"{told}its state is converted first, for queries in addition", *change.effects)
     return (f"{told}what has changed is not part of the result", *change.effects)
 
 

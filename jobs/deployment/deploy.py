@@ -9,13 +9,14 @@ from pathlib import Path
 
 from infra.endpoints import Endpoints
 from jobs.brokers.topics import offsets_at
+from jobs.checkpoints.conversion import add_queries
 from jobs.deployment.change import Change, Kind, compare
 from jobs.deployment.decision import Known, Plan, Step, Wish, plan
 from jobs.runs.folder import Run, as_accepted, every_run, find, table_of
 from jobs.runs.life import State
 from jobs.runs.looking import life_of
 from jobs.runs.offsets import committed_offsets
-from jobs.runs.orders import live_run
+from jobs.runs.orders import live_run, one_at_a_time
 from jobs.runs.placement import Placement, place, with_place
 from jobs.runs.submission import living, submit, take_file
 from windowing.model import Pipeline, PipelineError
@@ -80,6 +81,22 @@ def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
     return Deployment(found, with_place(pipeline, placement.name), wish.file, first, said)
 
 
+def check_growth(endpoints: Endpoints, deployment: Deployment) -> None:
+    """Check that a run's state can be converted for added queries, if that is planned.
+
+    Raises:
+        ConversionError: the run cannot be converted now.
+        CheckpointMismatch: a window of a query would hold records that were read before.
+    """
+    _grow(endpoints, deployment, dry_run=True)
+
+
+def _grow(endpoints: Endpoints, deployment: Deployment, *, dry_run: bool) -> None:
+    planned, pipeline = deployment.plan, deployment.pipeline
+    if planned.grows:
+        add_queries(find(endpoints, pipeline, planned.run), pipeline, dry_run=dry_run)
+
+
 def carry_out(
     endpoints: Endpoints,
     deployment: Deployment,
@@ -97,7 +114,11 @@ def carry_out(
 
     Raises:
         RunError: another job was started meanwhile.
+        ConversionError: queries are added, and the run cannot be converted now.
+        CheckpointMismatch: a window of theirs would hold records that were read before.
     """
+    with one_at_a_time(endpoints, deployment.pipeline.name):
+        _grow(endpoints, deployment, dry_run=False)
     planned, pipeline = deployment.plan, deployment.pipeline
     first, end, conf, parallelism = deployment.first, None, None, None
     if planned.step is not Step.begin:

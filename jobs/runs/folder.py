@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.endpoints import Endpoints
+from windowing.engine.added import added_queries
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.file.joining import with_lanes
 from windowing.model.names import RUN_MAX, check_name
@@ -244,6 +245,8 @@ def _copy_in(folder: Path) -> Path:
 def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     """Return the pipeline with the lanes that joined a run, if it is the run's except for them.
 
+    It may have queries in addition.
+
     A file whose joined lanes differ from the run's stays what it is: another pipeline.
 
     Args:
@@ -262,7 +265,8 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
         grown = with_lanes(pipeline, joined)
     except PipelineError:
         return pipeline
-    return grown if grown.fingerprint == own.fingerprint else pipeline
+    is_ours = grown.fingerprint == own.fingerprint or bool(added_queries(own, grown))
+    return grown if is_ours else pipeline
 
 
 def failure(run: Run) -> str | None:

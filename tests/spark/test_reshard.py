@@ -63,7 +63,7 @@ def shown(spark: SparkSession, folder: Path, pipeline: Pipeline) -> list[str]:
 def test_a_run_goes_on_with_any_number_of_shards(
     spark: SparkSession, tmp_path: Path, *, fused: bool
 ) -> None:
-    from jobs.state import divide
+    from jobs.state import converted
     from windowing.spark.seed import write_seed
 
     pipeline = load_pipeline(CASE / "pipeline.yml")
@@ -73,9 +73,10 @@ def test_a_run_goes_on_with_any_number_of_shards(
         folder = tmp_path / str(number)
         found += gone_on(spark, folder, pipeline, parts[begin:end], fused=fused, seed=seed)
         if number < len(WIDTHS):
-            divided = divide(spark, folder / "checkpoint", pipeline, WIDTHS[number])
-            pipeline, seed = divided.pipeline, tmp_path / f"seed-{number}"
-            write_seed(seed, divided.stores)
+            wider = with_shards(pipeline, WIDTHS[number])
+            after = converted(spark, folder / "checkpoint", pipeline, wider)
+            pipeline, seed = wider, tmp_path / f"seed-{number}"
+            write_seed(seed, after.stores)
     expected = (CASE / "out.jsonl").read_text(encoding="utf-8").splitlines()
     assert sorted(found) == sorted(expected)
     same = with_shards(load_pipeline(CASE / "pipeline.yml"), WIDTHS[-1])

@@ -173,6 +173,15 @@ def instant_us(value: object) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
+def spell_instant(us: int) -> str:
+    """Return an instant as `instant_us` takes it; as microseconds if no calendar has it."""
+    try:
+        moment = _EPOCH + timedelta(microseconds=us)
+    except OverflowError:
+        return f"{us} us"
+    return moment.isoformat().replace("+00:00", "Z")
+
+
 def spell_us(us: int) -> str:
     """Return a duration in its largest whole unit: `3_600_000_000` is `1 h`."""
     for unit in ("d", "h", "min", "s", "ms"):

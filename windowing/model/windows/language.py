@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Literal
 
 from windowing.model.errors import WindowError
-from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, parse_length
+from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, instant_us, parse_length
 from windowing.model.windows.window import ROW_NUM, Align
 
 AttributeType = Literal["time", "number", "text", "rows"]
@@ -22,7 +22,10 @@ AttributeType = Literal["time", "number", "text", "rows"]
 CLAUSES = (
     *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
 )
-_TOKEN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?|[A-Za-z_][A-Za-z0-9_.-]*|[()]|\S")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TOKEN = re.compile(
+    rf"{_DATE.pattern}\S*|[+-]?[0-9]+(?:\.[0-9]+)?|[A-Za-z_][A-Za-z0-9_.-]*|[()]|\S"
+)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _RANK = re.compile(r"rank\s*\(\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\)", re.IGNORECASE)
 
@@ -145,6 +148,15 @@ def _clauses(values: Mapping[str, str], source: object) -> Clauses:
         except ValueError as error:
             raise _syntax(source, f"{name}: {error}") from None
 
+    def origin() -> Length | None:
+        text = values.get("ORIGIN", "")
+        if not _DATE.match(text):
+            return length("ORIGIN")
+        try:
+            return Length(Fraction(instant_us(text)), "us", text)
+        except ValueError as error:
+            raise _syntax(source, f"ORIGIN: {error}") from None
+
     def attribute(name: str) -> str | None:
         if name not in values:
             return None
@@ -160,7 +172,7 @@ def _clauses(values: Mapping[str, str], source: object) -> Clauses:
         rattr=attribute("RATTR"),
         sattr=_read_sattr(values["SATTR"], source) if "SATTR" in values else None,
         pattr=attribute("PATTR"),
-        origin=length("ORIGIN"),
+        origin=origin(),
         order=_read_order(values["ORDER"], source) if "ORDER" in values else None,
         align=_read_align(values["ALIGN"], source) if "ALIGN" in values else None,
         session=length("SESSION"),

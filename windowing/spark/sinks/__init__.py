@@ -2,7 +2,15 @@
 
 from windowing.spark.sinks.memory import MemorySink
 from windowing.spark.sinks.postgres import PostgresSink
-from windowing.spark.sinks.sink import SINKS, RunPlace, Sink, SinkUnreachable, sink, sink_of
+from windowing.spark.sinks.sink import (
+    SINKS,
+    RunPlace,
+    Sink,
+    SinkUnreachable,
+    begin_tables,
+    sink,
+    sink_of,
+)
 from windowing.spark.sinks.table import TableSink
 
 __all__ = [
@@ -13,6 +21,7 @@ __all__ = [
     "Sink",
     "SinkUnreachable",
     "TableSink",
+    "begin_tables",
     "sink",
     "sink_of",
 ]

@@ -7,10 +7,10 @@ with independent readers (`chaos/readers/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
 from windowing.model import Pipeline
 from windowing.model.registry import PluginError, Registry
@@ -95,6 +95,18 @@ class Sink(Protocol):
         """Return a sentence on where the newest rows are; None: Delta tables in the folder."""
 
 
+@runtime_checkable
+class CommitsByTable(Protocol):
+    """A sink each of whose tables has a record of its own of the run's last batch."""
+
+    def begin_behind(self, batch_id: int, queries: Collection[str]) -> None:
+        """Let the tables of added queries begin behind a batch: it has no rows for them.
+
+        Raises:
+            TokenMismatch: the sink does not know the batch.
+        """
+
+
 SINKS: Final = Registry[type[Sink]]("sink", "sinks")
 """Every sink by its key under `sink:`."""
 
@@ -127,3 +139,20 @@ def sink_of(pipeline: Pipeline) -> type[Sink]:
         PluginError: its plug-in cannot be imported.
     """
     return SINKS[pipeline.destination.kind]
+
+
+def begin_tables(place: RunPlace, batch_id: int, queries: Collection[str]) -> None:
+    """Create the tables of queries that are added to a run: behind a batch, without rows.
+
+    Args:
+        place: the run, which has no job, and its pipeline with the queries.
+        batch_id: its last batch.
+        queries: their names.
+
+    Raises:
+        TableConflict: existing tables cannot take such rows.
+        TokenMismatch: the sink does not know the batch.
+    """
+    opened = sink_of(place.pipeline).open(place)
+    if isinstance(opened, CommitsByTable):
+        opened.begin_behind(batch_id, queries)

@@ -11,7 +11,7 @@ only the driver commits. Neither reading nor writing needs a JVM (see `adr/0007`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,8 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
 from windowing.model import Pipeline
-from windowing.runtime.token import Tables, Token, admit, due
+from windowing.model.run_errors import TokenMismatch
+from windowing.runtime.token import NEW_RUN, Tables, Token, admit, due
 from windowing.spark.sinks.data_files import RUN, DataFile, write_file
 from windowing.spark.sinks.file_stage import (
     INLINE_BYTES,
@@ -109,6 +110,27 @@ class TableSink:
         rows, files = self._rows.tables(frames, batch_id), files_of(frames)
         for name in self._logs:
             self._commit(name, rows.get(name), files.get(name, []), token)
+
+    def begin_behind(self, batch_id: int, queries: Collection[str]) -> None:
+        """Let the tables of added queries begin behind a batch: it has no rows for them.
+
+        Raises:
+            TokenMismatch: the tables do not know the batch.
+        """
+        token = self._around(batch_id).get(batch_id)
+        if token is None:
+            msg = (
+                f"table {self._folder / TOKENS} of run {self._run} has no token of batch "
+                f"{batch_id}: the run is from before there were tokens, or tables were put back "
+                f"from an older copy; {NEW_RUN}"
+            )
+            raise TokenMismatch(msg)
+        for query in queries:
+            log = self._logs[query]
+            while (log.kept.batch is None or log.kept.batch < batch_id) and not log.append(
+                [], token
+            ):
+                pass  # another run's commit was faster
 
     @classmethod
     def open(cls, place: RunPlace) -> TableSink:

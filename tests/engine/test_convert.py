@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.engine.fused.test_fused import PIPELINE, Fused
 from tests.strategies import KINDS, OPERATORS, Case, cases, entry, interleavings, join_cases
+from windowing.engine.convert import Converted, convert
 from windowing.engine.input.batches import batches
-from windowing.engine.reshard import Resharded, reshard
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file import width
@@ -39,11 +39,11 @@ def stores(values: tuple[dict[str, bytes], ...]) -> list[MemoryStore]:
     return found
 
 
-def resharded(before: Pipeline, after: Pipeline, snapshot: Snapshot) -> Resharded:
-    return reshard(before, after, stores(snapshot.lanes), stores(snapshot.shards))
+def resharded(before: Pipeline, after: Pipeline, snapshot: Snapshot) -> Converted:
+    return convert(before, after, stores(snapshot.lanes), stores(snapshot.shards))
 
 
-def as_snapshot(found: Resharded) -> Snapshot:
+def as_snapshot(found: Converted) -> Snapshot:
     lanes = tuple(store.snapshot() for store in found.lanes)
     return Snapshot(lanes, tuple(store.snapshot() for store in found.shards))
 
@@ -122,7 +122,7 @@ def test_a_fused_run_is_as_if_never_resharded() -> None:
     first, then = Fused(before), Fused(after)
     log = [*map(entry, [*EVENTS, *ENDS])]
     sent = [one for batch in batches(log[:33], 4) for one in first.feed(batch, [], 0)]
-    found = reshard(before, after, [], first.stores)
+    found = convert(before, after, [], first.stores)
     assert found.rows > 0
     then.stores = list(found.shards)
     sent += [one for batch in batches(log[33:], 4) for one in then.feed(batch, [], 0)]
@@ -139,7 +139,7 @@ def test_what_differs_in_more_than_shards_is_refused() -> None:
     before = with_shards(PIPELINE, 3)
     after = with_shards(PIPELINE.replace("total: sum(v)", "total: max(v)"), 2)
     with pytest.raises(CheckpointMismatch, match=re.escape("differ in more than shards (3 and 2)")):
-        reshard(before, after, [], [])
+        convert(before, after, [], [])
 
 
 def test_the_state_of_another_pipeline_is_refused() -> None:
@@ -158,6 +158,6 @@ def test_state_that_would_be_lost_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
     for batch in batches(map(entry, EVENTS), 4):
         engine.feed(batch)
     # A hash that knows no second shard.
-    monkeypatch.setattr("windowing.engine.reshard.split", lambda frame, by, shards: [(7, frame)])
+    monkeypatch.setattr("windowing.engine.convert.split", lambda frame, by, shards: [(7, frame)])
     with pytest.raises(CheckpointMismatch, match="nothing was changed; keep shards: 3"):
         resharded(before, after, engine.snapshot())

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from jobs.checkpoints.base import Base, read_base, seed_of
-from jobs.checkpoints.resharding import (
-    ReshardError,
+from jobs.checkpoints.conversion import (
+    ConversionError,
     _prepare,
     _take_place,
     check_whole,
@@ -18,7 +18,7 @@ from jobs.checkpoints.stages import Stages, stages_of
 from jobs.runs import Run
 from jobs.runs.folder import read_run, write_note
 from jobs.runs.owner import Owner
-from jobs.state import Divided
+from jobs.state import Converted
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file.width import with_shards
@@ -54,10 +54,10 @@ def run(tmp_path: Path, request: pytest.FixtureRequest) -> Run:
     return found
 
 
-def divided() -> Divided:
+def state() -> Converted:
     store = MemoryStore()
     store.put("head", b"1")
-    return Divided({("shard", 4): store}, with_shards(PIPELINE, 5), "digest", 1)
+    return Converted({("shard", 4): store}, with_shards(PIPELINE, 5), "digest", 1)
 
 
 def check_new(run: Run, pipeline: Pipeline) -> None:
@@ -83,7 +83,7 @@ def check_new(run: Run, pipeline: Pipeline) -> None:
 def test_an_interruption_is_made_good(
     run: Run, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new = divided()
+    new = state()
     _prepare(run, new, BASE)
     with pytest.raises(CheckpointMismatch, match="slackwater reshard"):
         check_whole(run.checkpoint)
@@ -110,18 +110,18 @@ def test_an_interruption_is_made_good(
 
 
 def test_a_folder_that_is_not_complete_is_made_anew(run: Run) -> None:
-    (run.checkpoint.parent / ".resharded.new" / "checkpoint").mkdir(parents=True)
+    (run.checkpoint.parent / ".converted.new" / "checkpoint").mkdir(parents=True)
     assert _take_place(run) is None
-    _prepare(run, divided(), BASE)
+    _prepare(run, state(), BASE)
     _take_place(run)
     check_new(run, with_shards(PIPELINE, 5))
 
 
 def test_what_cannot_be_resharded(run: Run) -> None:
-    with pytest.raises(ReshardError, match="has 2 shards already"):
+    with pytest.raises(ConversionError, match="has 2 shards already"):
         reshard_run(run, 2)
     (run.checkpoint / "commits" / "0").unlink()
-    with pytest.raises(ReshardError, match="no committed batch"):
+    with pytest.raises(ConversionError, match="no committed batch"):
         reshard_run(run, 3)
 
 
@@ -131,7 +131,7 @@ def test_a_run_with_a_job_is_left_alone(run: Run) -> None:
     other = Owner(run.folder)
     other.claim()
     try:
-        with pytest.raises(ReshardError, match="slackwater stop"):
+        with pytest.raises(ConversionError, match="slackwater stop"):
             reshard_run(run, 3)
     finally:
         other.release()

@@ -1,8 +1,9 @@
-"""Another number of shards: a stopped run's state, divided anew by the hash of its keys.
+"""A stopped run's state, converted for a changed pipeline: other shards, or more queries.
 
-Rows of state move whole, and no key's state is in two shards, so nothing is merged: what the shards
-hold together is the same before and after, and `reshard` checks it before it returns anything.
-Progress is the lanes', and every shard has all of it.
+Rows of state move whole, by the hash of their keys, and no key's state is in two shards, so nothing
+is merged: what the shards hold together is the same before and after, and `convert` checks it
+before it returns anything. Progress is the lanes', and every shard has all of it. Queries that are
+added begin without state (`windowing.engine.added`).
 
 Runs without Spark, on stores that were read from a checkpoint.
 """
@@ -17,6 +18,7 @@ import msgspec
 import polars as pl
 
 from windowing.engine import idle, lane, tables
+from windowing.engine.added import added_queries, check_origins, why_not
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import TIME, field_column
@@ -45,12 +47,12 @@ _DIGITS = 16
 
 
 @dataclass(frozen=True)
-class Resharded:
-    """A run's state for another number of shards.
+class Converted:
+    """A run's state for a changed pipeline.
 
     Attributes:
         lanes: their stores, in the order given.
-        shards: the stores of the new shards, by number.
+        shards: the stores of its shards, by number.
         digest: SHA-256 of all that the shards hold together, the same before and after.
         rows: how many rows of state that is.
     """
@@ -61,29 +63,31 @@ class Resharded:
     rows: int
 
 
-def reshard(
+def convert(
     before: Pipeline,
     after: Pipeline,
     lanes: Sequence[StateStore],
     shards: Sequence[StateStore],
-) -> Resharded:
-    """Divide a run's state among the shards of a pipeline that differs in their number only.
+) -> Converted:
+    """Convert a run's state for a pipeline with another number of shards, or more queries.
 
     Args:
         before: the pipeline that wrote the state.
-        after: the same, with another number of shards.
+        after: the same, but for these.
         lanes: the lanes' stores; empty where shards do the lanes' work.
         shards: the shards' stores, all of one batch; they are only read.
 
     Raises:
-        CheckpointMismatch: the pipelines differ in more than `shards`, the state is another one's,
-            or what the shards hold would not be the same.
+        CheckpointMismatch: the pipelines differ in more than that, a query cannot be added to this
+            run, the state is another one's, or what the shards hold would not be the same.
     """
-    _check_same(before, after)
-    moved = _Moved.read(plan_of(before), shards)
-    stores = tuple(moved.written(plan_of(after), number) for number in range(after.shards))
-    held = list(_content(plan_of(before), shards))
-    holds = list(_content(plan_of(after), stores))
+    old, new = plan_of(before), plan_of(after)
+    added = _added(old, new)
+    moved = _Moved.read(old, shards)
+    if moved.reached:
+        check_origins(new, added, moved.reached)
+    stores = tuple(moved.written(new, number) for number in range(after.shards))
+    held, holds = list(_content(old, shards)), list(_content(new, stores))
     if sorted(held) != sorted(holds):
         msg = (
             f"the state in {after.shards} shards ({len(holds)} rows, {_digest(holds)}) is not that "
@@ -92,18 +96,27 @@ def reshard(
         )
         raise CheckpointMismatch(msg)
     carried = tuple(_carried(before, after, store) for store in lanes)
-    return Resharded(carried, stores, _digest(holds), len(holds))
+    return Converted(carried, stores, _digest(holds), len(holds))
 
 
-def _check_same(before: Pipeline, after: Pipeline) -> None:
-    """Refuse two pipelines that differ in more than their number of shards."""
-    if fingerprint(after.source, before.shards, after.flows) != before.fingerprint:
+def _added(before: Plan, after: Plan) -> tuple[str, ...]:
+    """Return the queries that are added; refuse two pipelines that differ in anything else."""
+    old, new = before.pipeline, after.pipeline
+    if fingerprint(new.source, old.shards, new.flows) == old.fingerprint:
+        return ()
+    added = added_queries(old, new, shards=old.shards)
+    if not added:
         msg = (
-            f"the two files of pipeline {before.name} differ in more than shards "
-            f"({before.shards} and {after.shards}), so state cannot be divided anew: change "
-            "shards alone"
+            f"the two files of pipeline {old.name} differ in more than shards ({old.shards} and "
+            f"{new.shards}) and added queries, so state cannot be converted: change one or the "
+            "other alone"
         )
         raise CheckpointMismatch(msg)
+    for query in added:
+        if (why := why_not(before, after, query)) is not None:
+            msg = f"query {query} cannot be added to a run: {why}"
+            raise CheckpointMismatch(msg)
+    return added
 
 
 def _check_wrote(whose: str, found: str, pipeline: Pipeline) -> None:
