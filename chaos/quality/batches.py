@@ -7,6 +7,7 @@ are microseconds in UTC.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -18,11 +19,11 @@ from deltalake.exceptions import TableNotFoundError
 
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns, window_columns
 from chaos.quality.frames import frames
-from chaos.readers.output import OutputError
+from chaos.readers.output import OutputError, with_earlier
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.places import place
-from windowing.semantics import Outcome
+from windowing.semantics import Counts, Outcome
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
 COUNTED: Final = ("read", "applied", "outside", "dropped")
@@ -128,7 +129,7 @@ class RunTables:
         All except `dead` are sums of the run's own metrics. `dead` counts dead letters; those of
         all queries (`query` null) count for each query.
         """
-        metrics = to_pandas(self._arrow("metrics", ["query", *COUNTED]))
+        metrics = to_pandas(self._arrow("metrics", ["query", "batch_id", *COUNTED]))
         letters = to_pandas(self._arrow("dead_letters", ["query", "reason"]))
         return counted(metrics, letters, queries)
 
@@ -159,24 +160,22 @@ def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]
     other dead letters.
 
     Args:
-        metrics: the run's own metrics, with the columns `query` and `COUNTED`.
+        metrics: the run's own metrics, with the columns `query`, `batch_id` and `COUNTED`.
         letters: query and reason of each dead letter; the query is null for those of all queries.
         queries: names of the queries.
     """
+    arrived = metrics.groupby("query")["read"].sum().max()
     rows = []
     for query in queries:
-        sums = metrics.loc[metrics["query"].eq(query), list(COUNTED)].sum()
+        batches = metrics[metrics["query"].eq(query)]
         own = letters[letters["query"].isna() | letters["query"].eq(query)]
         late = int(own["reason"].isin(LATE).sum())
-        rows.append(
-            {
-                "query": query,
-                **{name: int(sums[name]) for name in COUNTED},
-                "dead": len(own),
-                "bad": len(own) - late,
-                "late": late + int(sums["dropped"]),
-            }
-        )
+        read, applied, outside, dropped = (int(batches[name].sum()) for name in COUNTED)
+        found = Counts(read, applied, outside, dropped, len(own))
+        if len(metrics) and not batches["batch_id"].min() <= metrics["batch_id"].min():
+            found = with_earlier(found, int(arrived))
+        told = {"bad": len(own) - late, "late": late + found.dropped}
+        rows.append({"query": query, **asdict(found), **told})
     return pd.DataFrame(rows)
 
 

@@ -80,10 +80,10 @@ class RunLines:
     def _metrics(self) -> pd.DataFrame:
         counts = evaluate(self._pipeline, self._log).counts
         rows = [
-            {"query": query, **{name: getattr(found, name) for name in COUNTED}}
+            {"query": query, "batch_id": 0, **{name: getattr(found, name) for name in COUNTED}}
             for query, found in counts.items()
         ]
-        return pd.DataFrame(rows, columns=["query", *COUNTED])
+        return pd.DataFrame(rows, columns=["query", "batch_id", *COUNTED])
 
 
 def _restored(value: Any, kind: pa.DataType) -> Any:

@@ -72,7 +72,7 @@ class PostgresRun:
         Raises:
             OutputError: a table or a column is missing.
         """
-        metrics = self._frame("metrics", {name: name for name in ("query", *COUNTED)})
+        metrics = self._frame("metrics", {name: name for name in ("query", "batch_id", *COUNTED)})
         letters = self._frame("dead_letters", {name: name for name in ("query", "reason")})
         return counted(metrics, letters, queries)
 

@@ -29,6 +29,7 @@ from chaos.readers.output import (
     count_dead,
     dead_letter_identity,
     row_identity,
+    with_earlier,
 )
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
@@ -295,29 +296,35 @@ def table_dead_letters(table: pa.Table, place: Path) -> list[Line]:
 def _table_counts(
     metrics: pa.Table, letters: Iterable[Line], pipeline: Pipeline, place: Path
 ) -> dict[str, Counts]:
-    names = ("query", "read", "applied", "outside", "dropped")
+    names = ("query", "batch_id", "read", "applied", "outside", "dropped")
     batches = zip(*_columns(metrics, names, place), strict=True)
-    return tally(((query, numbers) for query, *numbers in batches), letters, pipeline)
+    return tally(((query, batch, numbers) for query, batch, *numbers in batches), letters, pipeline)
 
 
 def tally(
-    batches: Iterable[tuple[str, list[int]]],
+    batches: Iterable[tuple[str, int, list[int]]],
     letters: Iterable[Line],
     pipeline: Pipeline,
 ) -> dict[str, Counts]:
     """Add up the counts of all batches; count the dead letters that exist, not those reported.
 
     Args:
-        batches: pairs of a query and its numbers of read, applied, outside and dropped records.
+        batches: a query, the number of a batch, or the lowest of several, and their read, applied,
+            outside and dropped records.
         letters: the dead letters in the output.
         pipeline: the pipeline.
     """
     sums: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
-    for name, numbers in batches:
+    begun: dict[str, int] = {}
+    for name, batch, numbers in batches:
         sums[name] = [total + number for total, number in zip(sums[name], numbers, strict=True)]
+        begun[name] = min(batch, begun.get(name, batch))
     counts = {}
     for query in pipeline.flows:
         read, applied, outside, dropped = sums[query.name]
         dead = count_dead(letters, query.name)
-        counts[query.name] = Counts(read, applied, outside, dropped, dead)
+        found = Counts(read, applied, outside, dropped, dead)
+        if begun and begun.get(query.name, math.inf) > min(begun.values()):
+            found = with_earlier(found, max(numbers[0] for numbers in sums.values()))
+        counts[query.name] = found
     return counts

@@ -172,14 +172,17 @@ def _dead_letters(connection: psycopg.Connection, schema: str, run: str) -> Iter
         yield dead_letter_identity(letter), dead_letter_line(letter)
 
 
-def _counted(connection: psycopg.Connection, schema: str, run: str) -> list[tuple[str, list[int]]]:
+def _counted(
+    connection: psycopg.Connection, schema: str, run: str
+) -> list[tuple[str, int, list[int]]]:
     sums = sql.SQL(", ").join(
         sql.SQL("sum({})::bigint").format(sql.Identifier(name)) for name in _COUNTED
     )
-    statement = sql.SQL("select query, {} from {} where run = %s group by query").format(
-        sums, sql.Identifier(schema, "metrics")
-    )
-    return [(query, numbers) for query, *numbers in connection.execute(statement, [run])]
+    statement = sql.SQL(
+        "select query, min(batch_id), {} from {} where run = %s group by query"
+    ).format(sums, sql.Identifier(schema, "metrics"))
+    found = connection.execute(statement, [run])
+    return [(query, batch, numbers) for query, batch, *numbers in found]
 
 
 def restored(value: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -112,8 +113,9 @@ def _left_commits(table: Path, hours: int) -> Iterator[Path]:
     """Yield commits that were begun so many hours ago, and never finished."""
     before = time.time() - timedelta(hours=hours).total_seconds()
     for path in (table / "_delta_log").glob(STAGED):
-        if path.stat().st_mtime < before:
-            yield path
+        with suppress(FileNotFoundError):  # a job has finished it meanwhile
+            if path.stat().st_mtime < before:
+                yield path
 
 
 def _tables(pipeline: Pipeline, folder: Path) -> Iterator[tuple[str, DeltaTable]]:
