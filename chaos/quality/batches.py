@@ -164,7 +164,7 @@ def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]
         letters: query and reason of each dead letter; the query is null for those of all queries.
         queries: names of the queries.
     """
-    arrived = metrics.groupby("query")["read"].sum().max()
+    arrived, begun = metrics.groupby("query")["read"].sum().max(), metrics["batch_id"].min()
     rows = []
     for query in queries:
         batches = metrics[metrics["query"].eq(query)]
@@ -172,7 +172,7 @@ def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]
         late = int(own["reason"].isin(LATE).sum())
         read, applied, outside, dropped = (int(batches[name].sum()) for name in COUNTED)
         found = Counts(read, applied, outside, dropped, len(own))
-        if len(metrics) and not batches["batch_id"].min() <= metrics["batch_id"].min():
+        if len(metrics) and (batches.empty or batches["batch_id"].min() > begun):
             found = with_earlier(found, int(arrived))
         told = {"bad": len(own) - late, "late": late + found.dropped}
         rows.append({"query": query, **asdict(found), **told})

@@ -51,7 +51,10 @@ def test_a_run_goes_on_in_its_tables(file: Path) -> None:
     assert "lost 0, duplicated 0, differing 0" in said
 
 
-B = """  b: {{window: RANGE {} us SLIDE 20 us WATTR ts ORIGIN {} us, aggregates: {{n: count, s: sum(v)}}}}
+B = """
+  b:
+    window: RANGE {} us SLIDE 20 us WATTR ts ORIGIN {} us
+    aggregates: {{n: count, s: sum(v)}}
 """
 
 

@@ -148,3 +148,50 @@ def test_a_run_that_was_begun_under_a_fingerprint_of_the_first_form_goes_on() ->
     grown = with_lanes(old, [joined])
     assert compare(grown, grown, first).kind is Kind.same
     assert compare(edited("more shards"), edited("more shards"), first).kind is Kind.new_run
+
+
+def added(window: str, text: str = TEXT, **more: Any) -> Pipeline:
+    document = yaml.safe_load(text)
+    document["queries"]["b"] = {"window": window, "aggregates": {"n": "count"}, **more}
+    return parse_pipeline(yaml.safe_dump(document))
+
+
+LATER = "RANGE 1 hour SLIDE 10 minutes WATTR ts ORIGIN 2030-01-01"
+
+
+def test_a_query_from_now_on_is_added() -> None:
+    old, new = edited(), added(LATER)
+    change = compare(old, new, old.fingerprint)
+    assert (change.kind, change.goes_on, change.added) == (Kind.grown, True, ("b",))
+    assert change.effects[0].startswith("queries.b: added from its ORIGIN on")
+    other_table = added(LATER, TEXT.replace("table: t", "table: u"))
+    assert [one.partition(":")[0] for one in compare(old, other_table).effects] == [
+        "queries.b",
+        "sink",
+    ]
+    assert compare(new, old).kind is Kind.new_run
+    assert compare(old, new, "another").kind is Kind.new_run
+
+
+def test_a_query_is_added_to_a_run_that_lanes_have_joined() -> None:
+    old = edited()
+    joined = JoinedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
+    grown = with_lanes(added(LATER), (joined,))
+    assert compare(with_lanes(old, (joined,)), grown).kind is Kind.grown
+    assert compare(old, grown).kind is Kind.new_run
+
+
+@pytest.mark.parametrize(
+    "window", ["SESSION 5 minutes WATTR ts", "RANGE 1 hour SLIDE 1 hour WATTR ts"]
+)
+def test_why_a_query_cannot_be_added_is_said(window: str) -> None:
+    change = compare(edited(), added(window))
+    assert change.kind is Kind.new_run
+    assert change.sentences[-1].startswith("queries.b: it cannot be added to a run: ")
+
+
+@pytest.mark.parametrize("edit", [edit for edit, (*_, goes_on) in EDITS.items() if not goes_on])
+def test_a_query_is_added_alone(edit: str) -> None:
+    path, *_ = EDITS[edit]
+    if path != ("queries", "b"):
+        assert compare(edited(), added(LATER, edited(edit).text)).kind is Kind.new_run

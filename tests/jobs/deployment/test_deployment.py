@@ -147,3 +147,23 @@ def test_no_plan_mixes_meanings_or_ends_what_nobody_named(
     others = {name for name, one in known.items() if one.alive and name != found.run}
     assert found.beside or found.step is Step.attach or others == set(found.ends)
     assert all(f" {name}" in found.said[-1] for name in found.ends)
+
+
+GROWN = Change(Kind.grown, effects=("queries.b: added from its ORIGIN on",), added=("b",))
+
+
+def test_queries_are_added_to_a_run_without_a_job() -> None:
+    found = plan(wish(), {"r1": Known(GROWN, alive=False)}, "r1")
+    assert (found.step, found.run, found.grows, found.takes_file) == (Step.go_on, "r1", True, False)
+    assert found.said[1:] == GROWN.effects
+
+
+def test_queries_are_not_added_while_a_job_lives() -> None:
+    with pytest.raises(Refused, match="adds b to run r1 of pipeline p, which has a job") as caught:
+        plan(wish(), {"r1": Known(GROWN, alive=True)}, "r1")
+    stop, beside = str(caught.value).splitlines()[1::2]
+    assert stop.split() == [
+        *["slackwater", "stop", "'my", "pipelines/p.yml'", "--run", "r1", "&&"],
+        *["slackwater", "submit", "'my", "pipelines/p.yml'", "--run", "r1"],
+    ]
+    assert shlex.split(beside)[-1] == "--beside"
