@@ -20,7 +20,7 @@ from windowing.model import parse_pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.token import Kept
-from windowing.spark.sinks import RunPlace, begin_tables
+from windowing.spark.sinks import RunPlace, Sink, begin_tables
 from windowing.spark.sinks.table import TableSink, kept
 
 TEXT = """
@@ -31,11 +31,10 @@ shards: 2
 queries:
   q: {window: RANGE 10 us SLIDE 10 us WATTR ts, group_by: [k], aggregates: {n: count}}
 """
-BEFORE = parse_pipeline(TEXT)
-AFTER = parse_pipeline(
-    f"{TEXT}  added: {{window: RANGE 20 us SLIDE 10 us WATTR ts ORIGIN 100 us, "
-    "aggregates: {n: count}}\n"
-)
+ADDED = """
+  added: {window: RANGE 20 us SLIDE 10 us WATTR ts ORIGIN 100 us, aggregates: {n: count}}
+"""
+BEFORE, AFTER = parse_pipeline(TEXT), parse_pipeline(TEXT + ADDED)
 # Each tenth value is spoilt, and the last record before the change is one of them.
 LOG = [
     entry({"source": "s", "partition": 0, "offset": at, "value": {"ts": at, "k": at % 3}})
@@ -46,32 +45,31 @@ LOG = [
 CUT, ROWS = 100, 25
 
 
-def begun(folder: Path) -> LocalEngine:
+def begun(sink: Sink) -> LocalEngine:
     """A run that has written four batches."""
-    engine, sink = LocalEngine(BEFORE), TableSink(BEFORE, folder, "r1")
+    engine = LocalEngine(BEFORE)
     for number, batch in enumerate(batches(LOG[:CUT], ROWS, BEFORE)):
         sink.take(frames(engine, batch, number), number)
     return engine
+
+
+def gone_on(sink: Sink, engine: LocalEngine, end: int = len(LOG)) -> None:
+    """Go on with the query that was added."""
+    state, then = engine.snapshot(), LocalEngine(AFTER)
+    then.restore(as_snapshot(convert(BEFORE, AFTER, stores(state.lanes), stores(state.shards))))
+    for number, batch in enumerate(batches(LOG[CUT:end], ROWS, AFTER), CUT // ROWS):
+        sink.take(frames(then, batch, number), number)
 
 
 def place(folder: Path) -> RunPlace:
     return RunPlace(AFTER, "r1", folder)
 
 
-def gone_on(folder: Path, engine: LocalEngine, log_end: int) -> None:
-    """Go on with the query that was added."""
-    state, then = engine.snapshot(), LocalEngine(AFTER)
-    then.restore(as_snapshot(convert(BEFORE, AFTER, stores(state.lanes), stores(state.shards))))
-    sink = TableSink(AFTER, folder, "r1")
-    for number, batch in enumerate(batches(LOG[CUT:log_end], ROWS, AFTER), CUT // ROWS):
-        sink.take(frames(then, batch, number), number)
-
-
 @pytest.mark.parametrize("end", [CUT, CUT + ROWS, len(LOG)])
 def test_it_is_verified_and_counted_like_any_other(tmp_path: Path, end: int) -> None:
-    engine = begun(tmp_path)
+    engine = begun(TableSink(BEFORE, tmp_path, "r1"))
     begin_tables(place(tmp_path), CUT // ROWS - 1, ["added"])
-    gone_on(tmp_path, engine, end)
+    gone_on(TableSink(AFTER, tmp_path, "r1"), engine, end)
     output = read_tables(tmp_path, AFTER, "r1")
     verdict = verify(AFTER, LOG[:end], output)
     assert verdict.ok, "\n".join(verdict.lines())
@@ -83,7 +81,7 @@ def test_it_is_verified_and_counted_like_any_other(tmp_path: Path, end: int) -> 
 
 
 def test_its_table_belongs_to_the_checkpoint(tmp_path: Path) -> None:
-    begun(tmp_path)
+    begun(TableSink(BEFORE, tmp_path, "r1"))
     last = CUT // ROWS - 1
     for _ in range(2):  # again, after an interruption
         begin_tables(place(tmp_path), last, ["added"])
@@ -95,7 +93,7 @@ def test_its_table_belongs_to_the_checkpoint(tmp_path: Path) -> None:
 
 
 def test_no_other_table_is_said_to_have_what_it_lacks(tmp_path: Path) -> None:
-    begun(tmp_path)
+    begun(TableSink(BEFORE, tmp_path, "r1"))
     fresh = RunPlace(AFTER, "r2", tmp_path)
     with pytest.raises(TokenMismatch, match="has no token of batch 3"):
         begin_tables(fresh, 3, ["added"])

@@ -86,16 +86,3 @@ def test_a_query_is_added_from_now_on(file: Path) -> None:
     assert batches_of(file) > first
     said = slackwater("verify", file, "--run", "r1")
     assert "lost 0, duplicated 0, differing 0" in said
-
-    # Again, and with another number of shards, on a checkpoint that went on from another.
-    slackwater("stop", file)
-    file.write_text(file.read_text() + B.replace("b:", "c:", 1).format(20, 600))
-    slackwater("submit", file, "--run", "r1")
-    through(file, "r1")
-    slackwater("stop", file)
-    slackwater("reshard", file, "--shards", "3")
-    file.write_text(file.read_text().replace("shards: 2", "shards: 3"))
-    slackwater("submit", file, "--run", "r1")
-    send(600, 900)
-    through(file, "r1")
-    assert "lost 0, duplicated 0, differing 0" in slackwater("verify", file, "--run", "r1")
