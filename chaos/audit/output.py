@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 
 from chaos.audit.job import AuditError, Job
 from windowing.model.rows import Key, Value
+from windowing.table_rows import rows_in
 
 _STARTS = ("window_start", "start", "window.start")
 _UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
@@ -57,7 +58,7 @@ def read_written(path: Path, job: Job, start: str | None = None) -> Written:
 
 def _frame(path: Path) -> pl.DataFrame:
     if (path / "_delta_log").is_dir():
-        return pl.DataFrame(DeltaTable(str(path)).to_pyarrow_table())
+        return pl.DataFrame(rows_in(DeltaTable(str(path))))
     if path.is_dir():
         files = list(_committed(path))
         return pl.concat(map(pl.read_parquet, files), how="vertical_relaxed")

@@ -24,6 +24,7 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.places import place
 from windowing.semantics import Counts, Outcome
+from windowing.table_rows import dataset_of, rows_in
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
 COUNTED: Final = ("read", "applied", "outside", "dropped")
@@ -77,14 +78,14 @@ class RunTables:
     def _check_run(self) -> None:
         runs: set[str] = set()
         for table in self._tables.values():
-            runs |= set(pc.unique(table.to_pyarrow_table(columns=["run"])["run"]).to_pylist())
+            runs |= set(pc.unique(rows_in(table, columns=["run"])["run"]).to_pylist())
         if self._run not in runs:
             listed = ", ".join(sorted(runs)) or "none"
             msg = f"{self._folder}: no run is called {self._run!r}; the tables hold: {listed}"
             raise OutputError(msg)
 
     def _arrow(self, name: str, columns: Iterable[str]) -> pa.Table:
-        table = self._tables[name].to_pyarrow_table(filters=[("run", "=", self._run)])
+        table = rows_in(self._tables[name], run=self._run)
         lacking = [column for column in columns if column not in table.column_names]
         if lacking:
             place = self._folder / name
@@ -137,7 +138,7 @@ class RunTables:
         """Return the number of rows written for all queries, including provisional ones."""
         of_the_run = pc.field("run") == self._run
         tables = [self._tables[query.name] for query in self._pipeline.flows]
-        return sum(table.to_pyarrow_dataset().count_rows(filter=of_the_run) for table in tables)
+        return sum(dataset_of(table).count_rows(filter=of_the_run) for table in tables)
 
 
 def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Flow) -> pd.DataFrame:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +35,7 @@ from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 from windowing.places import place
 from windowing.semantics import Counts
+from windowing.table_rows import dataset_of, folder_of, rows_in
 
 
 def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = None) -> Output:
@@ -113,8 +113,8 @@ class _TableLines:
 
     def _parts(self, table: DeltaTable) -> Iterator[pa.Table]:
         """Yield a table's columns without rows, for their types; then the run's rows."""
-        with _whole(_place_of(table)):
-            dataset = table.to_pyarrow_dataset()
+        with _whole(folder_of(table)):
+            dataset = dataset_of(table)
             yield dataset.schema.empty_table()
             for batch in dataset.to_batches(filter=pc.field("run") == self.run):
                 yield pa.Table.from_batches([batch])
@@ -170,13 +170,8 @@ def _choose(run: str | None, folder: Path, tables: list[DeltaTable]) -> str:
 
 
 def _arrow(table: DeltaTable, columns: list[str] | None = None, run: str | None = None) -> pa.Table:
-    filters = None if run is None else [("run", "=", run)]
-    with _whole(_place_of(table)):
-        return table.to_pyarrow_table(columns=columns, filters=filters)
-
-
-def _place_of(table: DeltaTable) -> Path:
-    return Path(unquote(urlsplit(table.table_uri).path))
+    with _whole(folder_of(table)):
+        return rows_in(table, columns=columns, run=run)
 
 
 def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[Any]]:

@@ -13,6 +13,7 @@ from chaos.readers.output import OutputError
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.rules import ends_at_a_time
+from windowing.table_rows import rows_in
 
 
 def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) -> None:
@@ -59,4 +60,4 @@ def _table(path: Path, run: str) -> pl.DataFrame:
     except TableNotFoundError:
         msg = f"{path} is not there: has the run written anything?"
         raise OutputError(msg) from None
-    return pl.DataFrame(table.to_pyarrow_table(filters=[("run", "=", run)]))
+    return pl.DataFrame(rows_in(table, run=run))

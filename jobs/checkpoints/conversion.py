@@ -21,8 +21,8 @@ from jobs.runs import Run
 from jobs.runs.folder import NOTE_FILE, read_run, write_note, write_whole
 from jobs.runs.owner import Owner
 from jobs.state import Converted, converted
-from windowing.engine.added import added_queries
 from windowing.model import Pipeline
+from windowing.model.file.added import added_queries
 from windowing.model.file.width import with_shards
 from windowing.model.run_errors import CheckpointMismatch, SecondDriver
 from windowing.places import move_file, remove_folder

@@ -14,9 +14,10 @@ from enum import StrEnum
 
 from jobs.runs.difference import differences
 from jobs.runs.placement import is_version_of, with_place
-from windowing.engine.added import added_queries, why_not
+from windowing.engine.added import why_not
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
+from windowing.model.file.added import added_queries
 from windowing.model.file.user_code import user_classes
 
 

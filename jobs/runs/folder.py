@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from infra.endpoints import Endpoints
-from windowing.engine.added import added_queries
 from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.file.added import added_queries
 from windowing.model.file.joining import with_lanes
 from windowing.model.names import RUN_MAX, check_name
 from windowing.places import place

@@ -23,6 +23,7 @@ from windowing.engine.input.batches import Entry
 from windowing.engine.input.refusals import Detail, detail, late_detail
 from windowing.engine.input.values import BadValue, ValueRules, read_value
 from windowing.model import Pipeline
+from windowing.table_rows import rows_in
 
 _PLACE = ("source", "partition", "offset")
 _COLUMNS = (*_PLACE, "query", "reason", *Detail._fields)
@@ -177,10 +178,9 @@ def in_tables(folder: Path, run: str) -> tuple[list[Letter], int | None]:
     """
     try:
         dead, metrics = (
-            DeltaTable(str(folder / name)).to_pyarrow_table(filters=[("run", "=", run)])
-            for name in ("dead_letters", "metrics")
+            rows_in(DeltaTable(str(folder / name)), run=run) for name in ("dead_letters", "metrics")
         )
-    except DeltaError as error:
+    except (DeltaError, OSError) as error:
         msg = f"{folder} has no tables of dead letters and metrics ({error}): has the job run?"
         raise DeadLettersError(msg) from None
     counted = metrics.select(["query", "read"]).to_pylist()

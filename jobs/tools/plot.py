@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import save
 from windowing.places import place
+from windowing.table_rows import rows_in
 
 QUERY = "hourly"
 _WEEK = timedelta(days=7)
@@ -76,8 +77,7 @@ def plot(
 
 def _read(table: Path, run: str) -> pl.DataFrame:
     try:
-        delta = DeltaTable(str(table))
-        rows = delta.to_pyarrow_table(columns=_COLUMNS, filters=[("run", "=", run)])
+        rows = rows_in(DeltaTable(str(table)), columns=_COLUMNS, run=run)
     except (DeltaError, OSError) as error:
         message = f"no output table at {table} ({type(error).__name__}): has the pipeline run?"
         raise PlotError(message) from error

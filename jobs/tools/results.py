@@ -14,6 +14,7 @@ from deltalake.exceptions import DeltaError
 
 from windowing.model.query import Flow
 from windowing.runtime.newest import flat, newest
+from windowing.table_rows import rows_in
 from windowing.whole_files import whole_file
 
 _INSTANT = "%Y-%m-%dT%H:%M:%S%.6fZ"
@@ -39,8 +40,8 @@ def of_run(folder: Path, run: str, query: Flow, *, history: bool = False) -> pl.
         NoNewest: the query has no newest rows.
     """
     try:
-        table = DeltaTable(str(folder / query.name)).to_pyarrow_table(filters=[("run", "=", run)])
-    except DeltaError as error:
+        table = rows_in(DeltaTable(str(folder / query.name)), run=run)
+    except (DeltaError, OSError) as error:
         msg = f"{folder / query.name} cannot be read as a Delta table ({error}): has the job run?"
         raise ResultsError(msg) from None
     rows = pl.DataFrame(pl.from_arrow(table))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.engine.fused.test_fused import PIPELINE, Fused
 from tests.engine.test_convert import ENDS, EVENTS, as_snapshot, lines, stores
 from tests.strategies import KINDS, OPERATORS, Case, cases, entry, interleavings, join_cases
-from windowing.engine.added import added_queries, why_not
+from windowing.engine.added import why_not
 from windowing.engine.convert import convert
 from windowing.engine.input.batches import batches
 from windowing.engine.plan import plan_of
@@ -21,6 +21,7 @@ from windowing.engine.shard_head import HEAD, STATE
 from windowing.engine.state import MemoryStore
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import Pipeline, PipelineError, parse_pipeline
+from windowing.model.file.added import added_queries
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import ArrivalOrder, CheckpointMismatch
 from windowing.runtime.local import LocalEngine

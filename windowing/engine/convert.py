@@ -18,7 +18,7 @@ import msgspec
 import polars as pl
 
 from windowing.engine import idle, lane, tables
-from windowing.engine.added import added_queries, check_origins, why_not
+from windowing.engine.added import check_origins, why_not
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import TIME, field_column
@@ -39,6 +39,7 @@ from windowing.engine.windows.join import equal_columns
 from windowing.engine.windows.keys import route
 from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline
+from windowing.model.file.added import added_queries
 from windowing.model.fingerprint import fingerprint
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.run_errors import CheckpointMismatch

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
@@ -43,6 +44,7 @@ from windowing.spark.sinks.tokens import (
     token_rows,
     tokens_of,
 )
+from windowing.table_rows import dataset_of
 
 if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
@@ -239,8 +241,8 @@ def schemas_in(folder: Path, names: Iterable[str]) -> dict[str, pa.Schema]:
 
 
 def _tokens_in(table: DeltaTable, run: str, since: int) -> dict[int, Token]:
-    filters = [("run", "=", run), ("batch_id", ">=", since)]
-    return tokens_of(table.to_pyarrow_table(filters=filters).to_pylist())
+    wanted = (pc.field("run") == run) & (pc.field("batch_id") >= since)
+    return tokens_of(dataset_of(table).to_table(filter=wanted).to_pylist())
 
 
 def _existing(path: Path) -> DeltaTable | None:
