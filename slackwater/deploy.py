@@ -75,7 +75,7 @@ def submit(
     checkpoint; queries in addition, from an ORIGIN behind what the run has read, are added to a
     stopped one. Otherwise change nothing, and list the alternatives.
     """
-    from jobs.deployment.deploy import carry_out, check_growth
+    from jobs.deployment.deploy import carry_out
     from jobs.runs import living
     from jobs.runs.overview import page_now
 
@@ -83,13 +83,30 @@ def submit(
     found = _prepared(endpoints, pipeline, (run, origin), beside=beside, replace=replace)
     for sentence in found.said:
         (say if dry_run else tell)(sentence)
+    if found.plan.grows:
+        _grow(endpoints, found, dry_run=dry_run)
     if dry_run:
-        check_growth(endpoints, found)
         return
     submitted = carry_out(endpoints, found, max_offsets=max_offsets, available_now=available_now)
     for ended in set(found.plan.ends).difference(living(endpoints, submitted.pipeline)):
         tell(f"ended the job of run {ended}")
     say(json.dumps(answers.submission(submitted, page_now(endpoints, submitted))))
+
+
+def _grow(endpoints: Endpoints, deployment: Deployment, *, dry_run: bool) -> None:
+    """Convert the run's state for added queries, and tell what became of it."""
+    from jobs.deployment.deploy import grow
+
+    with err.status("converting the state"):
+        done = grow(endpoints, deployment, dry_run=dry_run)
+    if done is None:
+        return
+    rows = f"{done.rows:,} rows of state, the same before and after (digest {done.digest})"
+    (say if dry_run else tell)(f"run {done.run.run}, before batch {done.batch}: {rows}")
+    if done.kept is None:
+        say("nothing was changed")
+    else:
+        tell(f"its old checkpoint is kept in {done.kept}")
 
 
 def _prepared(

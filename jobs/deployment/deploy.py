@@ -9,7 +9,7 @@ from pathlib import Path
 
 from infra.endpoints import Endpoints
 from jobs.brokers.topics import offsets_at
-from jobs.checkpoints.conversion import add_queries
+from jobs.checkpoints.conversion import Conversion, add_queries
 from jobs.deployment.change import Change, Kind, compare
 from jobs.deployment.decision import Known, Plan, Step, Wish, plan
 from jobs.runs.folder import Run, as_accepted, every_run, find, table_of
@@ -81,20 +81,25 @@ def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
     return Deployment(found, with_place(pipeline, placement.name), wish.file, first, said)
 
 
-def check_growth(endpoints: Endpoints, deployment: Deployment) -> None:
-    """Check that a run's state can be converted for added queries, if that is planned.
+def grow(
+    endpoints: Endpoints, deployment: Deployment, *, dry_run: bool = False
+) -> Conversion | None:
+    """Convert a run's state for added queries, if that is planned and not done yet.
+
+    Args:
+        endpoints: addresses of the running stack.
+        deployment: from `prepare`.
+        dry_run: check whether it is possible, and change nothing.
 
     Raises:
         ConversionError: the run cannot be converted now.
         CheckpointMismatch: a window of a query would hold records that were read before.
     """
-    _grow(endpoints, deployment, dry_run=True)
-
-
-def _grow(endpoints: Endpoints, deployment: Deployment, *, dry_run: bool) -> None:
     planned, pipeline = deployment.plan, deployment.pipeline
-    if planned.grows:
-        add_queries(find(endpoints, pipeline, planned.run), pipeline, dry_run=dry_run)
+    if not planned.grows:
+        return None
+    with one_at_a_time(endpoints, pipeline.name):
+        return add_queries(find(endpoints, pipeline, planned.run), pipeline, dry_run=dry_run)
 
 
 def carry_out(
@@ -117,8 +122,7 @@ def carry_out(
         ConversionError: queries are added, and the run cannot be converted now.
         CheckpointMismatch: a window of theirs would hold records that were read before.
     """
-    with one_at_a_time(endpoints, deployment.pipeline.name):
-        _grow(endpoints, deployment, dry_run=False)
+    grow(endpoints, deployment)
     planned, pipeline = deployment.plan, deployment.pipeline
     first, end, conf, parallelism = deployment.first, None, None, None
     if planned.step is not Step.begin:

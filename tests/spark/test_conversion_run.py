@@ -77,8 +77,11 @@ def test_a_query_is_added_from_now_on(file: Path) -> None:
     assert batches_of(file) == first
 
     file.write_text(PIPELINE + B.format(40, 300))
-    assert "queries.b: added from its ORIGIN on" in slackwater("submit", file, "--dry-run")
-    slackwater("submit", file, "--run", "r1")
+    said = slackwater("submit", file, "--dry-run")
+    assert "queries.b: added from its ORIGIN on" in said
+    assert "the same before and after" in said
+    assert "nothing was changed" in said
+    assert "its old checkpoint is kept in" in slackwater("submit", file, "--run", "r1")
     through(file, "r1")
     assert "lost 0, duplicated 0, differing 0" in slackwater("verify", file, "--run", "r1")
     send(300, 600)
