@@ -17,6 +17,7 @@ from docker.models.containers import Container
 from chaos.control.node_control import EFFECT_S, STOPPED_S, await_that, gone, mount_refusal
 from chaos.errors import FaultDidNotApply, Unsupported
 from infra.containers.stack import ContainerStack
+from infra.errors import InfraError
 from infra.process import ProcessId
 from infra.spark_processes import ClusterProcess
 
@@ -58,7 +59,11 @@ class ContainerNodeControl:
 
     def children(self, name: str) -> list[ClusterProcess]:
         """Return the processes in the container, as seen from inside."""
-        if self._container(name).attrs["State"]["Status"] != "running":
+        try:
+            status = self._container(name).attrs["State"]["Status"]
+        except InfraError:  # another kind of stack has it
+            return []
+        if status != "running":
             return []
         found = []
         for line in self._inside(name, "list").splitlines():
