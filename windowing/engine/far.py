@@ -4,9 +4,10 @@ With long windows or much disorder, most of the state waits for progress that is
 due after a *horizon* lies apart, in pieces that are appended and not read. Once progress gets
 beyond it, everything is read and divided anew.
 
-Of n instants at which something is due, the next √n lie before the horizon. So while progress
-passes all n, the whole is read √n times, and every other step reads what is due within √n instants
-and what batches have added since.
+The horizon lies k steps ahead, if progress goes on as in this step. Everything is then read once in
+k steps, and every step reads what is due within them: of n instants at which something is due, of
+which a step passes s, that is k s. With k = √(n / s), or √(n s) instants, both cost the same, which
+is least together.
 
 Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, section 6
 (hierarchies), with two levels; ours for states instead of timers.
@@ -16,18 +17,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 import polars as pl
 
 from windowing.engine.frames import where
-from windowing.engine.wids import Ints
+from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.part import ShardPart, Tables, TellsDue
 
 FAR_FROM_ROWS: Final = 10_000
 """A smaller state is not divided: reading it costs no more than looking for it."""
+
+
+class Move(NamedTuple):
+    """A step of progress, in the unit of its attribute."""
+
+    before_us: int
+    after_us: int
 
 
 class Far(msgspec.Struct, array_like=True):
@@ -51,13 +59,18 @@ class Far(msgspec.Struct, array_like=True):
         )
 
     def divide(
-        self, parts: Mapping[str, ShardPart], held: Mapping[str, Tables], least_rows: int
+        self,
+        parts: Mapping[str, ShardPart],
+        held: Mapping[str, Tables],
+        moved: Mapping[str, Move],
+        least_rows: int,
     ) -> tuple[dict[str, Tables], dict[str, Tables]]:
         """Divide tables of queries by their horizons, and note what is to lie apart.
 
         Args:
             parts: the shard's part of each query.
             held: what is not apart yet.
+            moved: the progress of queries in this step.
             least_rows: a query with fewer rows, and without a horizon, is not divided.
 
         Returns:
@@ -70,7 +83,7 @@ class Far(msgspec.Struct, array_like=True):
                 continue
             due_us = {name: part.due_us(name, table) for name, table in tables.items()}
             if query not in self.horizon_us:
-                horizon_us = _horizon(np.concatenate([*due_us.values()]), least_rows)
+                horizon_us = _horizon(np.concatenate([*due_us.values()]), moved[query], least_rows)
                 if horizon_us is None:
                     continue
                 self.horizon_us[query] = horizon_us
@@ -83,10 +96,19 @@ class Far(msgspec.Struct, array_like=True):
         return near, later
 
 
-def _horizon(due_us: Ints, least_rows: int) -> int | None:
-    """Return an instant before which √n of the n instants lie; None: it is not worth it."""
+def _horizon(due_us: Ints, moved: Move, least_rows: int) -> int | None:
+    """Return the instant until which state stays; None: dividing is not worth it."""
     if len(due_us) < least_rows:
         return None
-    instants = pl.Series(due_us).unique().sort()
-    near = isqrt(len(instants))
+    instants = pl.Series(due_us).unique().sort().to_numpy()
+    near = isqrt(len(instants) * _passed(instants, moved))
     return None if near * 2 >= len(instants) else int(instants[near])
+
+
+def _passed(instants: Ints, moved: Move) -> int:
+    """Return how many instants the next step passes if it moves like this one; at least one."""
+    if moved.before_us == NOTHING_YET or moved.after_us == ENDED:
+        return 1
+    until_us = min(2 * moved.after_us - moved.before_us, ENDED)
+    first, last = np.searchsorted(instants, [moved.after_us, until_us], side="right")
+    return max(int(last - first), 1)

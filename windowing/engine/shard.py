@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import polars as pl
 
@@ -18,7 +19,7 @@ from windowing.engine import tables
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.early import EarlyRows
-from windowing.engine.far import FAR_FROM_ROWS, Far
+from windowing.engine.far import FAR_FROM_ROWS, Far, Move
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.idle import IdleLanes, left_out
 from windowing.engine.parcel import Parcel
@@ -51,6 +52,17 @@ class Emission:
     early: dict[str, pl.DataFrame] = field(default_factory=dict)
     dead_letters: list[bytes] = field(default_factory=list)
     metrics: list[bytes] = field(default_factory=list)
+
+
+class _Step(NamedTuple):
+    """The progress by each clock, before and after a step's parcels."""
+
+    before: Mapping[ClockId, Progress]
+    after: Mapping[ClockId, Progress]
+
+    def of(self, clock: ClockId) -> Move:
+        """Return the largest progress of any unit by a clock, before and after."""
+        return Move(self.before[clock].highest, self.after[clock].highest)
 
 
 class Shard:
@@ -121,22 +133,22 @@ class Shard:
         state = self._load(store)
         before = self._progress(store, state)
         self._append(store, state, parcels)
-        after = self._progress(store, state)
+        moved = _Step(before, self._progress(store, state))
         emission = Emission(
             dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
             metrics=[one.metrics for one in parcels if one.metrics is not None],
         )
         # Provisional rows first: they may need state that is dropped with the final rows.
         if self._early:
-            emission.early = self._early_rows(store, state, parcels, after, wall_us)
-        self._emit(store, state, before, after, emission)
+            emission.early = self._early_rows(store, state, parcels, moved.after, wall_us)
+        self._emit(store, state, moved, emission)
         for query in self.row_parts:
-            rows = self._advance(store, state, query, after, parcels, wall_us=wall_us)
+            rows = self._advance(store, state, query, moved.after, parcels, wall_us=wall_us)
             if len(rows):
                 emission.results[query] = rows
-        self._check_entries(store, state, after)
+        self._check_entries(store, state, moved)
         if state.deltas >= 4 * self.compact_after:
-            self._compact(store, state, tables.read(store, self._schemas), after)
+            self._compact(store, state, tables.read(store, self._schemas), moved)
         store.put(HEAD, STATE.encode(state))
         store.commit()
         return emission
@@ -258,15 +270,9 @@ class Shard:
         keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
         store.put(KEYS + name, to_bytes(keys))
 
-    def _emit(
-        self,
-        store: StateStore,
-        state: ShardState,
-        before: Mapping[ClockId, Progress],
-        after: Mapping[ClockId, Progress],
-        emission: Emission,
-    ) -> None:
+    def _emit(self, store: StateStore, state: ShardState, moved: _Step, emission: Emission) -> None:
         """Emit the due rows of all queries."""
+        before, after = moved
         # A due time of ENDED means both "nothing is due" and the end of all lanes, where all is
         # due.
         due = [
@@ -296,7 +302,7 @@ class Shard:
         if whole:
             tables.forget_apart(store, pieces)
         if tidy:
-            self._compact(store, state, held, after)
+            self._compact(store, state, held, moved)
 
     def _advance(
         self,
@@ -344,16 +350,14 @@ class Shard:
                 found[query] = rows
         return found
 
-    def _check_entries(
-        self, store: StateStore, state: ShardState, after: Mapping[ClockId, Progress]
-    ) -> None:
+    def _check_entries(self, store: StateStore, state: ShardState, moved: _Step) -> None:
         """Refuse a batch that exceeds a query's state limit, after trying to compact."""
         if not self._entries_max or not self._too_many(store, state):
             return
         held = tables.read(store, self._schemas, state.far.pieces)
         tables.forget_apart(store, state.far.pieces)
         state.far = Far()
-        self._compact(store, state, held, after)
+        self._compact(store, state, held, moved)
         for query, entries in self._too_many(store, state).items():
             msg = (
                 f"query {query}: a shard would hold {entries} partial states, and retention allows "
@@ -369,18 +373,15 @@ class Shard:
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 
     def _compact(
-        self,
-        store: StateStore,
-        state: ShardState,
-        held: Mapping[str, Tables],
-        after: Mapping[ClockId, Progress],
+        self, store: StateStore, state: ShardState, held: Mapping[str, Tables], moved: _Step
     ) -> None:
         """Merge base and deltas into a new base, without state that rows no longer need.
 
         What is not due for long is laid apart.
         """
-        retained = self._retained(held, after)
-        near, later = state.far.divide(self.parts, retained, self.far_from_rows)
+        retained = self._retained(held, moved.after)
+        moves = {query: moved.of(self._clocks[query]) for query in retained}
+        near, later = state.far.divide(self.parts, retained, moves, self.far_from_rows)
         tables.replace(store, state.deltas, near)
         state.deltas = 0
         if later:
