@@ -44,6 +44,7 @@ from slackwater import (
     stack,
     state,
     tables,
+    why,
 )
 from slackwater.console import FAILED, PASSED, complain, tell
 from slackwater.ending import Interrupted, is_interrupted, supervised
@@ -76,6 +77,7 @@ for module in (
     record,
     dead,
     newest,
+    why,
     secret,
     audit,
     chaos,

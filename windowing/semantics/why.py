@@ -1,0 +1,272 @@
+"""Why a window is as it is: what it holds, what came too late, and which lanes hold it back.
+
+Reads the log once, entry by entry, and keeps only the records of the window's key where windows are
+per key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.progress import Slack
+from windowing.model.rows import Key, Scalar
+from windowing.model.windows.traits import Ends
+from windowing.semantics.found import Finder
+from windowing.semantics.lanes import Lane, Progress, follow
+from windowing.semantics.log import LogEntry, LogOrder
+from windowing.semantics.revisions import key_of, revisions
+from windowing.semantics.units import Item, Shown, group_of, part_of
+from windowing.semantics.values import ValueReader
+from windowing.semantics.view import attribute_of, items_of, lanes_of
+from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.definition import ExtentDefinition
+
+
+class NoWindow(ValueError):
+    """A window that cannot be named like this, or of which nothing is known."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Sought:
+    """A window of a key.
+
+    Attributes:
+        query: its query.
+        wid: its number; None: it is named by its start.
+        start: its start, in the attribute's unit.
+        key: its key.
+    """
+
+    query: Query
+    wid: int | None
+    start: int | None
+    key: Key
+
+    def __contains__(self, shown: Shown) -> bool:
+        """Whether a row shows this window."""
+        named = shown.start == self.start if self.wid is None else shown.wid == self.wid
+        return named and key_of(self.query, shown) == self.key
+
+    @property
+    def fields(self) -> dict[str, Scalar]:
+        """The fields of the key."""
+        return dict(zip(self.query.key, self.key, strict=True))
+
+
+@dataclass(frozen=True)
+class LaneStand:
+    """A lane, as the window waits for it.
+
+    Attributes:
+        name: the lane.
+        progress: its progress, for the window's key.
+        offset, append_us: of the entry that brought it there; None: it has none, or that is
+            unknown.
+        released_by: the least time of a record that makes the lane pass the window's end; None: no
+            record does, it has passed it, or that depends on more than one record.
+    """
+
+    name: str
+    progress: Progress
+    offset: int | None
+    append_us: int | None
+    released_by: int | None
+
+
+@dataclass(frozen=True)
+class Member:
+    """A record of the window.
+
+    Attributes:
+        item: the record, with the progress before it.
+        revision: the first revision that shows it.
+        instant: the progress at which that is sent.
+        sent: whether it has been.
+    """
+
+    item: Item
+    revision: int
+    instant: Progress
+    sent: bool
+
+
+@dataclass(frozen=True)
+class Why:
+    """What is known of a window.
+
+    Attributes:
+        sought: the window.
+        wid, start, end: its number and extent.
+        closes_at: the progress that closes it; infinity: its rows are counted, or lanes end.
+        progress: how far all lanes are, for its key.
+        lanes: each of them.
+        revisions: those sent, each with its number, the instant and the number of records.
+        members: its records, in canonical order.
+        refused: records that came too late for it, each with what became of it.
+    """
+
+    sought: Sought
+    wid: int
+    start: int
+    end: int
+    closes_at: Progress
+    progress: Progress
+    lanes: Sequence[LaneStand]
+    revisions: Sequence[tuple[int, Progress, int]]
+    members: Sequence[Member]
+    refused: Sequence[tuple[Item, str]]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether revision 0 is not due yet."""
+        return self.progress < self.closes_at
+
+    @property
+    def holding_back(self) -> list[LaneStand]:
+        """The lanes whose progress the window waits for, the last one first."""
+        behind = [lane for lane in self.lanes if lane.progress < self.closes_at]
+        return sorted(behind, key=lambda lane: lane.progress)
+
+
+def why(pipeline: Pipeline, sought: Sought, log: Iterable[LogEntry]) -> Why:
+    """Explain a window.
+
+    Args:
+        pipeline: the pipeline of its query.
+        sought: the window.
+        log: the log so far, each lane in offset order.
+
+    Raises:
+        NoWindow: no record of the key is in such a window, and its extent is unknown.
+        BadLogError: not a log of this pipeline.
+        ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
+    """
+    read = _Read(pipeline, sought)
+    for entry in log:
+        read.take(entry)
+    ended = [replace(lane, progress=math.inf) for lane in read.lanes]
+    query, items = sought.query, read.items
+    sent = _rows(sought, items, read.lanes, read.newest)
+    whole = _rows(sought, items, ended, read.newest)
+    place = _place(sought, whole)
+    members, last = dict[tuple[str, int, int], Member](), len(sent)
+    for number, row in enumerate(whole):
+        for item in row.holds:
+            instant = _instant(query, row)
+            found = Member(item, row.revision, instant, sent=number < last)
+            members.setdefault(item.place, found)
+    return Why(
+        sought=sought,
+        wid=place[0],
+        start=place[1],
+        end=place[2],
+        closes_at=_closes_at(query, place),
+        progress=min(lane.of_record(sought.fields) for lane in read.lanes),
+        lanes=read.stands(_closes_at(query, place)),
+        revisions=[(row.revision, _instant(query, row), len(row.holds)) for row in sent],
+        members=sorted(members.values(), key=lambda one: one.item.canonical),
+        refused=list(_refused(sought, items, read.lanes, place[0], members)),
+    )
+
+
+class _Read:
+    """A log as it is read: its lanes, and the records that may be in a window."""
+
+    def __init__(self, pipeline: Pipeline, sought: Sought) -> None:
+        source, self._sought = pipeline.source, sought
+        self._attribute = attribute_of(sought.query, source)
+        self.lanes = lanes_of(source, self._attribute)
+        self._readers = [ValueReader(pipeline, number) for number in range(source.partitions)]
+        self._order = LogOrder(source)
+        self._since: dict[int, LogEntry] = {}
+        self.items: list[Item] = []
+        self.newest = 0
+
+    def take(self, entry: LogEntry) -> None:
+        """Read the next entry."""
+        number = self._order.lane_of(entry)
+        if number is None:
+            return
+        lane, fields = self.lanes[number], self._sought.fields
+        before = lane.of_record(fields)
+        arrivals = follow(lane, [entry], self._readers[number], self._attribute)
+        if lane.of_record(fields) > before:
+            self._since[number] = entry
+        for item in items_of(arrivals, self._attribute):
+            self.newest = max(self.newest, item.value)
+            if not self._sought.query.window.traits.per_key or _is_of(self._sought, item):
+                self.items.append(item)
+
+    def stands(self, closes_at: Progress) -> list[LaneStand]:
+        """Return the lanes at the end, for a window that closes then."""
+        found = []
+        for number, lane in enumerate(self.lanes):
+            since, progress = self._since.get(number), lane.of_record(self._sought.fields)
+            slack = lane.disorder.slack_us if isinstance(lane.disorder, Slack) else None
+            waits = progress < closes_at < math.inf and slack is not None
+            released_by = int(closes_at) + (slack or 0) if waits else None
+            offset, append_us = (since.offset, since.append_us) if since else (None, None)
+            found.append(LaneStand(lane.name, progress, offset, append_us, released_by))
+        return found
+
+
+def _rows(sought: Sought, items: Sequence[Item], lanes: Sequence[Lane], newest: int) -> list[Shown]:
+    ordered = sorted(items, key=lambda item: item.place)
+    found = revisions(sought.query, ordered, lanes, newest)
+    return [row for row in found if row in sought and not row.retracts]
+
+
+def _place(sought: Sought, rows: Sequence[Shown]) -> tuple[int, int, int]:
+    """Return number and extent of a window, of which there may be no rows."""
+    if rows:
+        return rows[0].wid, rows[0].start, rows[0].end
+    definition = definition_of(sought.query)
+    if sought.wid is not None and isinstance(definition, ExtentDefinition):
+        return (sought.wid, *definition.extent(sought.wid))
+    named = f"begins at {sought.start}" if sought.wid is None else f"has the number {sought.wid}"
+    msg = (
+        f"query {sought.query.name} has no window that {named} and holds a record of key "
+        f"{list(sought.key)}: look for it with `slackwater newest`"
+    )
+    raise NoWindow(msg)
+
+
+def _closes_at(query: Query, place: tuple[int, int, int]) -> Progress:
+    if query.window.traits.ends in (Ends.ROWS, Ends.AT_RECORDS):
+        return math.inf
+    return place[2]
+
+
+def _instant(query: Query, row: Shown) -> Progress:
+    if row.release is not None:
+        return row.release
+    return _closes_at(query, (row.wid, row.start, row.end))
+
+
+def _refused(
+    sought: Sought,
+    items: Sequence[Item],
+    lanes: Sequence[Lane],
+    wid: int,
+    members: Mapping[tuple[str, int, int], Member],
+) -> Iterable[tuple[Item, str]]:
+    """Yield the key's records that are late for the window and not in it."""
+    own = [item for item in items if _is_of(sought, item) and item.place not in members]
+    if not own:
+        return
+    finder = Finder(sought.query, sorted(items, key=lambda item: item.place), lanes)
+    for item in sorted(own, key=lambda item: item.canonical):
+        found = finder.of(item)
+        if wid in found["late"]:
+            yield item, str(found["outcome"])
+
+
+def _is_of(sought: Sought, item: Item) -> bool:
+    query = sought.query
+    part = () if query.window.pattr is None else (part_of(query.window, item),)
+    return (*part, *group_of(query, item)) == sought.key

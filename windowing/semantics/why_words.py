@@ -1,0 +1,151 @@
+"""Why a window is as it is, in words for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from windowing.model import Pipeline
+from windowing.model.lengths import spell_instant
+from windowing.semantics.lanes import Progress
+from windowing.semantics.units import Item
+from windowing.semantics.why import LaneStand, Why
+
+_SHOWN: Final = 20
+"""How many records are listed."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is known of a window.
+
+    Attributes:
+        spec: the pipeline.
+        found: the window.
+    """
+
+    spec: Pipeline
+    found: Why
+
+    def lines(self) -> Iterator[str]:
+        """Yield sentences."""
+        found, query = self.found, self.found.sought.query
+        key = ", ".join(f"{name} {value}" for name, value in found.sought.fields.items())
+        yield (
+            f"query {query.name}, window {found.wid}, {key or 'no key'}: "
+            f"{self._at(found.start)} to {self._at(found.end)}"
+        )
+        yield from self._state()
+        yield from self._records()
+        yield from self._refused()
+
+    def _state(self) -> Iterator[str]:
+        found = self.found
+        if found.closes_at == math.inf:
+            if not found.revisions:
+                yield "open: its rows are counted, and too few have come"
+        elif found.is_open:
+            yield (
+                f"open: it closes once all lanes have passed {self._at(found.closes_at)}; they are "
+                f"at {self._at(found.progress)}"
+            )
+            yield from map(self._held_by, found.holding_back)
+        elif not found.revisions:
+            yield "closed without a row: no record of it came in time"
+        for number, instant, records in found.revisions:
+            what = "closed" if number == 0 else f"revision {number}"
+            due = "" if instant == math.inf else f", due at {self._at(instant)}"
+            yield f"{what}{due}: {_records(records)}"
+
+    def _records(self) -> Iterator[str]:
+        members = self.found.members
+        yield f"it holds {_records(len(members))}:" if members else "it holds no record of its key"
+        for one in members[:_SHOWN]:
+            shown = f"revision {one.revision}"
+            if not one.sent:
+                shown += f", due at {self._at(one.instant)}"
+            yield f"  {self._spelled(one.item)}: {shown}"
+        if len(members) > _SHOWN:
+            yield f"  and {len(members) - _SHOWN:,} more: --json lists them"
+
+    def _refused(self) -> Iterator[str]:
+        refused = self.found.refused
+        if refused:
+            yield f"{_records(len(refused))} came too late for it:"
+        for item, outcome in refused[:_SHOWN]:
+            yield f"  {self._spelled(item)}: {outcome}"
+
+    def _held_by(self, lane: LaneStand) -> str:
+        since = "" if lane.offset is None else f" since offset {lane.offset}"
+        when = "" if lane.append_us is None else f", appended {spell_instant(lane.append_us)}"
+        bound = f"a bound of {self._at(self.found.closes_at)}"
+        if lane.released_by is not None:
+            bound = f"a record of {self._at(lane.released_by)}, or {bound},"
+        stand = f"at {self._at(lane.progress)}{since}{when}"
+        return f"  {lane.name} holds it back: {stand}; {bound} releases it"
+
+    def _spelled(self, item: Item) -> str:
+        met = self._at(item.progress)
+        return f"{item.lane} offset {item.offset}, {self._at(item.value)} (its lane was at {met})"
+
+    def _at(self, where: Progress) -> str:
+        if where == -math.inf:
+            return "its beginning"
+        if where == math.inf:
+            return "its end"
+        timed = self.found.sought.query.window.attribute == self.spec.source.event_time.field
+        return spell_instant(int(where)) if timed else str(int(where))
+
+    def as_json(self) -> dict[str, object]:
+        """Return all of it, with instants in microseconds; null: without bound."""
+        found = self.found
+        return {
+            "query": found.sought.query.name,
+            "window_id": found.wid,
+            "start": found.start,
+            "end": found.end,
+            "key": list(found.sought.key),
+            "open": found.is_open,
+            "closes_at": _finite(found.closes_at),
+            "progress": _finite(found.progress),
+            "lanes": [
+                {
+                    "lane": lane.name,
+                    "progress": _finite(lane.progress),
+                    "holds_back": lane in found.holding_back,
+                    "offset": lane.offset,
+                    "append_us": lane.append_us,
+                    "released_by": lane.released_by,
+                }
+                for lane in found.lanes
+            ],
+            "revisions": [
+                {"revision": number, "due_at": _finite(instant), "records": records}
+                for number, instant, records in found.revisions
+            ],
+            "records": [
+                {
+                    **_place(one.item),
+                    "revision": one.revision,
+                    "due_at": _finite(one.instant),
+                    "sent": one.sent,
+                }
+                for one in found.members
+            ],
+            "too_late": [{**_place(item), "outcome": outcome} for item, outcome in found.refused],
+        }
+
+
+def _records(number: int) -> str:
+    return f"{number:,} record" + "s" * (number != 1)
+
+
+def _place(item: Item) -> dict[str, object]:
+    place = {"lane": item.lane, "offset": item.offset, "at": item.value}
+    return {**place, "lane_progress": _finite(item.progress)}
+
+
+def _finite(where: Progress) -> int | None:
+    return None if math.isinf(where) else int(where)
