@@ -375,7 +375,7 @@ class Shard:
     def _compact(
         self, store: StateStore, state: ShardState, held: Mapping[str, Tables], moved: _Step
     ) -> None:
-        """Merge base and deltas anew: drop what no row needs, lay apart what is not due for long."""
+        """Merge base and deltas; drop what no row needs, lay apart what is not due for long."""
         retained = self._retained(held, moved.after)
         moves = {query: moved.of(self._clocks[query]) for query in retained}
         near, later = state.far.divide(self.parts, retained, moves, self.far_from_rows)
