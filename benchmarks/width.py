@@ -190,7 +190,7 @@ def _crossed(stores: list[CountingStore]) -> tuple[int, int]:
 
 
 def growth(costs: list[Cost], name: str) -> float:
-    """Return by what factor a cost grows from the first steady quarter of batches to the last.
+    """Return by what factor a cost's mean grows from the first steady quarter to the last.
 
     Args:
         costs: of all batches, more than those until as many windows close as open.
@@ -198,7 +198,18 @@ def growth(costs: list[Cost], name: str) -> float:
     """
     steady = [getattr(cost, name) for cost in costs[_BATCHES_OF_SLACK:]]
     quarter = max(1, len(steady) // 4)
-    return float(np.median(steady[-quarter:]) / np.median(steady[:quarter]))
+    return float(np.mean(steady[-quarter:]) / np.mean(steady[:quarter]))
+
+
+def table_of(costs: list[Cost]) -> list[list[str]]:
+    """Return what a steady batch costs, and how that grows; the mean has the merges of deltas."""
+    rows = [["a batch, of the steady ones", "median", "mean", "last quarter / first"]]
+    for name in ("lanes_ms", "shards_ms", "read_bytes", "written_bytes", "state_bytes", "rows"):
+        steady = [getattr(cost, name) for cost in costs[_BATCHES_OF_SLACK:]]
+        median, mean = np.median(steady), np.mean(steady)
+        grown = f"{growth(costs, name):.2f}"
+        rows.append([name.replace("_", ", "), f"{median:,.0f}", f"{mean:,.0f}", grown])
+    return rows
 
 
 def main(
@@ -215,11 +226,7 @@ def main(
         if len(costs) % 50 == 0:
             took_ms = cost.lanes_ms + cost.shards_ms
             console.print(f"batch {len(costs):,}: {took_ms:,.0f} ms, {cost.state_bytes:,} bytes")
-    rows = [["a batch, median of the steady ones", "value", "last quarter / first"]]
-    for name in ("lanes_ms", "shards_ms", "read_bytes", "written_bytes", "state_bytes", "rows"):
-        median = np.median([getattr(cost, name) for cost in costs[_BATCHES_OF_SLACK:]])
-        rows.append([name.replace("_", ", "), f"{median:,.0f}", f"{growth(costs, name):.2f}"])
-    lines = markdown(rows)
+    lines = markdown(table_of(costs))
     console.print("\n".join(lines))
     RECORDS.mkdir(parents=True, exist_ok=True)
     said = {"machine": machine(), "width": asdict(width), "costs": [asdict(c) for c in costs]}
