@@ -89,3 +89,6 @@ def test_a_query_is_added_from_now_on(file: Path) -> None:
     assert batches_of(file) > first
     said = slackwater("verify", file, "--run", "r1")
     assert "lost 0, duplicated 0, differing 0" in said
+    said = slackwater("why", file, "--query", "b", "--window", "1970-01-01T00:00:00.000340Z")
+    assert "closed, due at" in said
+    assert "it holds 39 records" in said
