@@ -54,7 +54,7 @@ class Emission:
     metrics: list[bytes] = field(default_factory=list)
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """The progress by each clock, before and after a step's parcels."""
 
     before: Mapping[ClockId, Progress]
@@ -133,7 +133,7 @@ class Shard:
         state = self._load(store)
         before = self._progress(store, state)
         self._append(store, state, parcels)
-        moved = _Step(before, self._progress(store, state))
+        moved = Step(before, self._progress(store, state))
         emission = Emission(
             dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
             metrics=[one.metrics for one in parcels if one.metrics is not None],
@@ -270,7 +270,7 @@ class Shard:
         keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
         store.put(KEYS + name, to_bytes(keys))
 
-    def _emit(self, store: StateStore, state: ShardState, moved: _Step, emission: Emission) -> None:
+    def _emit(self, store: StateStore, state: ShardState, moved: Step, emission: Emission) -> None:
         """Emit the due rows of all queries."""
         before, after = moved
         # A due time of ENDED means both "nothing is due" and the end of all lanes, where all is
@@ -350,7 +350,7 @@ class Shard:
                 found[query] = rows
         return found
 
-    def _check_entries(self, store: StateStore, state: ShardState, moved: _Step) -> None:
+    def _check_entries(self, store: StateStore, state: ShardState, moved: Step) -> None:
         """Refuse a batch that exceeds a query's state limit, after trying to compact."""
         if not self._entries_max or not self._too_many(store, state):
             return
@@ -373,7 +373,7 @@ class Shard:
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 
     def _compact(
-        self, store: StateStore, state: ShardState, held: Mapping[str, Tables], moved: _Step
+        self, store: StateStore, state: ShardState, held: Mapping[str, Tables], moved: Step
     ) -> None:
         """Merge base and deltas; drop what no row needs, lay apart what is not due for long."""
         retained = self._retained(held, moved.after)

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine import tables
-from windowing.engine.progress.clock import ClockId
-from windowing.engine.progress.reached import Progress
+from windowing.engine.shard import Step
 from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 from windowing.engine.windows.part import Tables
@@ -27,11 +26,11 @@ class ShortShard(PlantedShard):
         store: StateStore,
         state: ShardState,
         held: Mapping[str, Tables],
-        after: Mapping[ClockId, Progress],
+        moved: Step,
     ) -> None:
         store.delete(f"partials/delta-{state.deltas - 1:06d}")
         older = tables.read(store, self._schemas)
-        super()._compact(store, state, {name: older[name] for name in held if name in older}, after)
+        super()._compact(store, state, {name: older[name] for name in held if name in older}, moved)
 
 
 BUG = planted_bug(planted("compaction_loses_the_newest_delta", shard=ShortShard), "deterministic")

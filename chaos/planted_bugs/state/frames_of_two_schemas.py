@@ -7,15 +7,11 @@ Expected: the sink fails when it concatenates the frames of two shards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import keyed, retracting, several_shards, some_query, updates
 from chaos.planted_bugs.planted import PlantedShard, planted
 from windowing.engine.columns import RETRACTS
-from windowing.engine.progress.clock import ClockId
-from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Emission
+from windowing.engine.shard import Emission, Step
 from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 
@@ -23,15 +19,8 @@ from windowing.engine.state import StateStore
 class SparingShard(PlantedShard):
     """Omits `retracts` where no row retracts."""
 
-    def _emit(
-        self,
-        store: StateStore,
-        state: ShardState,
-        before: Mapping[ClockId, Progress],
-        after: Mapping[ClockId, Progress],
-        emission: Emission,
-    ) -> None:
-        super()._emit(store, state, before, after, emission)
+    def _emit(self, store: StateStore, state: ShardState, moved: Step, emission: Emission) -> None:
+        super()._emit(store, state, moved, emission)
         for query, rows in emission.results.items():
             if RETRACTS in rows.columns and not rows[RETRACTS].any():
                 emission.results[query] = rows.drop(RETRACTS)

@@ -7,14 +7,11 @@ Expected: windows close early.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import early, sliding, some_query
 from chaos.planted_bugs.planted import PlantedShard, planted
-from windowing.engine.progress.clock import ClockId
-from windowing.engine.progress.reached import Progress, Reached
-from windowing.engine.shard import Emission
+from windowing.engine.progress.reached import Reached
+from windowing.engine.shard import Emission, Step
 from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 from windowing.engine.wids import NOTHING_YET
@@ -23,15 +20,8 @@ from windowing.engine.wids import NOTHING_YET
 class ClosingShard(PlantedShard):
     """Advances with the fastest lane once an early row was emitted."""
 
-    def _emit(
-        self,
-        store: StateStore,
-        state: ShardState,
-        before: Mapping[ClockId, Progress],
-        after: Mapping[ClockId, Progress],
-        emission: Emission,
-    ) -> None:
-        super()._emit(store, state, before, after, emission)
+    def _emit(self, store: StateStore, state: ShardState, moved: Step, emission: Emission) -> None:
+        super()._emit(store, state, moved, emission)
         if not emission.early:
             return
         for lanes in state.reached.values():

@@ -7,7 +7,6 @@ Expected: full rows are missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -17,9 +16,7 @@ from chaos.planted_bugs.conditions import early, sliding, some_query
 from chaos.planted_bugs.planted import Defect, PlantedShard, planted
 from windowing.engine.columns import KEY, RECORDS, REVISION, WINDOW_ID
 from windowing.engine.plan import Plan
-from windowing.engine.progress.clock import ClockId
-from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Emission
+from windowing.engine.shard import Emission, Step
 from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 
@@ -31,15 +28,8 @@ class SparingShard(PlantedShard):
         super().__init__(defect, plan, *args, **options)
         self._shown: set[str] = set()
 
-    def _emit(
-        self,
-        store: StateStore,
-        state: ShardState,
-        before: Mapping[ClockId, Progress],
-        after: Mapping[ClockId, Progress],
-        emission: Emission,
-    ) -> None:
-        super()._emit(store, state, before, after, emission)
+    def _emit(self, store: StateStore, state: ShardState, moved: Step, emission: Emission) -> None:
+        super()._emit(store, state, moved, emission)
         for query, rows in emission.results.items():
             full = (rows[REVISION] == 0).to_list()
             known = [shown in self._shown for shown in _named(query, rows)]
