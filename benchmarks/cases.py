@@ -74,8 +74,7 @@ class Case:
 
 
 CASES = (
-    # Spark needs minutes for each of these events.
-    Case("sliding_60_1", "sliding 60 / 1 min", Sliding(60, 1), events=4_000_000),
+    Case("sliding_60_1", "sliding 60 / 1 min", Sliding(60, 1)),
     Case("sliding_10_1", "sliding 10 / 1 min", Sliding(10, 1)),
     Case("tumbling_1", "tumbling 1 min", Sliding(1, 1)),
     Case("session_30s", "sessions, gap 30 s", Sessions(30_000)),
@@ -83,7 +82,6 @@ CASES = (
         "kafka_json_sliding_10_1",
         "Kafka to Delta, sliding 10 / 1 min",
         Sliding(10, 1),
-        events=4_000_000,
         from_topic=True,
     ),
     Case("million_keys", "1 M keys, tumbling 1 min", Sliding(1, 1), keys=1_000_000),
