@@ -192,6 +192,11 @@ class JoinShardPart:
             due += [int(i) for s in instants if (i := s.filter(s > until).min()) is not None]  # type: ignore[arg-type]
         return min(due)
 
+    def due_us(self, name: str, table: pl.DataFrame) -> Ints:
+        """Return when each record is delivered: no row has it, or depends on it, before."""
+        del name
+        return table[INSTANT].to_numpy()
+
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """Return the records that a row after this progress may need."""
         until = int(after.of(tables["left"])[0])

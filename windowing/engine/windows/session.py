@@ -232,6 +232,16 @@ class SessionShardPart:
         ]
         return min((int(instant) for instant in due if instant is not None), default=ENDED)
 
+    def due_us(self, name: str, table: pl.DataFrame) -> Ints:
+        """Return the first value of each piece.
+
+        A session with a piece ends a gap after its last record, so behind the first of that piece;
+        one that this piece only touches ends behind it, too. A late piece begins where progress has
+        been.
+        """
+        del name
+        return table[AT_FIRST].to_numpy()
+
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """Return what rows after this progress can still need, merged where equal."""
         pieces = stamped(self._chained(tables), after=after)
