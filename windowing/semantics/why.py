@@ -14,6 +14,7 @@ from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.progress import Slack
 from windowing.model.rows import Key, Scalar
 from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Lane, Progress, follow
 from windowing.semantics.log import LogEntry, LogOrder
@@ -237,7 +238,8 @@ def _place(sought: Sought, rows: Sequence[Shown]) -> tuple[int, int, int]:
 
 
 def _closes_at(query: Query, place: tuple[int, int, int]) -> Progress:
-    if query.window.traits.ends in (Ends.ROWS, Ends.AT_RECORDS):
+    window = query.window
+    if window.attribute == ROW_NUM or window.traits.ends in (Ends.ROWS, Ends.AT_RECORDS):
         return math.inf
     return place[2]
 
