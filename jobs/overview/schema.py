@@ -1,7 +1,7 @@
 """The answer of `slackwater overview`: what it holds, and its JSON.
 
-None stands for what is not known; nothing is estimated. Sentences are for people. `docs/overview.md`
-describes all of it.
+None stands for what is not known; nothing is estimated. Sentences are for people. All of it is in
+`docs/overview.md`.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from windowing.model.run_errors import TableConflict
 from windowing.places import name_once
 from windowing.runtime.token import Kept, Token
 from windowing.spark.sinks.data_files import RUN, DataFile, add_action
+from windowing.table_rows import commit_file
 
 _WRITER_VERSION: Final = 2
 """The highest version of Delta's protocol for writers that this one fulfils."""
@@ -164,7 +165,7 @@ class TableLog:
         return int(last["version"]) + every
 
     def _commit_file(self, version: int) -> Path:
-        return self._folder / "_delta_log" / f"{version:020}.json"
+        return commit_file(self._folder, version)
 
 
 def kept_in(table: DeltaTable, run: str) -> Kept:
