@@ -30,6 +30,11 @@ class BatchTimes:
                 self._known.setdefault(batch, at)
         self._order = None
 
+    def note(self, batch: int, at_us: int) -> None:
+        """Take the time of a batch from its driver."""
+        self._known[batch] = at_us
+        self._order = None
+
     def of(self, batch_id: pl.Series) -> pl.Series:
         """Return the times of batches; null, if none is known at all."""
         batches, times = self._ordered()

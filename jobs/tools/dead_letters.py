@@ -125,12 +125,13 @@ def _reason(reason: str, letters: list[Letter], read: int | None, examples: int)
         letters=len(letters),
         records=records,
         share=records / read if read else None,
-        do=_way_out(reason),
+        do=way_out(reason),
         examples=tuple(_spread(letters, examples)),
     )
 
 
-def _way_out(reason: str) -> str:
+def way_out(reason: str) -> str:
+    """Return what to do about dead letters with a reason."""
     if reason.startswith("rule:"):
         return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
     return _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
