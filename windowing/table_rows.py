@@ -41,11 +41,6 @@ def folder_of(table: DeltaTable) -> Path:
     return Path(unquote(urlsplit(table.table_uri).path))
 
 
-def commit_file(folder: Path, version: int) -> Path:
-    """Return the file of a table's commit in the table's log."""
-    return folder / "_delta_log" / f"{version:020}.json"
-
-
 def _files_of(table: DeltaTable) -> SubTreeFileSystem | None:
     """Return the files of a table on this machine; None: deltalake knows how to reach them."""
     if urlsplit(table.table_uri).scheme not in ("", "file"):

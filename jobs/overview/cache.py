@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from jobs.overview.found import Dead, LaneCounts, Results
-from windowing.table_rows import commit_file
+from windowing.places import commit_file
 from windowing.whole_files import WriteError, whole_file
 
 FILE: Final = "overview_cache.json"

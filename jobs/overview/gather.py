@@ -44,7 +44,7 @@ from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import live_run
 from jobs.runs.overview import Surroundings, overview_of
 from jobs.runs.verdicts import Judge
-from jobs.tools.dead_letters import way_out
+from jobs.tools.ways_out import way_out
 from windowing.engine.plan import plan_of
 from windowing.explain.pipeline import explain, memory
 from windowing.model import Pipeline, PipelineError, load_pipeline

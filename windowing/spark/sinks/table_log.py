@@ -19,10 +19,9 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
 from windowing.model.run_errors import TableConflict
-from windowing.places import name_once
+from windowing.places import commit_file, name_once
 from windowing.runtime.token import Kept, Token
 from windowing.spark.sinks.data_files import RUN, DataFile, add_action
-from windowing.table_rows import commit_file
 
 _WRITER_VERSION: Final = 2
 """The highest version of Delta's protocol for writers that this one fulfils."""
