@@ -146,7 +146,8 @@ def _open(folder: Path, run: str, seen: Seen | None) -> tuple[Files, Seen]:
     actions = pl.DataFrame(table.get_add_actions(flatten=True))
     if len(actions):
         actions = actions.filter(pl.col("partition.run") == run)
-    paths = [unquote(path) for path in actions["path"].to_list()] if len(actions) else []
+        actions = actions.with_columns(pl.Series("path", map(unquote, actions["path"])))
+    paths = actions["path"].to_list() if len(actions) else []
     current, before = digests(paths), set(seen.files if seen else ())
     whole = not before <= set(current) or not folder.is_dir()
     fresh = paths if whole else [path for path in paths if digest(path) not in before]

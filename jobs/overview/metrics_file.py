@@ -89,7 +89,12 @@ class Measured:
         told = self.last.lanes.get(name) if self.last else None
         if told is None or told.progress is None:
             return None
-        return instant_us(told.progress)
+        if isinstance(told.progress, int):
+            return told.progress
+        try:
+            return instant_us(told.progress)
+        except ValueError:
+            return None  # beyond all calendars
 
     def history(self) -> Buckets:
         """Return by time: batches with a time, their microseconds, late records."""
