@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -104,8 +105,8 @@ def audit(
     for line in found.lines():
         say(line)
     _show(found)
-    if report is not None:
-        _write(found, report)
+    page = None if report is None else _write(found, report)
+    _keep(job.pipeline.name, found, page)
     raise typer.Exit(PASSED if found.ok else FAILED)
 
 
@@ -141,10 +142,29 @@ def _show(found: Audit) -> None:
         say(f"and {len(told) - _SHOWN:,} more")
 
 
-def _write(found: Audit, folder: Path) -> None:
+def _write(found: Audit, folder: Path) -> Path:
     from chaos.audit.report import write_audit
 
     folder.mkdir(parents=True, exist_ok=True)
     command = shlex.join(["slackwater", *sys.argv[1:]])
     with err.status("drawing"):
-        tell(f"page: {write_audit(found, folder, command)}")
+        page = write_audit(found, folder, command)
+    tell(f"page: {page}")
+    return page
+
+
+def _keep(name: str, found: Audit, page: Path | None) -> None:
+    """Keep the verdict for `slackwater overview`, if there is a project to keep it in."""
+    from infra.errors import InfraError
+    from infra.layout import default_layout
+    from jobs.runs.verdicts import Verdict, audits_file, note_verdict
+
+    try:
+        state_dir = default_layout().state_dir
+    except InfraError:
+        return
+    if not state_dir.is_dir():
+        return
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    verdict = Verdict(at, found.ok, next(found.lines()))
+    note_verdict(audits_file(state_dir, name), "audit", verdict, page and page.resolve())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,6 +55,24 @@ def stack_for(file: Path, *parts: str) -> Endpoints:
 
     check_name_in(file)
     return stack.endpoints(only=parts)
+
+
+def what_is_up() -> Endpoints:
+    """Return the running parts of the stack; listing runs needs none of them."""
+    from infra import stack
+    from infra.errors import InfraError
+
+    found = stack.endpoints(only=[], check=False)
+    for part, names in (
+        ("kafka", ("kafka_bootstrap",)),
+        ("spark", ("spark_master", "spark_rest", "spark_ui")),
+    ):
+        try:
+            stack.endpoints(only=[part], check=False)
+        except InfraError as error:
+            tell(str(error))
+            found = replace(found, **dict.fromkeys(names, ""))
+    return found
 
 
 def warn(endpoints: Endpoints, run: Run, file: Path) -> None:

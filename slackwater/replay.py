@@ -84,6 +84,7 @@ def _trials(
 ) -> None:
     from chaos.replay.run import replay as run_again
     from jobs.runs.choice import meant_or_none
+    from jobs.runs.verdicts import Judge, keep_verdict
     from slackwater.single import load_single
 
     endpoints = stack_for(pipeline, "kafka", "spark")
@@ -111,8 +112,12 @@ def _trials(
         if not result.verdict.ok:
             for line in result.verdict.lines()[:-1]:
                 say(f"  {line}")
-    say(f"{len(found.results)} trials, {'the same bytes' if found.equal else 'different bytes'}")
+    sentence = f"{len(found.results)} trials, {'the same' if found.equal else 'different'} bytes"
+    say(sentence)
     say(f"production: {found.production or 'nothing was submitted, so there is none to compare'}")
+    if production is not None:
+        told = f"{sentence}; production: {found.production}"
+        keep_verdict(production, Judge.replay, passed=found.ok, sentence=told)
     raise typer.Exit(PASSED if found.ok else FAILED)
 
 

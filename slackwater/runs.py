@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,12 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater import answers
-from slackwater.chosen import OptionalRun, stack_for, warn
+from slackwater.chosen import OptionalRun, stack_for, warn, what_is_up
 from slackwater.console import err, plain, say, tell
 from slackwater.files import PipelineFile
 
 if TYPE_CHECKING:
-    from infra.endpoints import Endpoints
     from jobs.runs.overview import Overview
     from jobs.runs.verdicts import Verdict
 
@@ -54,7 +52,7 @@ def runs(
     from jobs.runs.choice import name_in
     from jobs.runs.overview import overview, pipelines_with_runs
 
-    endpoints = _what_is_up()
+    endpoints = what_is_up()
     names = pipelines_with_runs(endpoints) if pipeline is None else [name_in(endpoints, pipeline)]
     found = [one for name in names for one in overview(endpoints, name, pipeline)]
     if as_json:
@@ -104,24 +102,6 @@ def stop(
         tell(
             f"{', '.join(others)} of pipeline {name} goes on: `--run NAME` or `--all` ends it, too"
         )
-
-
-def _what_is_up() -> Endpoints:
-    """Return the running parts of the stack; listing runs needs none of them."""
-    from infra import stack
-    from infra.errors import InfraError
-
-    found = stack.endpoints(only=[], check=False)
-    for part, names in (
-        ("kafka", ("kafka_bootstrap",)),
-        ("spark", ("spark_master", "spark_rest", "spark_ui")),
-    ):
-        try:
-            stack.endpoints(only=[part], check=False)
-        except InfraError as error:
-            tell(str(error))
-            found = replace(found, **dict.fromkeys(names, ""))
-    return found
 
 
 def _show(found: list[Overview]) -> None:

@@ -115,3 +115,8 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def commit_file(folder: Path, version: int) -> Path:
+    """Return the file of a table's commit in the table's log."""
+    return folder / "_delta_log" / f"{version:020}.json"

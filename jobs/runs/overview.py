@@ -95,23 +95,42 @@ def overview(endpoints: Endpoints, pipeline: str, file: Path | None = None) -> I
     Raises:
         InfraError: the master does not answer.
     """
-    live, room, ends = live_run(endpoints, pipeline), _room(endpoints), _Ends(endpoints)
+    about = Surroundings.of(endpoints)
+    live = live_run(endpoints, pipeline)
     for run in reversed(every_run(endpoints, pipeline)):
-        seen = look_at(endpoints, run)
-        batches, behind = _how_far(run, ends)
-        yield Overview(
-            run=run,
-            life=seen.life,
-            live=live is not None and live.run == run.run,
-            restarts=seen.deaths.number,
-            file_differs=file_differs(endpoints, run, file),
-            batches=batches,
-            behind=behind,
-            last_verify=last_verdict(run, Judge.verify),
-            last_quality=last_verdict(run, Judge.quality),
-            ui=page_of(endpoints, run, room),
-            log=str(seen.log) if seen.log else None,
-        )
+        yield overview_of(about, run, live, file)
+
+
+def overview_of(
+    about: Surroundings, run: Run, live: Run | None, file: Path | None = None
+) -> Overview:
+    """Return the facts about one run.
+
+    Args:
+        about: what is looked up once for several runs.
+        run: the run.
+        live: the live run of its pipeline.
+        file: as for `overview`.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    endpoints = about.endpoints
+    seen = look_at(endpoints, run)
+    batches, behind = _how_far(run, about.ends)
+    return Overview(
+        run=run,
+        life=seen.life,
+        live=live is not None and live.run == run.run,
+        restarts=seen.deaths.number,
+        file_differs=file_differs(endpoints, run, file),
+        batches=batches,
+        behind=behind,
+        last_verify=last_verdict(run, Judge.verify),
+        last_quality=last_verdict(run, Judge.quality),
+        ui=page_of(endpoints, run, about.room),
+        log=str(seen.log) if seen.log else None,
+    )
 
 
 def page_of(endpoints: Endpoints, run: Run, room: Room | None) -> str | None:
@@ -139,7 +158,7 @@ def _room(endpoints: Endpoints) -> Room | None:
         return None
 
 
-class _Ends:
+class Ends:
     """The ends of topics, each looked up once; after the first failure, no more lookups."""
 
     def __init__(self, endpoints: Endpoints) -> None:
@@ -175,7 +194,27 @@ class _Ends:
         return self._known.get(topic)
 
 
-def _how_far(run: Run, ends: _Ends) -> tuple[int, int | None]:
+@dataclass(frozen=True)
+class Surroundings:
+    """What is looked up once for several runs.
+
+    Attributes:
+        endpoints: addresses of the stack.
+        room: what the cluster says of its jobs; None: it is not there.
+        ends: the ends of topics.
+    """
+
+    endpoints: Endpoints
+    room: Room | None
+    ends: Ends
+
+    @classmethod
+    def of(cls, endpoints: Endpoints) -> Surroundings:
+        """Look at a stack."""
+        return cls(endpoints, _room(endpoints), Ends(endpoints))
+
+
+def _how_far(run: Run, ends: Ends) -> tuple[int, int | None]:
     """Return the number of committed batches and of uncommitted offsets."""
     if ends.are_unknown:
         return committed_offsets(run.checkpoint)[0], None

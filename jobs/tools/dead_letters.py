@@ -19,6 +19,7 @@ from deltalake.exceptions import DeltaError
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from jobs.tools.ways_out import way_out
 from windowing.engine.input.batches import Entry
 from windowing.engine.input.refusals import Detail, detail, late_detail
 from windowing.engine.input.values import BadValue, ValueRules, read_value
@@ -27,27 +28,6 @@ from windowing.table_rows import rows_in
 
 _PLACE = ("source", "partition", "offset")
 _COLUMNS = (*_PLACE, "query", "reason", *Detail._fields)
-
-_WAYS_OUT = {
-    "after_end": "nothing may follow an end record: write to a new topic or partition",
-    "malformed": "the producer sends something else than a JSON object; `slackwater record` gives "
-    "you the record",
-    "missing_event_time": "let the producer set the event time, or name another field under "
-    "source.event_time",
-    "bad_event_time": "let the producer send the unit that source.event_time names, or name its "
-    "unit there",
-    "time_out_of_range": "look at the producer's clock and unit, or move source.event_time.min and "
-    "max",
-    "time_ahead": "look at the producer's clock, or allow more under source.event_time.max_ahead",
-    "unknown_field": "declare the field under source.fields, or pass over all such by "
-    "source.unknown_fields: ignore",
-    "null_key": "let the producer set it, or put a ? behind its type: null is a key then",
-    "bad_type": "let the producer send the declared type, or declare what it sends (? allows null)",
-    "bad_expression": "a derived field cannot be computed of it: guard the expression",
-    "late": "allow more disorder (`slackwater tune` shows the cost), or take late records by "
-    "late: {policy: update}",
-    "out_of_retention": "allow more disorder (`slackwater tune`), or a longer retention",
-}
 
 
 class DeadLettersError(RuntimeError):
@@ -125,15 +105,9 @@ def _reason(reason: str, letters: list[Letter], read: int | None, examples: int)
         letters=len(letters),
         records=records,
         share=records / read if read else None,
-        do=_way_out(reason),
+        do=way_out(reason),
         examples=tuple(_spread(letters, examples)),
     )
-
-
-def _way_out(reason: str) -> str:
-    if reason.startswith("rule:"):
-        return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
-    return _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
 
 
 def _spread(letters: list[Letter], most: int) -> Iterator[Letter]:

@@ -107,19 +107,24 @@ def _state(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
     yield f"  state per key: {per_key}"
     for aggregate in query.aggregates:
         yield f"    {aggregate.name}: {_keeps(aggregate)}"
-    grows = growing(query, source)
+    yield f"  memory: {memory(flow, plan)}"
+
+
+def memory(flow: FlowPlan[Query], plan: Plan) -> str:
+    """Say what bounds the state of a query, in bytes per key."""
+    query, source = flow.query, plan.pipeline.source
+    grows, partials = growing(query, source), flow.parts.evaluation.estimate(query, source)
     each = f"about {partial_bytes(query, source)} bytes a partial state"
     if grows:
         names = ", ".join(aggregate.name for aggregate in grows)
-        yield f"  memory: {each}, and no bound: {names} grow with the records"
-    elif partials is None:
-        yield f"  memory: {each}; how many there are follows from the records"
-    else:
-        total = partials * partial_bytes(query, source) * plan.lanes
-        yield (
-            f"  memory: {each}: about {_bytes(total)} per key while the lanes are level, and what "
-            "the last batches brought"
-        )
+        return f"{each}, and no bound: {names} grow with the records"
+    if partials is None:
+        return f"{each}; how many there are follows from the records"
+    total = partials * partial_bytes(query, source) * plan.lanes
+    return (
+        f"{each}: about {_bytes(total)} per key while the lanes are level, and what the last "
+        "batches brought"
+    )
 
 
 def _keeps(aggregate: Aggregate) -> str:

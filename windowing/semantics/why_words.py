@@ -80,9 +80,8 @@ class Told:
     def _held_by(self, lane: LaneStand) -> str:
         since = "" if lane.offset is None else f" since offset {lane.offset}"
         when = "" if lane.append_us is None else f", appended {spell_instant(lane.append_us)}"
-        bound = f"a bound of {self._at(self.found.closes_at)}"
-        if lane.released_by is not None:
-            bound = f"a record of {self._at(lane.released_by)}, or {bound},"
+        record = None if lane.released_by is None else self._at(lane.released_by)
+        bound = release(record, self._at(self.found.closes_at))
         stand = f"at {self._at(lane.progress)}{since}{when}"
         return f"  {lane.name} holds it back: {stand}; {bound} releases it"
 
@@ -136,6 +135,18 @@ class Told:
             ],
             "too_late": [{**_place(item), "outcome": outcome} for item, outcome in found.refused],
         }
+
+
+def release(record: str | None, bound: str) -> str:
+    """Return what lets a lane release a window.
+
+    Args:
+        record: the least time of a record that does; None: no single record does.
+        bound: the window's end.
+    """
+    if record is None:
+        return f"a bound of {bound}"
+    return f"a record of {record}, or a bound of {bound},"
 
 
 def _records(number: int) -> str:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
 from windowing.model.run_errors import TableConflict
-from windowing.places import name_once
+from windowing.places import commit_file, name_once
 from windowing.runtime.token import Kept, Token
 from windowing.spark.sinks.data_files import RUN, DataFile, add_action
 
@@ -164,7 +164,7 @@ class TableLog:
         return int(last["version"]) + every
 
     def _commit_file(self, version: int) -> Path:
-        return self._folder / "_delta_log" / f"{version:020}.json"
+        return commit_file(self._folder, version)
 
 
 def kept_in(table: DeltaTable, run: str) -> Kept:

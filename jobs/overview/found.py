@@ -1,0 +1,155 @@
+"""What is found in a run's tables: sums that can be added up, so that only new files are read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from jobs.overview.buckets import Buckets
+
+EXAMPLES_MAX: Final = 5
+"""How many examples are kept of each reason."""
+
+LATE: Final = frozenset({"late", "out_of_retention"})
+"""The reasons of dead letters that are good records, but late."""
+
+
+class Results(msgspec.Struct):
+    """What is in the table of a query.
+
+    Attributes:
+        rows: number of rows, provisional ones and retractions included.
+        revisions: those of them that revise an earlier row.
+        history: both, by time.
+    """
+
+    rows: int = 0
+    revisions: int = 0
+    history: Buckets = msgspec.field(default_factory=Buckets)
+
+    def add(self, other: Results) -> None:
+        """Add what is in other files of it."""
+        self.rows += other.rows
+        self.revisions += other.revisions
+        self.history.merge(other.history)
+
+
+class LaneCount(msgspec.Struct):
+    """What the table of metrics says of a lane.
+
+    Attributes:
+        read: records read.
+        dropped: late records that were dropped, over all queries.
+        batch: its last batch.
+        heard: the last batch that has read something of it; -1: none.
+        heard_us: when that was written; None: unknown.
+        progress_us: its progress after the last batch; None: none yet.
+        ended: whether it has ended.
+    """
+
+    read: int
+    dropped: int
+    batch: int
+    heard: int
+    heard_us: int | None
+    progress_us: int | None
+    ended: bool
+
+    def add(self, other: LaneCount) -> None:
+        """Add what other files say of it."""
+        self.read += other.read
+        self.dropped += other.dropped
+        if other.heard > self.heard:
+            self.heard, self.heard_us = other.heard, other.heard_us
+        if other.batch > self.batch:
+            self.batch, self.progress_us = other.batch, other.progress_us
+            self.ended = other.ended
+
+
+class LaneCounts(msgspec.Struct):
+    """What is in the table of metrics.
+
+    Attributes:
+        lanes: by name.
+        history: records read, late records dropped, and batches, by time.
+        last: the newest batch; -1: there is none.
+    """
+
+    lanes: dict[str, LaneCount] = {}
+    history: Buckets = msgspec.field(default_factory=Buckets)
+    last: int = -1
+
+    def add(self, other: LaneCounts) -> None:
+        """Add what is in other files of it."""
+        for name, count in other.lanes.items():
+            if name in self.lanes:
+                self.lanes[name].add(count)
+            else:
+                self.lanes[name] = count
+        self.history.merge(other.history)
+        self.last = max(self.last, other.last)
+
+
+class Letter(msgspec.Struct):
+    """A dead letter that is kept as an example.
+
+    Attributes:
+        batch: its batch.
+        lane, offset: its position.
+        at_us: when it was written; None: unknown.
+        value: the refused value.
+    """
+
+    batch: int
+    lane: str
+    offset: int
+    at_us: int | None
+    value: str | None
+
+
+class Reason(msgspec.Struct):
+    """All dead letters with a reason.
+
+    Attributes:
+        count: how many.
+        examples: the newest of them.
+    """
+
+    count: int
+    examples: list[Letter]
+
+    def add(self, other: Reason) -> None:
+        """Add those in other files."""
+        self.count += other.count
+        both = [*self.examples, *other.examples]
+        both.sort(key=lambda one: (-one.batch, one.lane, -one.offset))
+        self.examples = both[:EXAMPLES_MAX]
+
+
+class Dead(msgspec.Struct):
+    """What is in the table of dead letters.
+
+    Attributes:
+        reasons: by reason.
+        lanes: their number by lane.
+        late: the number of those that were late, by lane.
+        history: their number, and that of the late ones, by time.
+    """
+
+    reasons: dict[str, Reason] = {}
+    lanes: dict[str, int] = {}
+    late: dict[str, int] = {}
+    history: Buckets = msgspec.field(default_factory=Buckets)
+
+    def add(self, other: Dead) -> None:
+        """Add what is in other files of it."""
+        for name, reason in other.reasons.items():
+            if name in self.reasons:
+                self.reasons[name].add(reason)
+            else:
+                self.reasons[name] = reason
+        for own, others in ((self.lanes, other.lanes), (self.late, other.late)):
+            for lane, count in others.items():
+                own[lane] = own.get(lane, 0) + count
+        self.history.merge(other.history)

@@ -1,0 +1,361 @@
+"""How a pipeline stands: gathers the facts and puts the answer together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from infra.errors import InfraError
+from infra.layout import Layout
+from jobs.overview import cache
+from jobs.overview.found import Dead, LaneCounts, Results
+from jobs.overview.freshness import bound_s, freshness
+from jobs.overview.history import history
+from jobs.overview.judgements import (
+    Checked,
+    checks_of,
+    judged,
+    over_time,
+    quality_of,
+    verdicts_of,
+)
+from jobs.overview.lanes import Offsets, Stand, lanes, open_windows, spell_clock
+from jobs.overview.light import NEVER_RUN, Facts, light, worst
+from jobs.overview.metrics_file import Measured, measured
+from jobs.overview.schema import (
+    VALUE_MAX,
+    Batches,
+    Colour,
+    DeadLetters,
+    Example,
+    Freshness,
+    Light,
+    Link,
+    Output,
+    Overview,
+    StateSize,
+)
+from jobs.overview.tables import Tables
+from jobs.runs.folder import Run, RunError, every_run
+from jobs.runs.offsets import committed_offsets
+from jobs.runs.orders import live_run
+from jobs.runs.overview import Surroundings, overview_of
+from jobs.runs.verdicts import Judge
+from jobs.tools.ways_out import way_out
+from windowing.engine.plan import plan_of
+from windowing.explain.pipeline import explain, memory
+from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.query import AnyFlow
+
+
+@dataclass
+class _Known:
+    """What is known of a run.
+
+    Attributes:
+        run: the run.
+        pipeline: what it runs.
+        state: what `slackwater runs --json` says of it.
+        at: now.
+        tables: what its tables say; None: its sink has others.
+        results, counts, dead: the same by table; None or absent: unreadable.
+        told: what its driver has written of its batches.
+        checks: checks of its expectations.
+    """
+
+    run: Run
+    pipeline: Pipeline
+    state: Mapping[str, Any]
+    at: datetime
+    tables: Tables | None = None
+    told: Measured = field(default_factory=Measured)
+    checks: list[Checked] = field(default_factory=list)
+    results: Mapping[str, Results] = field(default_factory=dict)
+    counts: LaneCounts | None = None
+    dead: Dead | None = None
+
+    @property
+    def last_batch_us(self) -> int | None:
+        """When the last batch was written."""
+        line = self.told.last
+        known = [line.at_us] if line else []
+        if self.tables is not None and self.counts is not None and self.counts.last >= 0:
+            at_us = self.tables.times.at(self.counts.last)
+            known += [] if at_us is None else [at_us]
+        return max(known, default=None)
+
+
+def overview(
+    about: Surroundings, name: str, file: Path | None, run: Run | None, at: datetime | None = None
+) -> Overview:
+    """Return how a pipeline stands.
+
+    Args:
+        about: the stack; without a broker or a master, what they know is missing.
+        name: the pipeline's name.
+        file: its file; None: the project has none.
+        run: the run; None: the live one.
+        at: now.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    at, problems = at or datetime.now(UTC), list[str]()
+    live = live_run(about.endpoints, name)
+    run = run or live
+    pipeline = _pipeline(run, file, problems)
+    shown: dict[str, Any] = {
+        "at": at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "pipeline": name,
+        "file": None if file is None else str(file),
+        "runs": [one.run for one in reversed(every_run(about.endpoints, name))],
+        "plan": "" if pipeline is None else "\n".join(explain(plan_of(pipeline))),
+        "problems": problems,
+    }
+    if run is None:
+        return Overview(**shown, **_never_run(about, pipeline, problems))
+    state = overview_of(about, run, live, file).as_json()
+    shown |= {"run": run.run, "state": state, "links": _links(about, run, state)}
+    verdicts, unread = verdicts_of(
+        run, about.endpoints.state_dir, [name, *([file.stem] if file else [])]
+    )
+    shown["verdicts"] = verdicts
+    if pipeline is None:
+        reasons = [*problems] or ["its file cannot be read"]
+        problems += unread
+        return Overview(
+            **shown, **_nothing(), light=Light(colour=Colour.red, reasons=reasons), outputs=[]
+        )
+    known = _Known(run, pipeline, state, at)
+    _read(known, problems)
+    problems += unread
+    return Overview(**shown, **_of_run(about, known, problems))
+
+
+def _pipeline(run: Run | None, file: Path | None, problems: list[str]) -> Pipeline | None:
+    """Return the pipeline: the run's own copy, or the file."""
+    try:
+        if run is not None:
+            return run.own_pipeline()
+        return None if file is None else load_pipeline(file)
+    except (PipelineError, RunError, OSError) as error:
+        problems.append(str(error))
+        return None
+
+
+def _nothing() -> dict[str, Any]:
+    """Return the parts of which nothing is known."""
+    size = StateSize(bytes=None, rows=None, bound=None)
+    batches = Batches(count=0, last_at=None, median_ms=None, p95_ms=None)
+    lists = ("lanes", "open_windows", "history", "dead_letters", "quality")
+    return {**{name: [] for name in lists}, "state_size": size, "batches": batches}
+
+
+def _never_run(
+    about: Surroundings, pipeline: Pipeline | None, problems: Sequence[str]
+) -> dict[str, Any]:
+    """Return the parts that depend on a run, of a pipeline without one."""
+    grey = light(Facts(state=None))
+    never = Freshness(final_until=None, age_s=None, sentence=NEVER_RUN)
+    tables = about.endpoints.state_dir / "tables"
+    outputs = [
+        Output(
+            query=flow.name,
+            light=grey,
+            quality=None,
+            freshness=never,
+            proof=None,
+            rows=None,
+            revisions=None,
+            table=str(tables / pipeline.output / flow.name),
+        )
+        for flow in (pipeline.flows if pipeline else ())
+    ]
+    whole = grey if pipeline else Light(colour=Colour.red, reasons=list(problems))
+    none: dict[str, Any] = {"run": None, "state": None, "verdicts": [], "links": []}
+    return {**_nothing(), **none, "light": whole, "outputs": outputs}
+
+
+def _read(known: _Known, problems: list[str]) -> None:
+    """Read a run's tables and files."""
+    run, pipeline = known.run, known.pipeline
+    known.told = measured(run.folder)
+    known.checks, unread = checks_of(run)
+    problems += [*known.told.problems, *unread]
+    if pipeline.destination.kind != "table":
+        problems.append(
+            f"its rows go to {pipeline.destination.kind}, whose tables are not read here: rows, "
+            "history and dead letters are unknown, and lanes are known from the driver's metrics"
+        )
+        return
+    known.tables = tables = Tables(run.table, run.run, cache.load(run.folder, run.table))
+    for batch, at_us in known.told.times():
+        tables.times.note(batch, at_us)
+    known.results = tables.results([flow.name for flow in pipeline.flows])
+    known.counts, known.dead = tables.lanes(), tables.dead()
+    if tables.changed and (why := cache.save(run.folder, tables.finish())) is not None:
+        problems.append(why)
+    problems += tables.problems
+
+
+def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str, Any]:
+    """Return the parts that depend on a run."""
+    pipeline = known.pipeline
+    stand = Stand.of(pipeline, known.counts, known.told)
+    waiting = open_windows(stand)
+    count, committed = committed_offsets(known.run.checkpoint, pipeline.source)
+    ends = about.ends.of(pipeline.source)
+    if ends is None:
+        topics = ", ".join(part.topic for part in pipeline.source.parts)
+        problems.append(f"no broker tells where topic {topics} ends: what is behind is unknown")
+    outputs = [_output(known, stand, flow) for flow in pipeline.flows]
+    median_ms, p95_ms = known.told.batch_ms(0.5, 0.95)
+    return {
+        "light": worst((one.query, one.light) for one in outputs),
+        "outputs": outputs,
+        "lanes": lanes(
+            stand,
+            known.counts,
+            known.dead,
+            known.told,
+            offsets=Offsets(committed, ends),
+            releases_us=[end for _, end in waiting if end is not None],
+        ),
+        "open_windows": [one for one, _ in waiting],
+        "history": history(
+            pipeline, list(known.results.values()), known.counts, known.dead, known.told
+        ),
+        "dead_letters": list(_dead_letters(known.dead)),
+        "state_size": _state_size(known),
+        "batches": Batches(
+            count=count,
+            last_at=spell_clock(known.last_batch_us),
+            median_ms=median_ms,
+            p95_ms=p95_ms,
+        ),
+        "quality": over_time(known.checks),
+    }
+
+
+def _output(known: _Known, stand: Stand, flow: AnyFlow) -> Output:
+    """Return one output."""
+    run, pipeline, at, state = known.run, known.pipeline, known.at, known.state
+    fresh = freshness(stand, flow, at, known.last_batch_us)
+    quality, proof = quality_of(run, known.checks, flow.name), judged(run, Judge.verify)
+    found = known.results.get(flow.name)
+    unread = known.tables is not None and found is None
+    facts = Facts(
+        state=state["state"],
+        why=state["why"],
+        quality=quality,
+        proof=proof,
+        proof_age_s=None if proof is None else _age_s(proof.at, at),
+        waits_for=fresh.waits_for,
+        lag_s=fresh.lag_s,
+        age_s=fresh.told.age_s,
+        bound_s=bound_s(pipeline, at),
+        unreadable="its table cannot be read" if unread else None,
+    )
+    return Output(
+        query=flow.name,
+        light=light(facts),
+        quality=quality,
+        freshness=fresh.told,
+        proof=proof,
+        rows=found.rows if found else None,
+        revisions=found.revisions if found else None,
+        table=str(run.table / flow.name),
+    )
+
+
+def _age_s(at: str, now: datetime) -> float:
+    return (now - datetime.fromisoformat(at)).total_seconds()
+
+
+def _dead_letters(dead: Dead | None) -> Iterator[DeadLetters]:
+    reasons = dead.reasons if dead else {}
+    for name, reason in sorted(reasons.items(), key=lambda pair: (-pair[1].count, pair[0])):
+        examples = [
+            Example(
+                lane=one.lane,
+                offset=one.offset,
+                at=spell_clock(one.at_us),
+                value=None if one.value is None else one.value[:VALUE_MAX],
+            )
+            for one in reason.examples
+        ]
+        yield DeadLetters(reason=name, count=reason.count, remedy=way_out(name), examples=examples)
+
+
+def _state_size(known: _Known) -> StateSize:
+    plan, line = plan_of(known.pipeline), known.told.last
+    bounds = [f"{flow.query.name}: {memory(flow, plan)}" for flow in plan.queries]
+    return StateSize(
+        bytes=line.state_bytes if line else None,
+        rows=line.state_rows if line else None,
+        bound="; ".join(bounds) or None,
+    )
+
+
+def _links(about: Surroundings, run: Run, state: Mapping[str, Any]) -> list[Link]:
+    """Return places to go on from, those that there are."""
+    docs = Layout(about.endpoints.state_dir).data_docs(run.pipeline) / "index.html"
+    places = {
+        "tables": str(run.table),
+        "Data Docs": str(docs) if docs.exists() else None,
+        "Spark UI": state["ui"],
+        "driver's log": state["log"],
+    }
+    return [Link(name=name, href=href) for name, href in places.items() if href]
+
+
+def pipelines(about: Surroundings, folder: Path) -> dict[str, Path | None]:
+    """Return the pipelines of a folder and all that have runs, each with its file, by name.
+
+    A file that is invalid counts as a pipeline with the file's name.
+    """
+    found: dict[str, Path | None] = {}
+    for file in sorted([*folder.glob("*.yml"), *folder.glob("*.yaml")]):
+        try:
+            found.setdefault(load_pipeline(file).name, file)
+        except PipelineError:
+            found.setdefault(file.stem, file)
+    for path in sorted((about.endpoints.state_dir / "runs").glob("*")):
+        if path.name not in found and every_run(about.endpoints, path.name):
+            found[path.name] = None
+    return dict(sorted(found.items()))
+
+
+def overviews(about: Surroundings, found: Mapping[str, Path | None]) -> Iterator[Overview]:
+    """Yield how several pipelines stand; one whose master does not answer is a problem of its own.
+
+    Args: as for `overview`.
+    """
+    for name, file in found.items():
+        try:
+            yield overview(about, name, file, None)
+        except InfraError as error:
+            yield unknown(name, file, str(error))
+
+
+def unknown(name: str, file: Path | None, why: str) -> Overview:
+    """Return an overview of which nothing is known but why."""
+    nothing = _nothing()
+    return Overview(
+        at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        pipeline=name,
+        file=None if file is None else str(file),
+        run=None,
+        state=None,
+        runs=[],
+        light=Light(colour=Colour.red, reasons=[why]),
+        outputs=[],
+        verdicts=[],
+        plan="",
+        links=[],
+        problems=[why],
+        **nothing,
+    )

@@ -1,0 +1,262 @@
+"""The lanes of a run, which of them holds windows back, and what would release those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from jobs.overview.found import Dead, LaneCounts
+from jobs.overview.metrics_file import Measured
+from jobs.overview.schema import Lane, OpenWindows
+from windowing.model import Pipeline, Query
+from windowing.model.lengths import spell_instant
+from windowing.model.progress import Slack
+from windowing.model.query import AnyFlow, JoinQuery
+from windowing.model.registry import PluginError
+from windowing.model.windows.traits import Ends
+from windowing.semantics.why_words import release
+from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.definition import ExtentDefinition
+
+_NEVER: Final = -(1 << 200)
+"""Stands for the progress of a lane that has none."""
+
+_ENDED: Final = 1 << 200
+"""Stands for the progress of a lane that has ended."""
+
+
+@dataclass(frozen=True)
+class Stand:
+    """How far the lanes of a run are.
+
+    Attributes:
+        pipeline: what it runs.
+        progress: by lane, in microseconds of event time.
+    """
+
+    pipeline: Pipeline
+    progress: Mapping[str, int]
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, counts: LaneCounts | None, told: Measured) -> Stand:
+        """Return it, as the tables say, or else the driver's metrics."""
+        found = {}
+        for number in range(pipeline.source.partitions):
+            name = pipeline.source.lane(number)
+            count = counts.lanes.get(name) if counts else None
+            if count is not None and count.ended:
+                found[name] = _ENDED
+                continue
+            us = told.progress_us(name) if count is None else count.progress_us
+            found[name] = _NEVER if us is None else us
+        return cls(pipeline, found)
+
+    @property
+    def last_lane(self) -> str:
+        """The lane that is furthest back, the first such."""
+        return min(self.progress, key=lambda name: self.progress[name])
+
+    @property
+    def least_us(self) -> int | None:
+        """The progress of all lanes together; None: there is none yet, or all have ended."""
+        return _finite(min(self.progress.values()))
+
+    @property
+    def furthest_us(self) -> int | None:
+        """The progress of the furthest lane that has not ended; None: none has any."""
+        known = [us for us in self.progress.values() if _finite(us) is not None]
+        return max(known, default=None)
+
+    @property
+    def all_ended(self) -> bool:
+        """Whether all lanes have ended."""
+        return min(self.progress.values()) == _ENDED
+
+    def lag_s(self, lane: str) -> float | None:
+        """Return how far a lane is behind the furthest; None: it has no progress, or has ended."""
+        own, furthest = _finite(self.progress[lane]), self.furthest_us
+        return None if own is None or furthest is None else (furthest - own) / 1e6
+
+    def known_us(self, lane: str) -> int | None:
+        """Return a lane's progress; None: it has none, or has ended."""
+        return _finite(self.progress[lane])
+
+    def has_ended(self, lane: str) -> bool:
+        """Whether a lane has ended."""
+        return self.progress[lane] == _ENDED
+
+    def release(self, end_us: int) -> str:
+        """Return what lets the last lane release a window that ends then."""
+        disorder = self.pipeline.source.disorder
+        record = None
+        if isinstance(disorder, Slack):
+            record = spell_instant(end_us + disorder.slack_us)
+        return f"{release(record, spell_instant(end_us))} on {self.last_lane}"
+
+
+def is_timed(pipeline: Pipeline, flow: AnyFlow) -> bool:
+    """Whether progress of event time makes a flow's rows final."""
+    if isinstance(flow, JoinQuery):
+        return True
+    if not isinstance(flow, Query) or flow.attribute != pipeline.source.event_time.field:
+        return False
+    return flow.window.traits.ends not in (Ends.ROWS, Ends.AT_RECORDS)
+
+
+def open_windows(stand: Stand) -> list[tuple[OpenWindows, int | None]]:
+    """Return the open windows of each query, and where the oldest of them ends."""
+    return [_open(stand, flow) for flow in stand.pipeline.flows]
+
+
+def _open(stand: Stand, flow: AnyFlow) -> tuple[OpenWindows, int | None]:
+    nothing = OpenWindows(query=flow.name, open=None, oldest=None, held_back_by=None, release=None)
+    least, furthest = stand.least_us, stand.furthest_us
+    if stand.all_ended and is_timed(stand.pipeline, flow):
+        return nothing.model_copy(update={"open": 0}), None
+    if not isinstance(flow, Query) or not is_timed(stand.pipeline, flow):
+        return nothing, None
+    if furthest is None:
+        return nothing, None
+    if least is None:
+        return nothing.model_copy(update={"held_back_by": stand.last_lane}), None
+    try:
+        definition = definition_of(flow)
+    except PluginError:
+        return nothing, None
+    if not isinstance(definition, ExtentDefinition):
+        return nothing, None
+    disorder = stand.pipeline.source.disorder
+    newest = furthest + (disorder.slack_us if isinstance(disorder, Slack) else 0)
+    extent = definition.extent
+    first = _first(lambda wid: extent(wid)[1] > least, negative=flow.window.align == "start")
+    start, end = extent(first)
+    if start > newest:
+        return nothing.model_copy(update={"open": 0}), None
+    count = None
+    if not flow.window.traits.cumulative:
+        count = _first(lambda wid: extent(wid)[0] > newest, begin=first) - first
+    oldest = f"{spell_instant(start)} to {spell_instant(end)}"
+    found = OpenWindows(
+        query=flow.name,
+        open=count,
+        oldest=oldest,
+        held_back_by=stand.last_lane,
+        release=stand.release(end),
+    )
+    return found, end
+
+
+def _first(holds: Callable[[int], bool], *, begin: int = 0, negative: bool = False) -> int:
+    """Return the first window from one on of which something holds that holds of all later ones."""
+    low, step = begin - 1, 1  # of `low` it does not hold
+    while negative and holds(low):
+        low, step = low - step, step * 2
+    high, step = low + 1, 1
+    while not holds(high):
+        low, high, step = high, high + step, step * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Where the lanes of a run are on the log, by number.
+
+    Attributes:
+        committed: the next offset after the last committed batch.
+        ends: the ends of their partitions; None: no broker answers.
+    """
+
+    committed: Mapping[int, int]
+    ends: Mapping[int, int] | None
+
+
+def lanes(
+    stand: Stand,
+    counts: LaneCounts | None,
+    dead: Dead | None,
+    told: Measured,
+    *,
+    offsets: Offsets,
+    releases_us: Sequence[int],
+) -> list[Lane]:
+    """Return the lanes, by number.
+
+    Args:
+        stand: how far they are.
+        counts: what the table of metrics says; None: unreadable.
+        dead: what the table of dead letters says; None: unreadable.
+        told: the driver's metrics.
+        offsets: where they are on the log.
+        releases_us: where the oldest open window of each query ends.
+    """
+    held = min(releases_us, default=None)
+    found = []
+    for number, name in enumerate(stand.progress):
+        count = counts.lanes.get(name) if counts else None
+        end = None if offsets.ends is None else offsets.ends.get(number)
+        committed = offsets.committed.get(number)
+        holds_back = held is not None and name == stand.last_lane
+        late, late_share = _late(stand.pipeline, name, counts, dead, told)
+        silent = count is not None and counts is not None and 0 <= count.heard < counts.last
+        known_us = stand.known_us(name)
+        found.append(
+            Lane(
+                lane=name,
+                progress=None if known_us is None else spell_instant(known_us),
+                lag_s=stand.lag_s(name),
+                offset=committed,
+                end=end,
+                behind=None if end is None else max(0, end - (committed or 0)),
+                records=count.read if count else (0 if counts else None),
+                late=late,
+                late_share=late_share,
+                dead=dead.lanes.get(name, 0) if dead else None,
+                silent_since=spell_clock(count.heard_us) if silent and count else None,
+                ended=stand.has_ended(name),
+                holds_back=holds_back,
+                release=stand.release(held) if holds_back and held is not None else None,
+            )
+        )
+    return found
+
+
+def counts_late(pipeline: Pipeline) -> bool:
+    """Whether the tables count late records: where none is taken, each leaves a trace in them."""
+    return len(pipeline.flows) == 1 and pipeline.flows[0].late.policy != "update"
+
+
+def _late(
+    pipeline: Pipeline, lane: str, counts: LaneCounts | None, dead: Dead | None, told: Measured
+) -> tuple[int | None, float | None]:
+    """Return how many records of a lane were late, and their share."""
+    if counts and dead and counts_late(pipeline):
+        count = counts.lanes.get(lane)
+        read = count.read if count else 0
+        late = dead.late.get(lane, 0) + (count.dropped if count else 0)
+        return late, _share(late, read)
+    measured = told.lane(lane)
+    if measured is None:
+        return None, None
+    read, late = measured
+    return late if told.is_whole else None, _share(late, read)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(min(1.0, part / whole), 6) if whole else None
+
+
+def spell_clock(at_us: int | None) -> str | None:
+    """Return an instant of the wall clock in ISO 8601, to the second."""
+    if at_us is None:
+        return None
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=at_us // 1_000_000)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _finite(us: int) -> int | None:
+    return None if us in (_NEVER, _ENDED) else us

@@ -1,0 +1,148 @@
+"""The lines that a driver writes per batch into `metrics.jsonl`; the file may be absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from jobs.overview.buckets import Buckets
+from windowing.model.lengths import instant_us
+
+FILE: Final = "metrics.jsonl"
+"""Its name in the run's folder."""
+
+READ_MAX: Final = 32 << 20
+"""How much of its end is read, in bytes; what is older is in the tables, except times and sizes."""
+
+
+class LaneLine(msgspec.Struct):
+    """What a line says of a lane, all of it optional."""
+
+    progress: int | str | None = None
+    records: int | None = None
+    late: int | None = None
+
+
+class Line(msgspec.Struct):
+    """A line; what it says besides is not used here."""
+
+    at: str
+    batch_id: int
+    batch_ms: float | None = None
+    state_rows: int | None = None
+    state_bytes: int | None = None
+    lanes: dict[str, LaneLine] = {}
+
+    @property
+    def at_us(self) -> int:
+        """When it was written.
+
+        Raises:
+            ValueError: it does not say.
+        """
+        return round(datetime.fromisoformat(self.at).timestamp() * 1_000_000)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the lines say.
+
+    Attributes:
+        batches: by number, the line of each batch; of one that was run again, the last.
+        is_whole: whether there is a line for every batch of the run.
+        problems: what could not be read.
+    """
+
+    batches: Mapping[int, Line] = field(default_factory=dict)
+    is_whole: bool = False
+    problems: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> Line | None:
+        """The line of the newest batch."""
+        return self.batches[max(self.batches)] if self.batches else None
+
+    def times(self) -> Iterator[tuple[int, int]]:
+        """Yield batches and when they were written, in microseconds."""
+        yield from ((number, line.at_us) for number, line in self.batches.items())
+
+    def batch_ms(self, *shares: float) -> list[float | None]:
+        """Return quantiles of the times of batches."""
+        known = [line.batch_ms for line in self.batches.values() if line.batch_ms is not None]
+        return [round(float(np.quantile(known, share)), 1) if known else None for share in shares]
+
+    def lane(self, name: str) -> tuple[int, int] | None:
+        """Return the records and the late records of a lane; None: they are not counted."""
+        told = [line.lanes[name] for line in self.batches.values() if name in line.lanes]
+        if not told or any(one.late is None or one.records is None for one in told):
+            return None
+        return sum(one.records or 0 for one in told), sum(one.late or 0 for one in told)
+
+    def progress_us(self, name: str) -> int | None:
+        """Return a lane's progress after the newest batch; None: none, or it is not told."""
+        told = self.last.lanes.get(name) if self.last else None
+        if told is None or told.progress is None:
+            return None
+        if isinstance(told.progress, int):
+            return told.progress
+        try:
+            return instant_us(told.progress)
+        except ValueError:
+            return None  # beyond all calendars
+
+    def history(self) -> Buckets:
+        """Return by time: batches with a time, their microseconds, late records."""
+        found = Buckets()
+        for line in self.batches.values():
+            timed = line.batch_ms is not None
+            late = sum(one.late or 0 for one in line.lanes.values())
+            found.add(line.at_us, [int(timed), round((line.batch_ms or 0) * 1000), late])
+        return found
+
+    def state_bytes(self, width_us: int) -> dict[int, int]:
+        """Return the last size of the state in each bucket of a width, by its beginning."""
+        return {
+            line.at_us // width_us * width_us: line.state_bytes
+            for _, line in sorted(self.batches.items())
+            if line.state_bytes is not None
+        }
+
+
+def measured(run_folder: Path) -> Measured:
+    """Read the lines; a last one that is torn is being written, and is left out."""
+    try:
+        text, is_begun = _end_of(run_folder / FILE)
+    except FileNotFoundError:
+        return Measured()
+    except OSError as error:
+        return Measured(problems=(f"{run_folder / FILE} cannot be read: {error.strerror}",))
+    lines, bad = text.split(b"\n")[:-1], 0
+    batches: dict[int, Line] = {}
+    for text_ in lines:
+        try:
+            line = msgspec.json.decode(text_, type=Line)
+            _ = line.at_us
+        except (msgspec.MsgspecError, ValueError):
+            bad += 1
+            continue
+        batches[line.batch_id] = line
+    is_whole = is_begun and not bad and sorted(batches) == list(range(len(batches)))
+    told = f"{run_folder / FILE}: {bad:,} lines are not those of a driver, and were left out"
+    return Measured(batches, is_whole, (told,) if bad else ())
+
+
+def _end_of(file: Path) -> tuple[bytes, bool]:
+    """Return the last lines of a file, and whether these are all."""
+    with file.open("rb") as opened:
+        size = opened.seek(0, 2)
+        opened.seek(max(0, size - READ_MAX))
+        text = opened.read()
+    if size <= READ_MAX:
+        return text, True
+    return text[text.find(b"\n") + 1 :], False
