@@ -38,6 +38,9 @@ def newest(
     all_: Annotated[
         bool, typer.Option("--all", help="Every revision, not only the newest.")
     ] = False,
+    last: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Only the last N rows of each query.")
+    ] = None,
 ) -> None:
     """Show the newest revision of each window of a run, with key fields and values as columns."""
     from jobs.tools.results import format_of, lines, of_run, write
@@ -54,11 +57,13 @@ def newest(
     queries = check_named(spec, query or ())
     if output is None:
         for one in queries:
-            for line in lines(of_run(found.table, found.run, one, history=all_)):
+            rows = of_run(found.table, found.run, one, history=all_)
+            for line in lines(rows if last is None else rows.tail(last)):
                 say(line)
         return
     one = _single(queries)
     rows = of_run(found.table, found.run, one, history=all_)
+    rows = rows if last is None else rows.tail(last)
     write(output, rows)
     say(f"{len(rows):,} rows of query {one.name}, run {found.run}, written to {output}")
 

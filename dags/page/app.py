@@ -1,0 +1,232 @@
+"""The application behind the page: who may see what, and who may act.
+
+Airflow mounts the applications of plugins without authentication. Each page here requires the login
+of the UI and the right to read the pipeline's DAG; each action, the right to trigger it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, Final
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.api_fastapi.core_api.security import get_user, requires_access_dag
+from airflow.exceptions import AirflowException
+from fastapi import Depends, FastAPI, Form, HTTPException, Query, Request
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+
+from dags.entities import Deployment, read_deployments
+from dags.operators.command import CommandError, pipelines_folder, project_root, run_quietly
+from dags.page.actions import ACTION, ACTIONS, comes_from_here, start
+from dags.page.answers import ALL, NAME, Answers
+from dags.page.views import charts_of, page, quality_of, row_of, sorted_by_light
+from windowing.model import parse_pipeline
+
+PREFIX: Final = "/pipelines"
+"""Where the pages are, on Airflow's own site."""
+
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "sandbox allow-same-origin allow-forms; default-src 'none'; style-src 'unsafe-inline'; "
+        "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Pages show data from topics on Airflow's own site: no script runs on them, whatever its source,
+and nothing is loaded from elsewhere."""
+
+_ROWS = 50
+
+User = Annotated[BaseUser, Depends(get_user)]
+_may_read: Final = Depends(requires_access_dag("GET"))
+_may_act: Final = Depends(requires_access_dag("POST", DagAccessEntity.RUN))
+
+app = FastAPI(
+    title="Pipelines",
+    dependencies=[Depends(get_user)],
+    docs_url=None,
+    redoc_url=None,
+    openapi_url=None,
+)
+answers = Answers()
+
+
+@app.middleware("http")
+async def harmless(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Add the headers to every response, including errors."""
+    response = await answer(request)
+    response.headers.update(HEADERS)
+    return response
+
+
+@app.get("/")
+async def index(user: User, search: Annotated[str, Query(max_length=100)] = "") -> HTMLResponse:
+    """Show all pipelines that the user may see, those first that somebody has to look at."""
+    answer = await answers.of(ALL)
+    seen = [one for one in answer.told or () if _is_allowed(user, one["pipeline"], "GET")]
+    chosen = [one for one in seen if search.casefold() in one["pipeline"].casefold()]
+    return HTMLResponse(
+        page(
+            "index.html",
+            title="Pipelines",
+            answer=answer,
+            told=sorted_by_light(chosen),
+            hidden=len(seen) - len(chosen),
+            search=search,
+        )
+    )
+
+
+@app.get("/{dag_id}/", dependencies=[_may_read])
+async def pipeline(dag_id: str, user: User) -> HTMLResponse:
+    """Show how one pipeline stands."""
+    file = _file_of(dag_id)
+    answer = await answers.of(dag_id, [file])
+    one = answer.told[0] if answer.told else None
+    return HTMLResponse(
+        page(
+            "pipeline.html",
+            title=dag_id,
+            answer=answer,
+            one=one,
+            charts=charts_of(one) if one else [],
+            quality=quality_of(one) if one else [],
+            actions=ACTIONS if _is_allowed(user, dag_id, "POST", DagAccessEntity.RUN) else (),
+        )
+    )
+
+
+@app.get("/{dag_id}/overview.json", dependencies=[_may_read])
+async def as_json(dag_id: str) -> JSONResponse:
+    """Return the answer that the page shows."""
+    answer = await answers.of(dag_id, [_file_of(dag_id)])
+    told = answer.told[0] if answer.told else None
+    return JSONResponse({"overview": told, "age_s": answer.age_s, "error": answer.error})
+
+
+@app.get("/{dag_id}/rows", dependencies=[_may_read])
+async def rows(
+    dag_id: str,
+    run: Annotated[str, Query(pattern=f"^{NAME.pattern}$")],
+    query: Annotated[str, Query(pattern=f"^{NAME.pattern}$")],
+) -> HTMLResponse:
+    """Show the newest windows of a query, each with a way to its records."""
+    asked = ["newest", _file_of(dag_id), "--run", run, "--query", query, "--last", str(_ROWS)]
+    found, error = await _lines(asked)
+    shown = [row_of(one, run, query, _key_of(dag_id, query)) for one in reversed(found)]
+    columns = list(shown[0].cells) if shown else []
+    title = f"{dag_id}: {query}"
+    return HTMLResponse(
+        page("rows.html", title=title, run=run, columns=columns, rows=shown, error=error)
+    )
+
+
+@app.get("/{dag_id}/why", dependencies=[_may_read])
+async def why(
+    dag_id: str,
+    run: Annotated[str, Query(pattern=f"^{NAME.pattern}$")],
+    query: Annotated[str, Query(pattern=f"^{NAME.pattern}$")],
+    window: Annotated[str, Query(pattern=r"^-?[0-9]{1,19}$")],
+    key: Annotated[list[str] | None, Query()] = None,
+) -> HTMLResponse:
+    """Show why a window is as it is, and its records by offset."""
+    named = [f"--key={value}" for value in key or ()]
+    asked = ["why", _file_of(dag_id), "--run", run, "--query", query, f"--window={window}", *named]
+    told, error = await _lines([*asked, "--json"])
+    said, _ = await _text(asked) if error is None else ("", None)
+    return HTMLResponse(
+        page(
+            "why.html",
+            title=f"{dag_id}: {query}",
+            run=run,
+            query_name=query,
+            found=told[0] if told else None,
+            said=said,
+            error=error,
+        )
+    )
+
+
+@app.post("/{dag_id}/actions", dependencies=[_may_act])
+def act(
+    request: Request,
+    dag_id: str,
+    user: User,
+    action: Annotated[str, Form()],
+    run: Annotated[str, Form(max_length=80)] = "",
+) -> HTMLResponse:
+    """Start the DAG run of an action.
+
+    Raises:
+        HTTPException: 403, the form is not from this site; 404, no such action or DAG; 422, the
+            name of a run is missing, or cannot be one.
+    """
+    if not comes_from_here(request):
+        raise HTTPException(403, "this form was not sent by a page of this site")
+    if action not in ACTION:
+        raise HTTPException(404, f"there is no action {action}")
+    chosen = ACTION[action]
+    if chosen.names_run is not None and not NAME.fullmatch(run):
+        raise HTTPException(422, f"{chosen.label} needs a run: letters, digits, _ . -")
+    try:
+        started = start(dag_id, chosen, run, user.get_name())
+    except (AirflowException, ValueError) as error:
+        raise HTTPException(404, str(error)) from None
+    told = page("started.html", title=dag_id, action=chosen, started=started)
+    return HTMLResponse(told, status_code=201)
+
+
+def _is_allowed(
+    user: BaseUser, name: str, method: ResourceMethod, entity: DagAccessEntity | None = None
+) -> bool:
+    return get_auth_manager().is_authorized_dag(
+        method=method, access_entity=entity, details=DagDetails(id=name), user=user
+    )
+
+
+def _deployment_of(name: str) -> Deployment:
+    """Return the deployment of a pipeline.
+
+    Raises:
+        HTTPException: 404, no file has a pipeline of this name.
+    """
+    if NAME.fullmatch(name):
+        deployments, _ = read_deployments(project_root(), pipelines_folder())
+        for one in deployments:
+            if one.name == name:
+                return one
+    raise HTTPException(404, f"no file in the folder of pipelines has the name {name}")
+
+
+def _file_of(name: str) -> str:
+    return _deployment_of(name).file
+
+
+def _key_of(name: str, query: str) -> Sequence[str]:
+    """Return the fields of a query's key; none, if the file has no such query any more."""
+    pipeline = parse_pipeline(_deployment_of(name).text)
+    return next((flow.key for flow in pipeline.flows if flow.name == query), ())
+
+
+async def _lines(arguments: Sequence[str]) -> tuple[list[dict[str, Any]], str | None]:
+    """Return the JSON objects that a command prints, or its error."""
+    try:
+        output = await run_quietly(arguments)
+    except CommandError as error:
+        return [], str(error)
+    return [json.loads(line) for line in output.stdout if line.startswith("{")], None
+
+
+async def _text(arguments: Sequence[str]) -> tuple[str, str | None]:
+    """Return the text that a command prints, or its error."""
+    try:
+        output = await run_quietly(arguments)
+    except CommandError as error:
+        return "", str(error)
+    return "\n".join(output.stdout), None

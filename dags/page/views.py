@@ -1,0 +1,171 @@
+"""The page as HTML: templates that escape every value, and what they need besides the answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from dags.operators.links import DATA_DOCS_PREFIX
+from dags.page.charts import Line, chart, short, strip
+from infra.layout import default_layout
+
+_FOLDER: Final = Path(__file__).with_name("templates")
+_ORDER: Final = ("red", "yellow", "grey", "green")
+_POINTS: Final = 60
+"""Checks of an expectation that are shown, the newest."""
+
+
+def page(template: str, **values: Any) -> str:
+    """Return a page.
+
+    Args:
+        template: its file.
+        values: what the template needs.
+    """
+    return _templates.get_template(template).render(**values)
+
+
+def sorted_by_light(told: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return pipelines in the order in which somebody has to look at them."""
+    return sorted(told, key=lambda one: (_ORDER.index(one["light"]["colour"]), one["pipeline"]))
+
+
+def charts_of(told: Mapping[str, Any]) -> list[Markup]:
+    """Return the charts of a pipeline's life."""
+    buckets = told["history"]
+    times = [one["at"] for one in buckets]
+
+    def line(label: str, name: str, colour: str = "a", factor: float = 1.0) -> Line:
+        values = [None if one[name] is None else one[name] * factor for one in buckets]
+        return Line(label, values, colour)
+
+    late = [
+        None if one["late"] is None or not one["records"] else 100 * one["late"] / one["records"]
+        for one in buckets
+    ]
+    return [
+        chart("Records", times, [line("records", "records")]),
+        chart("Rows", times, [line("rows", "rows"), line("revisions", "revisions", "b")]),
+        chart("Late", times, [Line("share of the records", late, "b")], "%"),
+        chart("Dead letters", times, [line("dead letters", "dead", "b")]),
+        chart("Time of a batch", times, [line("mean", "batch_ms", factor=1e-3)], " s"),
+        chart("State", times, [line("bytes", "state_bytes")], "B"),
+    ]
+
+
+def quality_of(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return each expectation with its checks over time, as marks and, if numbers, as a chart."""
+    found = []
+    for one in told["quality"]:
+        points = one["points"][-_POINTS:]
+        titles = [f"{point['at']}: {point['observed'] or 'unknown'}" for point in points]
+        values = [_number(point["observed"]) for point in points]
+        drawn = None
+        if sum(value is not None for value in values) > 1:
+            drawn = chart("observed", [point["at"] for point in points], [Line("", values)])
+        found.append(
+            {**one, "strip": strip([point["passed"] for point in points], titles), "chart": drawn}
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of an output.
+
+    Attributes:
+        cells: what it shows, by column.
+        address: the part of an address that names its window, as a query.
+    """
+
+    cells: Mapping[str, Any]
+    address: str
+
+
+def row_of(told: Mapping[str, Any], run: str, query: str, key: Sequence[str]) -> Row:
+    """Return a row as the page shows it.
+
+    Args:
+        told: a line of `slackwater newest`.
+        run: its run.
+        query: its query.
+        key: the fields of the query's key.
+    """
+    # A field that is called like another column is called `key.` and its name there.
+    values = [told.get(f"key.{name}", told.get(name)) for name in key]
+    named = [("key", str(value)) for value in values if value is not None]
+    address = [("run", run), ("query", query), ("window", str(told["window_id"])), *named]
+    cells = {name: value for name, value in told.items() if name not in _SAID}
+    return Row(cells, urlencode(address))
+
+
+_SAID: Final = ("run", "query", "batch_id", "lag_us", "offsets")
+
+
+def href_of(place: str | None, pipeline: str) -> str | None:
+    """Return the address of a place as a browser may open it; None: it is a path of the server."""
+    if place is None or place.startswith(("http://", "https://")):
+        return place
+    docs = default_layout().data_docs(pipeline)
+    path = Path(place)
+    if path.is_relative_to(docs):
+        return f"{DATA_DOCS_PREFIX}/{quote(pipeline)}/{quote(str(path.relative_to(docs)))}"
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _count(value: float | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2%}"
+
+
+def _time(value: str | None) -> str:
+    """Write an instant for people: minutes, and seconds if there are any."""
+    if value is None:
+        return "–"
+    return value.replace("T", " ").removesuffix("Z").removesuffix("+00:00").removesuffix(":00")
+
+
+def _duration(seconds: float | None) -> str:
+    """Write a length of time by its largest unit."""
+    if seconds is None:
+        return "–"
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        count=_count, percent=_percent, time=_time, duration=_duration, short=short, path=quote
+    )
+    made.globals.update(query=urlencode, href_of=href_of)
+    return made
+
+
+_templates: Final = _environment()

@@ -1,0 +1,272 @@
+"""The page of pipelines: what it shows, who may see it, who may act."""
+
+import copy
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+EXAMPLES = PROJECT / "tests" / "data" / "overview"
+NAME = "flight_delays"
+HOSTILE = "<script>alert(1)</script>"
+
+# What `slackwater` prints, from a folder of answers, one file for each subcommand.
+COMMAND = """
+import pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+(folder / "calls").open("a").write(" ".join(sys.argv[2:]) + "\\n")
+found = folder / (sys.argv[2] + (".json" if "--json" in sys.argv else ".txt"))
+if not found.exists():
+    sys.exit("error: nothing is known of " + sys.argv[2])
+print(found.read_text())
+"""
+
+
+def example(name=NAME):
+    return json.loads((EXAMPLES / f"{name}.json").read_text())
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """The folder of what the command answers, for a project with the pipeline of the flights."""
+    folder, project = tmp_path / "told", tmp_path / "project"
+    (project / "pipelines").mkdir(parents=True)
+    folder.mkdir()
+    shutil.copy(PROJECT / "pipelines" / f"{NAME}.yml", project / "pipelines")
+    script = tmp_path / "slackwater.py"
+    script.write_text(COMMAND)
+    monkeypatch.setenv("SLACKWATER_COMMAND", f"{sys.executable} {script} {folder}")
+    monkeypatch.setenv("SLACKWATER_ROOT", str(project))
+    monkeypatch.setenv("SLACKWATER_STATE_DIR", str(tmp_path / "state"))
+    (folder / "overview.json").write_text(json.dumps(example()))
+    return folder
+
+
+@pytest.fixture
+def anybody(airflow_database):
+    """A client of the application that has not logged in."""
+    from airflow.api_fastapi.app import create_auth_manager
+    from fastapi.testclient import TestClient
+
+    from dags.page.app import app
+
+    create_auth_manager()
+    with TestClient(app) as client:
+        yield client
+
+
+def login(client, role="viewer"):
+    """Log a client in as the UI does it."""
+    from airflow.api_fastapi.app import get_auth_manager
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+
+    user = SimpleAuthManagerUser(username=f"a-{role}", role=role)
+    client.cookies.set("_token", get_auth_manager().generate_jwt(user))
+    return client
+
+
+def page(client, path=f"/{NAME}/"):
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+WAYS = ["/", f"/{NAME}/", f"/{NAME}/overview.json", f"/{NAME}/rows?run=r&query=hourly"]
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize("way", [*WAYS, f"/{NAME}/why?run=r&query=hourly&window=1"])
+def test_nothing_is_shown_without_a_login(anybody, way):
+    assert anybody.get(way).status_code == 401
+    assert anybody.post(f"/{NAME}/actions", data={"action": "stop"}).status_code == 401
+
+
+@pytest.mark.usefixtures("told")
+def test_the_page_shows_what_the_command_says(anybody):
+    shown, one = page(login(anybody)), example()
+    for lane in one["lanes"]:
+        assert lane["lane"] in shown
+        assert f"{lane['offset']:,}" in shown
+    (release,) = {lane["release"] for lane in one["lanes"] if lane["holds_back"]}
+    assert f"holds windows back: {release} releases the oldest" in shown
+    for output in one["outputs"]:
+        assert output["freshness"]["sentence"] in shown
+        assert f"{output['rows']:,}" in shown
+    assert one["open_windows"][0]["oldest"] in shown
+    assert all(letters["remedy"] in shown for letters in one["dead_letters"])
+    assert shown.count('<figure class="chart">') >= 6
+    assert "rows?run=r2&amp;query=hourly" in shown
+    assert f"/data-docs/{NAME}/index.html" not in shown  # the example's are in another project
+
+
+@pytest.mark.usefixtures("told")
+def test_values_of_the_log_stay_text(anybody):
+    shown = page(login(anybody))
+    assert HOSTILE not in shown
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+
+
+def test_rows_and_records_are_a_click_away_and_stay_text(anybody, told):
+    row = {"run": "r2", "query": "hourly", "window_id": 7, "window_start": "s", "origin": HOSTILE}
+    (told / "newest.txt").write_text(json.dumps({**row, "flights": 3}))
+    record = {"lane": "flights/0", "offset": 41, "revision": 0, "sent": True}
+    why = {"records": [record], "too_late": [{**record, "offset": 42, "outcome": HOSTILE}]}
+    (told / "why.json").write_text(json.dumps(why))
+    (told / "why.txt").write_text(f"window of {HOSTILE}: closed")
+    client = login(anybody)
+    rows = page(client, f"/{NAME}/rows?run=r2&query=hourly")
+    assert HOSTILE not in rows
+    key = "%3Cscript%3Ealert%281%29%3C%2Fscript%3E"
+    address = f"why?run=r2&amp;query=hourly&amp;window=7&amp;key={key}"
+    assert address in rows
+    shown = page(client, f"/{NAME}/{address}".replace("&amp;", "&"))
+    assert HOSTILE not in shown
+    assert "41" in shown
+    assert "42" in shown
+    calls = (told / "calls").read_text()
+    file = f"pipelines/{NAME}.yml"
+    assert f"newest {file} --run r2 --query hourly --last 50\n" in calls
+    assert f"why {file} --run r2 --query hourly --window=7 --key={HOSTILE} --json\n" in calls
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize(
+    "way",
+    [
+        "/other/",
+        "/..%2f..%2fetc/",
+        "/--help/",
+        f"/{NAME}/rows?run=--force&query=q",
+        f"/{NAME}/why?run=r&query=q&window=--input",
+        f"/{NAME}/why?run=r&query=q%0a&window=1",
+    ],
+)
+def test_nothing_else_reaches_the_command(anybody, told, way):
+    assert login(anybody).get(way).status_code in (404, 422)
+    assert not (told / "calls").exists()
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize("way", [*WAYS, "/other/"])
+def test_no_page_may_run_a_script_or_load_anything(anybody, way):
+    for answer in (anybody.get(way), login(anybody).get(way)):
+        policy = {
+            part.split()[0]: part.split()[1:]
+            for part in answer.headers["Content-Security-Policy"].split(";")
+        }
+        assert "allow-scripts" not in policy["sandbox"]
+        assert policy["default-src"] == policy["base-uri"] == ["'none'"]
+        assert "script-src" not in policy
+        assert "http" not in answer.headers["Content-Security-Policy"]
+        if "json" not in answer.headers["Content-Type"]:
+            assert "<script" not in answer.text
+        assert 'src="http' not in answer.text
+
+
+def test_fifty_pipelines_have_those_first_that_somebody_has_to_look_at(anybody, told):
+    many = []
+    for number in range(50):
+        one = copy.deepcopy(example("never_run" if number % 2 else NAME))
+        one["pipeline"] = f"p{number:02}"
+        many.append(one)
+    (told / "overview.json").write_text(json.dumps(many))
+    client = login(anybody)
+    shown = page(client, "/")
+    assert shown.count('class="lights"') == 50
+    assert shown.index(">p00<") < shown.index(">p48<") < shown.index(">p01<")
+    assert "never run" in shown
+    filtered = page(client, "/?search=P07")
+    assert filtered.count('class="lights"') == 1
+    assert "49 more have another name" in filtered
+    # The call for all of them has answered for each.
+    assert json.loads((told.parent / "state/page/p07.json").read_text())[0]["pipeline"] == "p07"
+
+
+def test_a_pipeline_that_never_ran_and_one_that_has_failed(anybody, told):
+    never = example("never_run")
+    (told / "overview.json").write_text(json.dumps(never))
+    assert "It has never run." in page(login(anybody))
+    failed = example()
+    failed["state"] = {**failed["state"], "state": "failed", "why": "topic flights was deleted"}
+    failed["light"] = {"colour": "red", "reasons": ["the job has failed"]}
+    (told / "overview.json").write_text(json.dumps(failed))
+    shutil.rmtree(told.parent / "state" / "page")
+    shown = page(anybody)
+    assert "<b>failed</b>, topic flights was deleted" in shown
+    assert "the job has failed" in shown
+
+
+def test_an_answer_is_shown_at_once_and_replaced_behind_it(anybody, told, monkeypatch):
+    client = login(anybody)
+    page(client)
+    kept = told.parent / "state" / "page" / f"{NAME}.json"
+    monkeypatch.setattr("dags.page.answers.FRESH_S", 0.0)
+    newer = example()
+    newer["lanes"][0]["offset"] = 987654321
+    (told / "overview.json").write_text(json.dumps(newer))
+    assert "987,654,321" not in page(client)
+    until = time.monotonic() + 30
+    while "987654321" not in kept.read_text() and time.monotonic() < until:
+        time.sleep(0.05)
+        client.get("/")
+    assert "987,654,321" in page(client)
+
+
+def test_a_look_that_fails_says_so_and_keeps_the_last_answer(anybody, told, monkeypatch):
+    client = login(anybody)
+    page(client)
+    monkeypatch.setattr("dags.page.answers.FRESH_S", 0.0)
+    (told / "overview.json").unlink()
+    until = time.monotonic() + 30
+    while "The last look failed" not in (shown := page(client)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "The last look failed: nothing is known of overview" in shown
+    assert "flights/0" in shown
+
+
+SENT = {"sec-fetch-site": "same-origin"}
+
+
+@pytest.mark.usefixtures("told")
+def test_a_viewer_sees_no_buttons_and_may_not_act(anybody):
+    client = login(anybody, "viewer")
+    assert '<form method="post"' not in page(client)
+    answer = client.post(f"/{NAME}/actions", data={"action": "stop"}, headers=SENT)
+    assert answer.status_code == 403
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "http://evil.example"},
+        {},
+    ],
+)
+def test_a_form_of_another_site_is_refused(anybody, headers):
+    client = login(anybody, "admin")
+    answer = client.post(f"/{NAME}/actions", data={"action": "stop"}, headers=headers)
+    assert answer.status_code == 403
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        ({"action": "dance"}, 404),
+        ({"action": "resume"}, 422),
+        ({"action": "shadow", "run": "../r"}, 422),
+        ({"action": "stop"}, 404),  # Airflow has no such DAG here
+    ],
+)
+def test_a_form_that_cannot_be_carried_out_says_why(anybody, form, status):
+    client = login(anybody, "op")
+    answer = client.post(f"/{NAME}/actions", data=form, headers=SENT)
+    assert answer.status_code == status, answer.text
+    assert answer.json()["detail"]
