@@ -47,6 +47,7 @@ class StepKind(Enum):
     CHECK_AGAIN = "check again"
     STOP = "stop"
     HAND_OVER = "hand over"
+    CHECK = "check on demand"
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,8 @@ _STEPS = (
     Step("publish", StepKind.PUBLISH, after=QUALITY, retries=2),
     Step(STOP, StepKind.STOP, "stop", retries=2),
     Step(HAND_OVER, StepKind.HAND_OVER, "handover"),
+    Step("verify", StepKind.CHECK, "verify"),
+    Step("replay", StepKind.CHECK, "replay"),
 )
 """Return the steps of every deployment; only their arguments differ between pipelines."""
 
@@ -229,6 +232,11 @@ def read_plans(root: Path) -> list[str]:
     return [
         (path.relative_to(root) if path.is_relative_to(root) else path).as_posix() for path in plans
     ]
+
+
+def plan_names(root: Path) -> dict[str, str]:
+    """Return the chaos plans of a checkout or a project: their files by name."""
+    return {Path(file).stem: file for file in read_plans(root)}
 
 
 def run_name(run_id: str, clear_number: int) -> str:

@@ -23,13 +23,14 @@ from dags.entities import (
     broken_file,
     read_deployments,
 )
-from dags.operators.action import ACTIONS, DEPLOY
+from dags.operators.action import ACTIONS, DEPLOY, REPLAY
 from dags.operators.await_progress import AwaitProgress
 from dags.operators.check_again import CheckAgain
 from dags.operators.choose_run import OnChange
 from dags.operators.hand_over import HandOver
 from dags.operators.monitor import MonitorJob
 from dags.operators.publish import PublishTable
+from dags.operators.run_chosen import RunChosen
 from dags.operators.run_command import RunCommand
 from dags.operators.stop_job import StopJob
 from dags.operators.submit_stream import SubmitStream
@@ -45,6 +46,8 @@ MAX_DEPLOYMENTS = 16
 
 ALL_BUT_BACKFILL = tuple(kind for kind in DagRunType if kind is not DagRunType.BACKFILL_JOB)
 """An increment is what is new on the topic, so past intervals have none: `dags/adr/0002`."""
+
+_RANGE = {"replay_from": "--from", "replay_to": "--to"}
 
 MAX_TEXT = 20_000
 """Maximum characters of a pipeline file on the DAG's page."""
@@ -157,6 +160,14 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
             return StopJob(file=file, **common)
         case StepKind.HAND_OVER:
             return HandOver(file=file, **common)
+        case StepKind.CHECK:
+            return RunChosen(
+                parameter="action",
+                choice=step.verb,
+                arguments=[step.verb, file],
+                options={"run": "--run", **(_RANGE if step.verb == REPLAY else {})},
+                **common,
+            )
         case StepKind.PUBLISH:
             asset = Asset(name=f"{deployment.name}/{deployment.table}", uri=deployment.asset_uri)
             return PublishTable(
@@ -169,7 +180,7 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
 
 
 def _params(deployment: Deployment) -> dict[str, Param]:
-    params = {**_params_of_run(), **_params_of_pace()}
+    params = {**_params_of_run(), **_params_of_pace(), **_params_of_replay()}
     if deployment.cron:
         del params["check_minutes"]
     return params
@@ -184,7 +195,8 @@ def _params_of_run() -> dict[str, Param]:
             title="Action",
             description="deploy: start the job, or resume it where it was stopped. stop: stop the "
             "job; its checkpoint stays, and nothing else is done. handover: promote the run named "
-            "below, which works beside the live one, if the two agree.",
+            "below, which works beside the live one, if the two agree. verify: compare the run's "
+            "tables with the definition. replay: run a range of the log again, and compare.",
         ),
         "run": Param(
             None,
@@ -212,6 +224,24 @@ def _params_of_run() -> dict[str, Param]:
             'time, as 2013-01-02T00:00Z; at offsets, as {"0": 100}. Empty: at the topic\'s '
             "beginning.",
         ),
+    }
+
+
+def _params_of_replay() -> dict[str, Param]:
+    """Return the parameters for what is replayed."""
+    places = {
+        "replay_from": ("Replay from", "The first record that is replayed", "the beginning"),
+        "replay_to": ("Replay to", "The first record that is left out", "the end"),
+    }
+    return {
+        name: Param(
+            None,
+            type=["null", "string"],
+            title=title,
+            description=f'{what}: offsets per partition, as {{"0": 100}}, or an ISO time. Empty: '
+            f"{default}.",
+        )
+        for name, (title, what, default) in places.items()
     }
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from airflow.sdk import DAG, Asset, Param, chain
 
 from dags.entities import NIGHTLY
 from dags.operators.publish_reports import PublishReports, Verdict
+from dags.operators.run_chosen import RunChosen
 from dags.operators.run_command import RunCommand
 from infra.layout import default_layout
 
@@ -38,13 +40,20 @@ def render_nightly(plans: Sequence[str]) -> DAG:
         max_active_runs=1,
         is_paused_upon_creation=True,
         params={
+            "plan": Param(
+                None,
+                type=["null", "string"],
+                enum=[None, *(Path(plan).stem for plan in plans)],
+                title="Plan",
+                description="Only this one. Left empty: all.",
+            ),
             "seed": Param(
                 None,
                 type=["null", "integer"],
                 minimum=0,
                 title="Seed",
                 description="Of victims and moments. Left empty: the date.",
-            )
+            ),
         },
         tags=["slackwater", "chaos"],
         description="Breaks a running pipeline as every plan says, and proves its answer",
@@ -54,7 +63,8 @@ def render_nightly(plans: Sequence[str]) -> DAG:
         publish = PublishReports(
             task_id="publish", asset=REPORTS, folder=str(folder), trigger_rule="all_done"
         )
-        verdict = Verdict(task_id="verdict")
+        # A plan that was not chosen is skipped.
+        verdict = Verdict(task_id="verdict", trigger_rule="none_failed")
         chain(*runs, publish)
         for task in (*runs, publish):
             task >> verdict
@@ -62,9 +72,11 @@ def render_nightly(plans: Sequence[str]) -> DAG:
 
 
 def _run(plan: str, folder: str) -> RunCommand:
-    name = plan.rpartition("/")[2].removesuffix(".yml")
-    return RunCommand(
+    name = Path(plan).stem
+    return RunChosen(
         task_id=name,
+        parameter="plan",
+        choice=name,
         arguments=["chaos", "run", plan, "--seed", SEED, "--report", f"{folder}/{name}"],
         trigger_rule="all_done",
         execution_timeout=timedelta(hours=PLAN_HOURS),

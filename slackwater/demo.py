@@ -169,6 +169,7 @@ class Demo:
         else:
             self._tell("Spark", outside.spark_ui(endpoints))
         self._tell("tables", outside.path(table))
+        self._tell("page", f"{page}/plugin/pipeline")
         self._tell("Data Docs", f"{page}/plugin/data-docs")
         self._tell("plot", outside.path(picture))
         for title, took in self.steps:

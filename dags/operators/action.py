@@ -1,12 +1,12 @@
-"""Action of a DAG run: deploy the pipeline, stop its job, or hand over to another run."""
+"""Action of a DAG run: deploy, stop the job, hand over to another run, or check one."""
 
 from __future__ import annotations
 
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
-DEPLOY, STOP, HANDOVER = "deploy", "stop", "handover"
-ACTIONS = (DEPLOY, STOP, HANDOVER)
+DEPLOY, STOP, HANDOVER, VERIFY, REPLAY = "deploy", "stop", "handover", "verify", "replay"
+ACTIONS = (DEPLOY, STOP, HANDOVER, VERIFY, REPLAY)
 """Values of the parameter `action`."""
 
 

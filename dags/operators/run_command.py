@@ -76,8 +76,16 @@ class RunCommand(CommandTask):
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Run the command once."""
         skip_unless(DEPLOY, context)
+        return self.carried_out(context)
+
+    def carried_out(self, context: Context, *more: str) -> dict[str, Any] | None:
+        """Run the command, with more arguments; return its result.
+
+        Raises:
+            AirflowException: with the command's own last sentence.
+        """
         try:
-            output = self.called(*self.arguments)
+            output = self.called(*self.arguments, *more)
         except CommandError as error:
             self._link(context, error.output.result())
             raise AirflowException(str(error)) from None

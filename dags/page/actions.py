@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from airflow.api.common.trigger_dag import trigger_dag
+from airflow.models.dag import DagModel
 from airflow.utils.types import DagRunTriggeredByType
 from fastapi import Request
 
-from dags.operators.action import DEPLOY, HANDOVER, STOP
+from dags.entities import NIGHTLY
+from dags.operators.action import DEPLOY, HANDOVER, REPLAY, STOP, VERIFY
+from dags.operators.choose_run import OnChange
+from dags.page.answers import NAME
 
-Conf = dict[str, str]
+
+@dataclass(frozen=True)
+class Blank:
+    """A field of a form.
+
+    Attributes:
+        name: of the field, and of the DAG run's parameter.
+        label: what it asks for.
+        choices: `runs`, `plans`, or empty: free text.
+        pattern: what it must look like.
+        needed: whether it may not be left empty.
+    """
+
+    name: str
+    label: str
+    choices: str = ""
+    pattern: re.Pattern[str] = NAME
+    needed: bool = True
 
 
 @dataclass(frozen=True)
@@ -23,81 +45,141 @@ class Action:
         name: its value in the form.
         label: what stands on it.
         tells: what it does, in a sentence.
-        names_run: whether it needs the name of a run, and of which: `this` or `new`.
-        conf: the parameters of the DAG run, given the run's name.
+        conf: the parameters of the DAG run.
+        blanks: the fields that add to them.
+        chaos: whether it is a run of the DAG of chaos plans.
     """
 
     name: str
     label: str
     tells: str
-    names_run: str | None
-    conf: Callable[[str], Conf]
+    conf: Mapping[str, str] = field(default_factory=dict)
+    blanks: tuple[Blank, ...] = ()
+    chaos: bool = False
 
+    def dag_of(self, pipeline: str) -> str:
+        """Return the DAG of which it starts a run."""
+        return NIGHTLY if self.chaos else pipeline
+
+    def filled(self, form: Mapping[str, str]) -> dict[str, str]:
+        """Return the parameters of the DAG run that a form asks for.
+
+        Raises:
+            ValueError: a field is missing, or cannot be what it stands for.
+        """
+        told = dict(self.conf)
+        for blank in self.blanks:
+            value = form.get(blank.name, "").strip()
+            if value and not blank.pattern.fullmatch(value):
+                msg = f"{self.label}: {blank.label} cannot be {value!r}"
+                raise ValueError(msg)
+            if blank.needed and not value:
+                msg = f"{self.label}: {blank.label} is missing"
+                raise ValueError(msg)
+            if value:
+                told[blank.name] = value
+        return told
+
+
+_PLACE: Final = re.compile(r'[0-9TZ:.+-]{4,40}|\{[0-9:,"\s]{0,2000}\}')
+_RUN, _NEW_RUN = Blank("run", "run", "runs"), Blank("run", "name of the new run")
 
 ACTIONS: Final = (
     Action(
         DEPLOY,
         "Deploy",
         "Starts the job with the file as it is, or continues with the running one.",
-        None,
-        lambda _: {"action": DEPLOY},
+        {"action": DEPLOY},
     ),
-    Action(
-        STOP,
-        "Stop",
-        "Stops the live run's job. Its checkpoint stays.",
-        None,
-        lambda _: {"action": STOP},
-    ),
+    Action(STOP, "Stop", "Stops the live run's job. Its checkpoint stays.", {"action": STOP}),
     Action(
         "resume",
         "Resume",
         "Starts the job of this run from its checkpoint.",
-        "this",
-        lambda run: {"action": DEPLOY, "run": run},
+        {"action": DEPLOY},
+        (_RUN,),
     ),
     Action(
         "shadow",
         "Shadow",
         "Runs the changed file beside the live run, as a new run of this name.",
-        "new",
-        lambda run: {"action": DEPLOY, "run": run, "on_change": "beside"},
+        {"action": DEPLOY, "on_change": OnChange.beside.value},
+        (_NEW_RUN,),
     ),
     Action(
         HANDOVER,
         "Hand over",
         "Compares this run with the live one, and makes it the live one if they agree.",
-        "this",
-        lambda run: {"action": HANDOVER, "run": run},
+        {"action": HANDOVER},
+        (_RUN,),
+    ),
+    Action(
+        VERIFY,
+        "Verify",
+        "Compares all rows of this run with the definition, and accounts for every record.",
+        {"action": VERIFY},
+        (_RUN,),
+    ),
+    Action(
+        REPLAY,
+        "Replay",
+        'Runs a range of the log again, batched differently. Offsets as {"0": 100}, or a time.',
+        {"action": REPLAY},
+        (
+            _RUN,
+            Blank("replay_from", "from", pattern=_PLACE, needed=False),
+            Blank("replay_to", "to", pattern=_PLACE, needed=False),
+        ),
+    ),
+    Action(
+        "chaos",
+        "Run a chaos plan",
+        "Breaks a job on a stack of its own as the plan says, and proves its answer.",
+        blanks=(Blank("plan", "plan", "plans"),),
+        chaos=True,
     ),
 )
 
 ACTION: Final = {action.name: action for action in ACTIONS}
 
 
-def start(dag_id: str, action: Action, run: str, user: str) -> str:
-    """Trigger a DAG run for an action; return its id.
+@dataclass(frozen=True)
+class Started:
+    """A DAG run that was triggered.
+
+    Attributes:
+        dag_id, run_id: its names.
+        waits: whether its DAG is paused, so that it does not begin.
+    """
+
+    dag_id: str
+    run_id: str
+    waits: bool
+
+
+def start(dag_id: str, conf: Mapping[str, str], user: str) -> Started:
+    """Trigger a DAG run.
 
     Args:
-        dag_id: the pipeline's DAG.
-        action: what to do.
-        run: the name of the run that it needs, or empty.
+        dag_id: its DAG.
+        conf: its parameters.
         user: who asked for it; shown in Airflow.
 
     Raises:
         DagNotFound: there is no such DAG.
-        ValueError: the DAG allows no such run, or its parameters do not take the name.
+        ValueError: the DAG allows no such run, or does not take the parameters.
     """
-    started = trigger_dag(
+    run = trigger_dag(
         dag_id,
         triggered_by=DagRunTriggeredByType.REST_API,
         triggering_user_name=user,
-        conf=action.conf(run),
+        conf=dict(conf),
     )
-    if started is None:
+    dag = DagModel.get_current(dag_id)
+    if run is None or dag is None:
         msg = f"Airflow has not started a run of {dag_id}"
         raise ValueError(msg)
-    return str(started.run_id)
+    return Started(dag_id, str(run.run_id), bool(dag.is_paused))
 
 
 def comes_from_here(request: Request) -> bool:

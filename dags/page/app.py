@@ -18,8 +18,9 @@ from airflow.api_fastapi.core_api.security import get_user, requires_access_dag
 from airflow.exceptions import AirflowException
 from fastapi import Depends, FastAPI, Form, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel, Field
 
-from dags.entities import Deployment, read_deployments
+from dags.entities import Deployment, plan_names, read_deployments
 from dags.operators.command import CommandError, pipelines_folder, project_root, run_quietly
 from dags.page.actions import ACTION, ACTIONS, comes_from_here, start
 from dags.page.answers import ALL, NAME, Answers
@@ -42,6 +43,22 @@ HEADERS: Final = {
 and nothing is loaded from elsewhere."""
 
 _ROWS = 50
+
+
+class Asked(BaseModel):
+    """A form, as it was sent.
+
+    Attributes:
+        action: the name of the action.
+        run, replay_from, replay_to, plan: its fields, empty where the action has none of them.
+    """
+
+    action: str
+    run: Annotated[str, Field(max_length=80)] = ""
+    replay_from: Annotated[str, Field(max_length=2_100)] = ""
+    replay_to: Annotated[str, Field(max_length=2_100)] = ""
+    plan: Annotated[str, Field(max_length=80)] = ""
+
 
 User = Annotated[BaseUser, Depends(get_user)]
 _may_read: Final = Depends(requires_access_dag("GET"))
@@ -97,7 +114,12 @@ async def pipeline(dag_id: str, user: User) -> HTMLResponse:
             one=one,
             charts=charts_of(one) if one else [],
             quality=quality_of(one) if one else [],
-            actions=ACTIONS if _is_allowed(user, dag_id, "POST", DagAccessEntity.RUN) else (),
+            actions=[
+                action
+                for action in ACTIONS
+                if _is_allowed(user, action.dag_of(dag_id), "POST", DagAccessEntity.RUN)
+            ],
+            plans=plan_names(project_root()),
         )
     )
 
@@ -158,27 +180,31 @@ def act(
     request: Request,
     dag_id: str,
     user: User,
-    action: Annotated[str, Form()],
-    run: Annotated[str, Form(max_length=80)] = "",
+    form: Annotated[Asked, Form()],
 ) -> HTMLResponse:
     """Start the DAG run of an action.
 
     Raises:
-        HTTPException: 403, the form is not from this site; 404, no such action or DAG; 422, the
-            name of a run is missing, or cannot be one.
+        HTTPException: 403, the form is not from this site, or the user may not trigger the DAG;
+            404, no such action or DAG; 422, a field is missing or wrong.
     """
     if not comes_from_here(request):
         raise HTTPException(403, "this form was not sent by a page of this site")
-    if action not in ACTION:
-        raise HTTPException(404, f"there is no action {action}")
-    chosen = ACTION[action]
-    if chosen.names_run is not None and not NAME.fullmatch(run):
-        raise HTTPException(422, f"{chosen.label} needs a run: letters, digits, _ . -")
+    action = ACTION.get(form.action)
+    if action is None:
+        raise HTTPException(404, f"there is no action {form.action}")
+    dag = action.dag_of(_deployment_of(dag_id).name)
+    if not _is_allowed(user, dag, "POST", DagAccessEntity.RUN):
+        raise HTTPException(403, f"you have no right to trigger {dag}")
     try:
-        started = start(dag_id, chosen, run, user.get_name())
+        conf = action.filled(form.model_dump())
+    except ValueError as error:
+        raise HTTPException(422, str(error)) from None
+    try:
+        started = start(dag, conf, user.get_name())
     except (AirflowException, ValueError) as error:
         raise HTTPException(404, str(error)) from None
-    told = page("started.html", title=dag_id, action=chosen, started=started)
+    told = page("started.html", title=dag_id, action=action, started=started)
     return HTMLResponse(told, status_code=201)
 
 

@@ -27,7 +27,7 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 WATCHERS = "^(monitor|check_again)$"
 """The tasks that wait as long as a job lives."""
 
-ACTS = ("stop", "hand_over")
+ACTS = ("stop", "hand_over", "verify", "replay")
 """The tasks of other actions than deploying."""
 
 END_S = 180
@@ -90,6 +90,16 @@ def load_dags() -> dict:
     from airflow.dag_processing.dagbag import DagBag
 
     return DagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name="dags-folder").dags
+
+
+def store_dags() -> None:
+    """Have all DAGs in Airflow's database, as its DAG processor stores them."""
+    from airflow.dag_processing.bundles.manager import DagBundlesManager
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+
+    DagBundlesManager().sync_bundles_to_db()
+    bag = DagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name="dags-folder")
+    sync_bag_to_db(bag, "dags-folder", None)
 
 
 def run_through(dag, **conf):

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import store_dags
 
 PROJECT = Path(__file__).parents[2]
 EXAMPLES = PROJECT / "tests" / "data" / "overview"
@@ -262,7 +263,8 @@ def test_a_form_of_another_site_is_refused(anybody, headers):
         ({"action": "dance"}, 404),
         ({"action": "resume"}, 422),
         ({"action": "shadow", "run": "../r"}, 422),
-        ({"action": "stop"}, 404),  # Airflow has no such DAG here
+        ({"action": "replay", "run": "r", "replay_from": "--force"}, 422),
+        ({"action": "chaos"}, 422),
     ],
 )
 def test_a_form_that_cannot_be_carried_out_says_why(anybody, form, status):
@@ -270,3 +272,45 @@ def test_a_form_that_cannot_be_carried_out_says_why(anybody, form, status):
     answer = client.post(f"/{NAME}/actions", data=form, headers=SENT)
     assert answer.status_code == status, answer.text
     assert answer.json()["detail"]
+
+
+def test_a_pipeline_without_a_dag_cannot_be_acted_on(anybody, told):
+    file = told.parent / "project" / "pipelines" / f"{NAME}.yml"
+    file.write_text(file.read_text().replace(f"name: {NAME}", "name: ghost"))
+    client = login(anybody, "op")
+    answer = client.post("/ghost/actions", data={"action": "stop"}, headers=SENT)
+    assert answer.status_code == 404
+    assert "ghost" in answer.json()["detail"]
+
+
+FORMS = {
+    "deploy": ({}, {"action": "deploy"}),
+    "stop": ({}, {"action": "stop"}),
+    "resume": ({"run": "r1"}, {"action": "deploy", "run": "r1"}),
+    "shadow": ({"run": "r2"}, {"action": "deploy", "on_change": "beside", "run": "r2"}),
+    "handover": ({"run": "r2"}, {"action": "handover", "run": "r2"}),
+    "verify": ({"run": "r1"}, {"action": "verify", "run": "r1"}),
+    "replay": (
+        {"run": "r1", "replay_from": '{"0": 100}', "replay_to": ""},
+        {"action": "replay", "run": "r1", "replay_from": '{"0": 100}'},
+    ),
+}
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize("action", FORMS)
+def test_a_button_starts_a_run_of_the_dag_with_its_parameters(anybody, pipelines, action):
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+
+    store_dags()
+    form, conf = FORMS[action]
+    data = {"action": action, **form}
+    answer = login(anybody, "op").post(f"/{NAME}/actions", data=data, headers=SENT)
+    assert answer.status_code == 201, answer.text
+    with create_session() as session:
+        found = session.query(DagRun).filter_by(dag_id=NAME).order_by(DagRun.id.desc()).first()
+        assert found.run_id in answer.text
+        assert found.conf == conf
+        assert found.triggering_user_name == "a-op"
+        session.delete(found)
