@@ -47,6 +47,7 @@ def compare(found: dict[str, Any], folder: Path) -> None:
     for lane in found["lanes"]:
         mine = [row for row in metrics if row["lane"] == lane["lane"]]
         assert lane["records"] == sum(row["read"] for row in mine)
+        assert lane["late"] is not None
     assert sum(one["batches"] for one in found["history"]) == len(
         {row["batch_id"] for row in metrics}
     )

@@ -108,6 +108,12 @@ def check(found: dict[str, Any], folder: Path, run: str) -> None:
     assert {name: one["count"] for name, one in found["dead"]["reasons"].items()} == reasons
     lanes = Counter(f"{row['source']}/{row['partition']}" for row in letters)
     assert {lane: count for lane, count in found["dead"]["lanes"].items() if count} == lanes
+    late = Counter(
+        f"{row['source']}/{row['partition']}"
+        for row in letters
+        if row["reason"] in ("late", "out_of_retention")
+    )
+    assert {lane: count for lane, count in found["dead"]["late"].items() if count} == late
     for name, lane in found["lanes"]["lanes"].items():
         own = [row for row in metrics if row["lane"] == name]
         last = max(row["batch_id"] for row in own)
