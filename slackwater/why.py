@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import err, say
+from slackwater.console import err, plain, say
 from slackwater.files import PipelineFile
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
+    from jobs.tools.row_records import RowRecords
     from slackwater.since import Log
     from windowing.model import Pipeline, Query
     from windowing.model.rows import Key, Scalar
@@ -47,6 +48,13 @@ def why(
             "--input", metavar="EVENTS.jsonl", help="A log from a file, instead of a run's."
         ),
     ] = None,
+    only_records: Annotated[
+        bool,
+        typer.Option(
+            "--records",
+            help="Only its records, found by the offsets in the run's table: quick on a long log.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Say why a window is open, closed or revised: which lanes hold it back, what it holds.
@@ -57,6 +65,12 @@ def why(
     from windowing.semantics.why import why as explained
     from windowing.semantics.why_words import Told
 
+    if only_records:
+        if input_ is not None:
+            msg = "--records finds them by a run's table, and --input is no run: give one of them"
+            raise typer.BadParameter(msg)
+        _show_records(_records(pipeline, run, query, window, key or []), as_json=as_json)
+        return
     with err.status("reading the log"):
         spec, log = _log_of(pipeline, run, input_)
         sought = _sought(spec, query, window, key or [])
@@ -67,6 +81,52 @@ def why(
         return
     for line in told.lines():
         say(line)
+
+
+def _records(
+    file: Path, run: str | None, query: str | None, window: str, key: Sequence[str]
+) -> RowRecords:
+    """Find the records of a window by its rows."""
+    from chaos.readers.log import read_topic
+    from jobs.tools.row_records import Span, row_records
+    from slackwater.chosen import chosen, stack_for
+
+    endpoints = stack_for(file, "kafka")
+    found, spec = chosen(endpoints, file, run)
+
+    def read(spans: Mapping[str, Span]) -> Iterator[LogRecord]:
+        for part in spec.source.parts:
+            own = {
+                partition: spans[lane]
+                for partition in range(part.partitions)
+                if (lane := f"{part.topic}/{partition}") in spans
+            }
+            begins = {partition: first for partition, (first, _) in own.items()}
+            ends = {partition: last + 1 for partition, (_, last) in own.items()}
+            if own:
+                yield from read_topic(
+                    endpoints.kafka_bootstrap, part.topic, begins=begins, ends=ends
+                )
+
+    sought = _sought(spec, query, window, key)
+    return row_records(spec, found.table, found.run, sought, read)
+
+
+def _show_records(found: RowRecords, *, as_json: bool) -> None:
+    """Print the records of a window."""
+    if as_json:
+        say(json.dumps(found.as_json(), ensure_ascii=False))
+        return
+    for row in found.rows:
+        say(f"revision {row.revision}: {row.records:,} records")
+    for one in found.records:
+        shown = "" if one.revision is None else f", revision {one.revision}"
+        say(plain(f"  {one.lane} offset {one.offset}{shown}: {one.value}"))
+    if not found.complete:
+        say(
+            f"only {len(found.records):,} of its records are on the log between the offsets that "
+            "its rows name: has the topic lost some?"
+        )
 
 
 def _log_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 import polars as pl
@@ -61,6 +61,11 @@ _DEAD: Final = {
 Sums = TypeVar("Sums", Results, LaneCounts, Dead)
 
 
+def is_here(table: Path) -> bool:
+    """Whether a table is on this machine; if not, it is on HDFS, and only deltalake reaches it."""
+    return table.is_dir()
+
+
 class Unreadable(RuntimeError):
     """A table that cannot be read."""
 
@@ -85,11 +90,13 @@ class Files:
     written: pl.DataFrame
     whole: bool
 
-    def read(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+    def read(self, columns: Mapping[str, Any]) -> pl.LazyFrame:
         """Return columns of the rows in them; a column that a file lacks is null."""
-        if not self.folder.is_dir():  # on HDFS: only deltalake reaches it
-            rows = rows_in(self.table, columns=list(columns), run=self.run)
-            return pl.LazyFrame(pl.DataFrame(rows)).cast(dict(columns))
+        if not is_here(self.folder):
+            there = [name for name in columns if name in self.table.schema().to_arrow().names]
+            rows = pl.LazyFrame(pl.DataFrame(rows_in(self.table, columns=there, run=self.run)))
+            absent = [pl.lit(None).alias(name) for name in columns if name not in there]
+            return rows.with_columns(absent).select(list(columns)).cast(dict(columns))
         if not self.fresh:
             return pl.LazyFrame(schema=dict(columns))
         return pl.scan_parquet(
@@ -149,7 +156,7 @@ def _open(folder: Path, run: str, seen: Seen | None) -> tuple[Files, Seen]:
         actions = actions.with_columns(pl.Series("path", map(unquote, actions["path"])))
     paths = actions["path"].to_list() if len(actions) else []
     current, before = digests(paths), set(seen.files if seen else ())
-    whole = not before <= set(current) or not folder.is_dir()
+    whole = not before <= set(current) or not is_here(folder)
     fresh = paths if whole else [path for path in paths if digest(path) not in before]
     version = table.version()
     now = Seen(version, stamp(folder, version) or [], current)

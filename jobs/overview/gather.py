@@ -225,9 +225,7 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
             releases_us=[end for _, end in waiting if end is not None],
         ),
         "open_windows": [one for one, _ in waiting],
-        "history": history(
-            pipeline, list(known.results.values()), known.counts, known.dead, known.told
-        ),
+        "history": history(list(known.results.values()), known.counts, known.dead, known.told),
         "dead_letters": list(_dead_letters(known.dead)),
         "state_size": _state_size(known),
         "batches": Batches(

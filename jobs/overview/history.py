@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from jobs.overview.buckets import Buckets, beginnings, common_width
 from jobs.overview.found import Dead, LaneCounts, Results
-from jobs.overview.lanes import counts_late, spell_clock
+from jobs.overview.lanes import spell_clock
 from jobs.overview.metrics_file import Measured
 from jobs.overview.schema import BUCKETS_MAX, Bucket
-from windowing.model import Pipeline
 
 
 def history(
-    pipeline: Pipeline,
     results: Sequence[Results],
     counts: LaneCounts | None,
     dead: Dead | None,
@@ -22,7 +20,6 @@ def history(
     """Return the buckets of a run's life, the oldest first, with those in which nothing happened.
 
     Args:
-        pipeline: what it runs.
         results: what the tables of its queries say.
         counts: what the table of metrics says; None: unreadable.
         dead: what the table of dead letters says; None: unreadable.
@@ -44,7 +41,7 @@ def history(
         letter_count, late_letters = by_letter.get(at_us, (0, 0))
         written, revisions = by_row.get(at_us, (0, 0))
         line = by_line.get(at_us)
-        late = dropped + late_letters if counts and counts_late(pipeline) else _late(line)
+        late = dropped + late_letters if counts and dead else _late(line)
         found.append(
             Bucket(
                 at=spell_clock(at_us) or "",

@@ -25,6 +25,9 @@ QUALITY_FILES: Final = (Path("quality_history.jsonl"), Path("quality") / "histor
 """Histories of checks in a run's folder, the better one first: a line per check and expectation
 (with `threshold` and `observed`), or a line per check with all its `results`."""
 
+EVERY_QUERY: Final = "*"
+"""Stands in a history for the query of an expectation about every query's records."""
+
 POINTS_MAX: Final = 200
 """How many checks of an expectation are shown: the newest ones."""
 
@@ -89,8 +92,9 @@ def _checked(line: Mapping[str, Any]) -> list[Checked]:
     observed, threshold = (
         None if line.get(name) is None else str(line[name]) for name in ("observed", "threshold")
     )
+    query = None if line["query"] == EVERY_QUERY else line["query"]
     passed, sentence = bool(line["passed"]), line.get("sentence")
-    return [Checked(at, line["query"], line["expectation"], passed, observed, threshold, sentence)]
+    return [Checked(at, query, line["expectation"], passed, observed, threshold, sentence)]
 
 
 def over_time(checks: Iterable[Checked]) -> list[QualityOverTime]:

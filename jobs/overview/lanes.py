@@ -225,25 +225,21 @@ def lanes(
     return found
 
 
-def counts_late(pipeline: Pipeline) -> bool:
-    """Whether the tables count late records: where none is taken, each leaves a trace in them."""
-    return len(pipeline.flows) == 1 and pipeline.flows[0].late.policy != "update"
-
-
 def _late(
     pipeline: Pipeline, lane: str, counts: LaneCounts | None, dead: Dead | None, told: Measured
 ) -> tuple[int | None, float | None]:
-    """Return how many records of a lane were late, and their share."""
-    if counts and dead and counts_late(pipeline):
+    """Return how many records of a lane no window took, and their share, over all queries."""
+    queries = len(pipeline.flows)
+    if counts and dead:
         count = counts.lanes.get(lane)
         read = count.read if count else 0
         late = dead.late.get(lane, 0) + (count.dropped if count else 0)
-        return late, _share(late, read)
+        return late, _share(late, read * queries)
     measured = told.lane(lane)
     if measured is None:
         return None, None
     read, late = measured
-    return late if told.is_whole else None, _share(late, read)
+    return late if told.is_whole else None, _share(late, read * queries)
 
 
 def _share(part: int, whole: int) -> float | None:

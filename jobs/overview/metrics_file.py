@@ -17,8 +17,11 @@ from windowing.model.lengths import instant_us
 FILE: Final = "metrics.jsonl"
 """Its name in the run's folder."""
 
-READ_MAX: Final = 32 << 20
-"""How much of its end is read, in bytes; what is older is in the tables, except times and sizes."""
+EARLIER_FILE: Final = "metrics.1.jsonl"
+"""Name of the file that has the lines before those."""
+
+READ_MAX: Final = 16 << 20
+"""How much of the end of each is read, in bytes; older counts are in the tables."""
 
 
 class LaneLine(msgspec.Struct):
@@ -78,7 +81,7 @@ class Measured:
         return [round(float(np.quantile(known, share)), 1) if known else None for share in shares]
 
     def lane(self, name: str) -> tuple[int, int] | None:
-        """Return the records and the late records of a lane; None: they are not counted."""
+        """Return the records and the late ones of a lane, over queries; None: not counted."""
         told = [line.lanes[name] for line in self.batches.values() if name in line.lanes]
         if not told or any(one.late is None or one.records is None for one in told):
             return None
@@ -97,7 +100,7 @@ class Measured:
             return None  # beyond all calendars
 
     def history(self) -> Buckets:
-        """Return by time: batches with a time, their microseconds, late records."""
+        """Return by time: batches with a time, their microseconds, late records over queries."""
         found = Buckets()
         for line in self.batches.values():
             timed = line.batch_ms is not None
@@ -116,25 +119,30 @@ class Measured:
 
 def measured(run_folder: Path) -> Measured:
     """Read the lines; a last one that is torn is being written, and is left out."""
-    try:
-        text, is_begun = _end_of(run_folder / FILE)
-    except FileNotFoundError:
-        return Measured()
-    except OSError as error:
-        return Measured(problems=(f"{run_folder / FILE} cannot be read: {error.strerror}",))
-    lines, bad = text.split(b"\n")[:-1], 0
     batches: dict[int, Line] = {}
-    for text_ in lines:
+    bad, whole, problems = 0, True, list[str]()
+    for name in (EARLIER_FILE, FILE):
         try:
-            line = msgspec.json.decode(text_, type=Line)
-            _ = line.at_us
-        except (msgspec.MsgspecError, ValueError):
-            bad += 1
+            text, is_all = _end_of(run_folder / name)
+        except FileNotFoundError:
             continue
-        batches[line.batch_id] = line
-    is_whole = is_begun and not bad and sorted(batches) == list(range(len(batches)))
-    told = f"{run_folder / FILE}: {bad:,} lines are not those of a driver, and were left out"
-    return Measured(batches, is_whole, (told,) if bad else ())
+        except OSError as error:
+            problems.append(f"{run_folder / name} cannot be read: {error.strerror}")
+            continue
+        whole &= is_all
+        for one in text.split(b"\n")[:-1]:
+            try:
+                line = msgspec.json.decode(one, type=Line)
+                _ = line.at_us
+            except (msgspec.MsgspecError, ValueError):
+                bad += 1
+                continue
+            batches[line.batch_id] = line
+    if bad:
+        told = f"{bad:,} lines are not those of a driver, and were left out"
+        problems.append(f"{run_folder / FILE}: {told}")
+    is_whole = whole and not problems and sorted(batches) == list(range(len(batches)))
+    return Measured(batches, is_whole, tuple(problems))
 
 
 def _end_of(file: Path) -> tuple[bytes, bool]:

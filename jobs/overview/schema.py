@@ -119,8 +119,8 @@ class Lane(Part):
         end: the end of its partition; None: no broker answers.
         behind: offsets up to there that are not committed.
         records: number of records read.
-        late: those of them that came late; None: not counted.
-        late_share: their share.
+        late: late records that no window took, counted for each query; None: not counted.
+        late_share: their share of the records, over all queries.
         dead: number of dead letters.
         silent_since: when a batch last read something of it; None: unknown, or it is not silent.
         ended: whether its end was declared.
@@ -171,7 +171,7 @@ class Bucket(Part):
         rows: rows written.
         revisions: those of them that revise an earlier row.
         records: records read.
-        late: late records; None: not counted.
+        late: late records that no window took, counted for each query; None: not counted.
         dead: dead letters.
         batches: number of batches.
         batch_ms: their mean time in milliseconds; None: not recorded.
@@ -224,7 +224,7 @@ class StateSize(Part):
     """The state of the run's lanes and shards.
 
     Attributes:
-        bytes: its size, compressed, as the last batch has stored it; None: not recorded.
+        bytes: what the state stores hold in memory, after the last batch; None: not recorded.
         rows: its rows.
         bound: what bounds it.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jobs.overview.batch_times import BatchTimes
 from jobs.overview.cache import Cache, is_newest
@@ -69,7 +69,9 @@ class Tables:
         # Imported only now: where nothing is new, deltalake and Arrow take longer than all else.
         from jobs.overview import counting  # noqa: PLC0415
 
-        count = {"results": counting.results, "lanes": counting.lanes, "dead": counting.dead}[kind]
+        count: Any = {"results": counting.results, "lanes": counting.lanes, "dead": counting.dead}[
+            kind
+        ]
         try:
             found, now, whole = counting.counted(
                 self.folder / name, self.run, seen, count, self.times

@@ -72,9 +72,15 @@ def test_figures_are_those_of_the_tables(desk: Desk) -> None:
     assert (lane["holds_back"], lane["end"], lane["behind"]) == (True, None, None)
     assert lane["release"] == found["open_windows"][0]["release"]
     assert {one["kind"] for one in found["verdicts"]} == {"verify", "quality"}
-    assert "no broker tells where topic good ends" in found["problems"][0]
+    assert f"no broker tells where topic {GOOD} ends" in found["problems"][0]
     told = desk.call("overview", desk.file)
-    for text in ("● green", "run r1 running", "good/0 holds back", "verify passed", "releases it"):
+    for text in (
+        "● green",
+        "run r1 running",
+        f"{GOOD}/0 holds back",
+        "verify passed",
+        "releases it",
+    ):
         assert text in told
 
 

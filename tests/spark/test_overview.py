@@ -47,6 +47,7 @@ def compare(found: dict[str, Any], folder: Path) -> None:
     for lane in found["lanes"]:
         mine = [row for row in metrics if row["lane"] == lane["lane"]]
         assert lane["records"] == sum(row["read"] for row in mine)
+        assert lane["late"] is not None
     assert sum(one["batches"] for one in found["history"]) == len(
         {row["batch_id"] for row in metrics}
     )
@@ -75,6 +76,17 @@ def test_a_runs_figures_are_true_at_every_turn(file: Path) -> None:
     assert (waiting["held_back_by"], lane["holds_back"]) == (lane["lane"], True)
     told = slackwater("why", file, "--window", waiting["oldest"].split(" ")[0], "--key", "1")
     assert waiting["release"].removesuffix(f" on {lane['lane']}") in told
+
+    place = (file, "--window", "1970-01-01T00:00:00.000100Z", "--key", "1", "--json")
+    whole, quick = (
+        json.loads(slackwater("why", *place, *words).splitlines()[-1])
+        for words in ((), ("--records",))
+    )
+    names = ("lane", "offset", "at", "revision")
+    shown = [[{name: one[name] for name in names} for one in w["records"]] for w in (whole, quick)]
+    assert sorted(shown[0], key=str) == sorted(shown[1], key=str)
+    assert quick["complete"]
+    assert shown[1]
 
     assert "differing 0" in slackwater("verify", file)
     command = Path(sys.executable).with_name("slackwater")  # what it imports, warns

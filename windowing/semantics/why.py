@@ -1,13 +1,13 @@
 """Why a window is as it is: what it holds, what came too late, and which lanes hold it back.
 
-Reads the log once, entry by entry, and keeps only the records of the window's key where windows are
-per key.
+Reads the log once, entry by entry. Where windows are per key, it keeps only the records of the
+window's key; where a record's value alone tells its windows, only those that may be in this one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from windowing.model.file.pipeline import Pipeline, Query
@@ -24,6 +24,7 @@ from windowing.semantics.values import ValueReader
 from windowing.semantics.view import attribute_of, items_of, lanes_of
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import ExtentDefinition
+from windowing.semantics.windows.sliding import SlidingDefinition
 
 
 class NoWindow(ValueError):
@@ -181,6 +182,7 @@ class _Read:
     def __init__(self, pipeline: Pipeline, sought: Sought) -> None:
         source, self._sought = pipeline.source, sought
         self._attribute = attribute_of(sought.query, source)
+        self._may_hold = _may_hold(sought)
         self.lanes = lanes_of(source, self._attribute)
         self._readers = [ValueReader(pipeline, number) for number in range(source.partitions)]
         self._order = LogOrder(source)
@@ -200,6 +202,8 @@ class _Read:
             self._since[number] = entry
         for item in items_of(arrivals, self._attribute):
             self.newest = max(self.newest, item.value)
+            if not self._may_hold(item):
+                continue
             if not self._sought.query.window.traits.per_key or _is_of(self._sought, item):
                 self.items.append(item)
 
@@ -214,6 +218,20 @@ class _Read:
             offset, append_us = (since.offset, since.append_us) if since else (None, None)
             found.append(LaneStand(lane.name, progress, offset, append_us, released_by))
         return found
+
+
+def _may_hold(sought: Sought) -> Callable[[Item], bool]:
+    """Return what tells whether a record may have to do with the window."""
+    definition = definition_of(sought.query)
+    if not isinstance(definition, SlidingDefinition):
+        return lambda item: True
+    if sought.wid is not None:
+        numbers = [sought.wid]
+    else:
+        start = sought.start or 0
+        numbers = [wid for wid in definition.wids(start) if definition.extent(wid)[0] == start]
+    # What a window shows of a record does not depend on the records that it does not hold.
+    return lambda item: any(wid in definition.wids(item.value) for wid in numbers)
 
 
 def _rows(sought: Sought, items: Sequence[Item], lanes: Sequence[Lane], newest: int) -> list[Shown]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobs.overview.judgements import checks_of, over_time, quality_of, verdicts_of
-from jobs.overview.metrics_file import FILE, measured
+from jobs.overview.metrics_file import EARLIER_FILE, FILE, measured
 from jobs.overview.schema import Overview
 from jobs.runs.folder import Run
 from jobs.runs.verdicts import Judge, Verdict, audits_file, keep_verdict, note_verdict
@@ -61,9 +61,18 @@ def test_metrics_that_were_rotated_or_damaged_say_so(run: Run) -> None:
     assert found.problems[0].endswith("2 lines are not those of a driver, and were left out")
 
 
+def test_metrics_go_on_from_the_earlier_file(run: Run) -> None:
+    (run.folder / EARLIER_FILE).write_text(line(0) + line(1))
+    (run.folder / FILE).write_text(line(2, batch_ms=None, state_bytes=None, rows_in=None))
+    found = measured(run.folder)
+    assert (found.is_whole, sorted(found.batches), found.batch_ms(0.5)) == (True, [0, 1, 2], [None])
+    (run.folder / EARLIER_FILE).unlink()
+    assert not measured(run.folder).is_whole
+
+
 def test_metrics_may_spell_progress_as_an_instant(run: Run) -> None:
-    lanes = {"s/0": {"progress": "1970-01-01T00:00:05Z"}}
-    (run.folder / FILE).write_text(line(0, lanes=lanes))
+    lanes = {"s/0": {"progress": "1970-01-01T00:00:05.000000+00:00", "records": None, "late": None}}
+    (run.folder / FILE).write_text(line(0, lanes=lanes, at="2026-11-23T10:00:00.123+00:00"))
     assert measured(run.folder).progress_us("s/0") == 5_000_000
     assert measured(run.folder).lane("s/0") is None
 
@@ -103,6 +112,10 @@ def test_expectations_over_time_from_either_history(run: Run) -> None:
     (run.folder / "quality_history.jsonl").write_text(json.dumps(told) + "\n{}\n")
     checks, problems = checks_of(run)
     assert problems[0].endswith("1 lines are not those of a check, and were left out")
+    told |= {"query": "*", "passed": True}
+    with (run.folder / "quality_history.jsonl").open("a") as file:
+        file.write(json.dumps(told) + "\n")
+    assert [one.query for one in checks_of(run)[0]] == ["q", None]
     (one,) = over_time(checks)
     assert (one.threshold, one.points[0].observed) == ("1 to 5", "7")
     judged = quality_of(run, checks, "q")

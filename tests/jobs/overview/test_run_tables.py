@@ -108,6 +108,12 @@ def check(found: dict[str, Any], folder: Path, run: str) -> None:
     assert {name: one["count"] for name, one in found["dead"]["reasons"].items()} == reasons
     lanes = Counter(f"{row['source']}/{row['partition']}" for row in letters)
     assert {lane: count for lane, count in found["dead"]["lanes"].items() if count} == lanes
+    late = Counter(
+        f"{row['source']}/{row['partition']}"
+        for row in letters
+        if row["reason"] in ("late", "out_of_retention")
+    )
+    assert {lane: count for lane, count in found["dead"]["late"].items() if count} == late
     for name, lane in found["lanes"]["lanes"].items():
         own = [row for row in metrics if row["lane"] == name]
         last = max(row["batch_id"] for row in own)
@@ -194,3 +200,18 @@ def test_a_table_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert [problem.split(" is ")[1] for problem in tables.problems] == [
         "not there yet: the run has not written to it"
     ] * 3
+
+
+def test_tables_elsewhere_are_read_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on HDFS, where only deltalake reaches them."""
+    folder, known = tmp_path / "tables", tmp_path / "run"
+    known.mkdir()
+    job = Job(UPDATE, folder, "r1")
+    for _ in range(3):
+        job.step(2)
+        here = looked(folder, "r1", None)
+        with monkeypatch.context() as patched:
+            patched.setattr("jobs.overview.counting.is_here", lambda table: False)
+            assert looked(folder, "r1", known) == here
