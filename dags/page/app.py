@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
@@ -58,6 +59,35 @@ class Asked(BaseModel):
     replay_from: Annotated[str, Field(max_length=2_100)] = ""
     replay_to: Annotated[str, Field(max_length=2_100)] = ""
     plan: Annotated[str, Field(max_length=80)] = ""
+
+
+Name = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+
+
+class Window(BaseModel):
+    """A window of a run, as an address names it.
+
+    Attributes:
+        run: the run.
+        query: its query.
+        window: its id.
+        key: its key's values, in the order of the fields.
+    """
+
+    run: Name
+    query: Name
+    window: Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")]
+    key: list[str] = []
+
+    def asked(self, file: str) -> list[str]:
+        """Return the command that asks about it."""
+        window = [f"--window={self.window}", *(f"--key={value}" for value in self.key)]
+        return ["why", file, "--run", self.run, "--query", self.query, *window]
+
+    @property
+    def address(self) -> str:
+        """The part of an address that names it, as a query."""
+        return urlencode(self.model_dump(), doseq=True)
 
 
 User = Annotated[BaseUser, Depends(get_user)]
@@ -135,8 +165,8 @@ async def as_json(dag_id: str) -> JSONResponse:
 @app.get("/{dag_id}/rows", dependencies=[_may_read])
 async def rows(
     dag_id: str,
-    run: Annotated[str, Query(pattern=f"^{NAME.pattern}$")],
-    query: Annotated[str, Query(pattern=f"^{NAME.pattern}$")],
+    run: Annotated[Name, Query()],
+    query: Annotated[Name, Query()],
 ) -> HTMLResponse:
     """Show the newest windows of a query, each with a way to its records."""
     asked = ["newest", _file_of(dag_id), "--run", run, "--query", query, "--last", str(_ROWS)]
@@ -149,30 +179,21 @@ async def rows(
     )
 
 
+@app.get("/{dag_id}/records", dependencies=[_may_read])
+async def records(dag_id: str, window: Annotated[Window, Query()]) -> HTMLResponse:
+    """Show the records of a window by offset, found by its rows: quick on a long log."""
+    told, error = await _lines([*window.asked(_file_of(dag_id)), "--records", "--json"])
+    found = told[0] if told else None
+    title = f"{dag_id}: {window.query}"
+    return HTMLResponse(page("records.html", title=title, window=window, found=found, error=error))
+
+
 @app.get("/{dag_id}/why", dependencies=[_may_read])
-async def why(
-    dag_id: str,
-    run: Annotated[str, Query(pattern=f"^{NAME.pattern}$")],
-    query: Annotated[str, Query(pattern=f"^{NAME.pattern}$")],
-    window: Annotated[str, Query(pattern=r"^-?[0-9]{1,19}$")],
-    key: Annotated[list[str] | None, Query()] = None,
-) -> HTMLResponse:
-    """Show why a window is as it is, and its records by offset."""
-    named = [f"--key={value}" for value in key or ()]
-    asked = ["why", _file_of(dag_id), "--run", run, "--query", query, f"--window={window}", *named]
-    told, error = await _lines([*asked, "--json"])
-    said, _ = await _text(asked) if error is None else ("", None)
-    return HTMLResponse(
-        page(
-            "why.html",
-            title=f"{dag_id}: {query}",
-            run=run,
-            query_name=query,
-            found=told[0] if told else None,
-            said=said,
-            error=error,
-        )
-    )
+async def why(dag_id: str, window: Annotated[Window, Query()]) -> HTMLResponse:
+    """Show why a window is as it is, by the definition: reads the whole log."""
+    said, error = await _text(window.asked(_file_of(dag_id)))
+    title = f"{dag_id}: {window.query}"
+    return HTMLResponse(page("why.html", title=title, window=window, said=said, error=error))
 
 
 @app.post("/{dag_id}/actions", dependencies=[_may_act])

@@ -100,7 +100,7 @@ def row_of(told: Mapping[str, Any], run: str, query: str, key: Sequence[str]) ->
     """
     # A field that is called like another column is called `key.` and its name there.
     values = [told.get(f"key.{name}", told.get(name)) for name in key]
-    named = [("key", str(value)) for value in values if value is not None]
+    named = [("key", "null" if value is None else str(value)) for value in values]
     address = [("run", run), ("query", query), ("window", str(told["window_id"])), *named]
     cells = {name: value for name, value in told.items() if name not in _SAID}
     return Row(cells, urlencode(address))

@@ -114,24 +114,29 @@ def test_values_of_the_log_stay_text(anybody):
 def test_rows_and_records_are_a_click_away_and_stay_text(anybody, told):
     row = {"run": "r2", "query": "hourly", "window_id": 7, "window_start": "s", "origin": HOSTILE}
     (told / "newest.txt").write_text(json.dumps({**row, "flights": 3}))
-    record = {"lane": "flights/0", "offset": 41, "revision": 0, "sent": True}
-    why = {"records": [record], "too_late": [{**record, "offset": 42, "outcome": HOSTILE}]}
-    (told / "why.json").write_text(json.dumps(why))
+    record = {"lane": "flights/0", "offset": 41, "revision": 0, "value": HOSTILE}
+    held = {"complete": True, "revisions": [{"revision": 0, "records": 1}], "records": [record]}
+    (told / "why.json").write_text(json.dumps(held))
     (told / "why.txt").write_text(f"window of {HOSTILE}: closed")
     client = login(anybody)
     rows = page(client, f"/{NAME}/rows?run=r2&query=hourly")
     assert HOSTILE not in rows
-    key = "%3Cscript%3Ealert%281%29%3C%2Fscript%3E"
-    address = f"why?run=r2&amp;query=hourly&amp;window=7&amp;key={key}"
-    assert address in rows
-    shown = page(client, f"/{NAME}/{address}".replace("&amp;", "&"))
+    address = "run=r2&query=hourly&window=7&key=%3Cscript%3Ealert%281%29%3C%2Fscript%3E"
+    assert f"records?{address}".replace("&", "&amp;") in rows
+    shown = page(client, f"/{NAME}/records?{address}")
     assert HOSTILE not in shown
-    assert "41" in shown
-    assert "42" in shown
-    calls = (told / "calls").read_text()
+    assert '<td class="n">41</td>' in shown
+    assert f"why?{address}".replace("&", "&amp;") in shown
+    said = page(client, f"/{NAME}/why?{address}")
+    assert HOSTILE not in said
+    assert ": closed" in said
     file = f"pipelines/{NAME}.yml"
-    assert f"newest {file} --run r2 --query hourly --last 50\n" in calls
-    assert f"why {file} --run r2 --query hourly --window=7 --key={HOSTILE} --json\n" in calls
+    asked = f"why {file} --run r2 --query hourly --window=7 --key={HOSTILE}"
+    assert (told / "calls").read_text().splitlines() == [
+        f"newest {file} --run r2 --query hourly --last 50",
+        f"{asked} --records --json",
+        asked,
+    ]
 
 
 @pytest.mark.usefixtures("told")
