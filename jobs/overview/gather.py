@@ -160,7 +160,7 @@ def _never_run(
     """Return the parts that depend on a run, of a pipeline without one."""
     grey = light(Facts(state=None))
     never = Freshness(final_until=None, age_s=None, sentence=NEVER_RUN)
-    tables = about.endpoints.state_dir / "tables"
+    tables = about.endpoints.state_dir / "tables" / (pipeline.output if pipeline else "")
     outputs = [
         Output(
             query=flow.name,
@@ -170,7 +170,7 @@ def _never_run(
             proof=None,
             rows=None,
             revisions=None,
-            table=str(tables / pipeline.output / flow.name),
+            table=str(tables / flow.name),
         )
         for flow in (pipeline.flows if pipeline else ())
     ]
