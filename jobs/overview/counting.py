@@ -24,14 +24,14 @@ from jobs.overview.found import (
 _WRITTEN: Final = pl.col("window_end").dt.epoch("us") + pl.col("lag_us")
 """When a row was written; null for windows that do not end in time."""
 
-_RESULTS: Final = {
+RESULTS: Final = {
     BATCH: pl.Int64,
     "pane": pl.String,
     "op": pl.String,
     "window_end": pl.Datetime("us", "UTC"),
     "lag_us": pl.Int64,
 }
-_METRICS: Final = {
+METRICS: Final = {
     BATCH: pl.Int64,
     "lane": pl.String,
     "query": pl.String,
@@ -40,7 +40,7 @@ _METRICS: Final = {
     "progress_us": pl.Int64,
     "ended": pl.Boolean,
 }
-_DEAD: Final = {
+DEAD: Final = {
     BATCH: pl.Int64,
     "source": pl.String,
     "partition": pl.Int32,
@@ -54,14 +54,25 @@ def results(files: Files, times: BatchTimes) -> Results:
     """Count rows and revisions."""
     revises = (pl.col("pane") == "late") & pl.col("op").is_null()
     by_batch = (
-        files.read(_RESULTS)
+        files.read(RESULTS)
         .group_by(BATCH)
         .agg(rows=pl.len(), revisions=revises.sum(), at_us=_WRITTEN.min())
         .sort(BATCH)
         .collect()
     )
-    times.learn(by_batch[BATCH], by_batch[AT])
-    times.learn(files.written[BATCH], files.written[AT])
+    return results_of(by_batch, files.written, times)
+
+
+def results_of(by_batch: pl.DataFrame, written: pl.DataFrame, times: BatchTimes) -> Results:
+    """Sum up rows and revisions by batch.
+
+    Args:
+        by_batch: `batch_id`, `rows`, `revisions`, and `at_us`, when rows of it were written.
+        written: when else batches are known to have been written.
+        times: learns both.
+    """
+    for one in (by_batch, written):
+        times.learn(one[BATCH], one[AT])
     found = Results(int(by_batch["rows"].sum()), int(by_batch["revisions"].sum()))
     found.history = _history(by_batch, times, ("rows", "revisions"))
     return found
@@ -70,7 +81,7 @@ def results(files: Files, times: BatchTimes) -> Results:
 def lanes(files: Files, times: BatchTimes) -> LaneCounts:
     """Count what lanes have read, and note how far they are."""
     by_lane = (
-        files.read(_METRICS)
+        files.read(METRICS)
         .group_by(BATCH, "lane")
         # Every query counts all that is read, so one of them tells.
         .agg(
@@ -83,6 +94,17 @@ def lanes(files: Files, times: BatchTimes) -> LaneCounts:
         .collect()
     )
     times.learn(files.written[BATCH], files.written[AT])
+    return lanes_of(by_lane, times)
+
+
+def lanes_of(by_lane: pl.DataFrame, times: BatchTimes) -> LaneCounts:
+    """Sum up what lanes have read.
+
+    Args:
+        by_lane: for each batch and lane, in the order of batches: `read`, `dropped`, `progress_us`,
+            `ended`.
+        times: of batches.
+    """
     total = by_lane.group_by("lane").agg(
         pl.col("read").sum(),
         pl.col("dropped").sum(),
@@ -112,15 +134,15 @@ def lanes(files: Files, times: BatchTimes) -> LaneCounts:
 
 def dead(files: Files, times: BatchTimes) -> Dead:
     """Count dead letters by reason and lane, and keep a few."""
-    letters = (
-        files.read(_DEAD)
-        .with_columns(
-            lane=pl.format("{}/{}", "source", "partition"),
-            late=pl.col("reason").is_in(list(LATE)),
-        )
-        .collect()
-    )
     times.learn(files.written[BATCH], files.written[AT])
+    return dead_of(files.read(DEAD).collect(), times)
+
+
+def dead_of(read: pl.DataFrame, times: BatchTimes) -> Dead:
+    """Sum up dead letters, given with their batch, position, reason and value."""
+    letters = read.with_columns(
+        lane=pl.format("{}/{}", "source", "partition"), late=pl.col("reason").is_in(list(LATE))
+    )
     found = Dead()
     counted = letters.group_by("lane").agg(count=pl.len(), late=pl.col("late").sum())
     for lane, count, late in counted.iter_rows():

@@ -107,6 +107,8 @@ def test_a_runs_figures_are_true_at_every_turn(file: Path) -> None:
     known = run.folder / "overview_cache.json"
     known.unlink()
     anew = seen(file)
+    for one in (anew, again):
+        del one["outputs"][0]["light"]  # it says how long ago something was
     for name in ("outputs", "lanes", "history", "dead_letters"):
         assert anew[name] == again[name]
 
