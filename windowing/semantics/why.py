@@ -14,6 +14,7 @@ from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.progress import Slack
 from windowing.model.rows import Key, Scalar
 from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Lane, Progress, follow
 from windowing.semantics.log import LogEntry, LogOrder
@@ -255,7 +256,9 @@ def _place(sought: Sought, rows: Sequence[Shown]) -> tuple[int, int, int]:
 
 
 def _closes_at(query: Query, place: tuple[int, int, int]) -> Progress:
-    if query.window.traits.ends in (Ends.ROWS, Ends.AT_RECORDS):
+    # The end of a session of rows is a row's number, which progress says nothing of.
+    ends = query.window.traits.ends
+    if ends in (Ends.ROWS, Ends.AT_RECORDS) or query.window.attribute == ROW_NUM:
         return math.inf
     return place[2]
 
