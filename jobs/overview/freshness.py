@@ -72,7 +72,7 @@ def freshness(stand: Stand, flow: AnyFlow, at: datetime, last_batch_us: int | No
         return Fresh(_told(sentence), lane, None)
     sentence = f"windows that end until {spell_instant(least)} are final on time"
     lag = stand.lag_s(lane) or 0.0
-    if lag:
+    if lag >= 1:
         sentence += f"; lane {lane} is {spell_s(lag)} behind the furthest lane"
     age_s = _age_s(stand, least, at, last_batch_us)
     told = Freshness(final_until=spell_instant(least), age_s=age_s, sentence=sentence)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infra.errors import InfraError
 from infra.layout import Layout
@@ -50,6 +50,9 @@ from windowing.explain.pipeline import explain, memory
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.query import AnyFlow
 
+if TYPE_CHECKING:
+    from jobs.overview.postgres import PostgresTables
+
 
 @dataclass
 class _Known:
@@ -70,7 +73,7 @@ class _Known:
     pipeline: Pipeline
     state: Mapping[str, Any]
     at: datetime
-    tables: Tables | None = None
+    tables: Tables | PostgresTables | None = None
     told: Measured = field(default_factory=Measured)
     checks: list[Checked] = field(default_factory=list)
     results: Mapping[str, Results] = field(default_factory=dict)
@@ -160,7 +163,7 @@ def _never_run(
     """Return the parts that depend on a run, of a pipeline without one."""
     grey = light(Facts(state=None))
     never = Freshness(final_until=None, age_s=None, sentence=NEVER_RUN)
-    tables = about.endpoints.state_dir / "tables"
+    tables = about.endpoints.state_dir / "tables" / (pipeline.output if pipeline else "")
     outputs = [
         Output(
             query=flow.name,
@@ -170,7 +173,7 @@ def _never_run(
             proof=None,
             rows=None,
             revisions=None,
-            table=str(tables / pipeline.output / flow.name),
+            table=str(tables / flow.name),
         )
         for flow in (pipeline.flows if pipeline else ())
     ]
@@ -185,20 +188,34 @@ def _read(known: _Known, problems: list[str]) -> None:
     known.told = measured(run.folder)
     known.checks, unread = checks_of(run)
     problems += [*known.told.problems, *unread]
-    if pipeline.destination.kind != "table":
+    known.tables = tables = _tables(run, pipeline)
+    if tables is None:
         problems.append(
-            f"its rows go to {pipeline.destination.kind}, whose tables are not read here: rows, "
-            "history and dead letters are unknown, and lanes are known from the driver's metrics"
+            f"its rows go to {pipeline.destination.kind}, which is not read here: rows, history "
+            "and dead letters are unknown, and lanes are known from the driver's metrics"
         )
         return
-    known.tables = tables = Tables(run.table, run.run, cache.load(run.folder, run.table))
     for batch, at_us in known.told.times():
         tables.times.note(batch, at_us)
     known.results = tables.results([flow.name for flow in pipeline.flows])
     known.counts, known.dead = tables.lanes(), tables.dead()
-    if tables.changed and (why := cache.save(run.folder, tables.finish())) is not None:
-        problems.append(why)
+    if isinstance(tables, Tables) and tables.changed:
+        why = cache.save(run.folder, tables.finish())
+        problems += [] if why is None else [why]
     problems += tables.problems
+
+
+def _tables(run: Run, pipeline: Pipeline) -> Tables | PostgresTables | None:
+    """Return the tables of a run; None: only its sink knows them."""
+    match pipeline.destination.kind:
+        case "table":
+            return Tables(run.table, run.run, cache.load(run.folder, run.table))
+        case "postgres":
+            # Imported only here: most pipelines have no database.
+            from jobs.overview.postgres import PostgresTables  # noqa: PLC0415
+
+            return PostgresTables(pipeline.output, run.run)
+    return None
 
 
 def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str, Any]:
@@ -265,7 +282,9 @@ def _output(known: _Known, stand: Stand, flow: AnyFlow) -> Output:
         proof=proof,
         rows=found.rows if found else None,
         revisions=found.revisions if found else None,
-        table=str(run.table / flow.name),
+        table=f"{pipeline.output}.{flow.name}"
+        if pipeline.destination.kind == "postgres"
+        else str(run.table / flow.name),
     )
 
 

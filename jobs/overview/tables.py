@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from polars.exceptions import PolarsError
+
+from jobs.overview import counting
 from jobs.overview.batch_times import BatchTimes
-from jobs.overview.cache import Cache, is_newest
+from jobs.overview.cache import Cache, Seen, is_newest
+from jobs.overview.files import Files, Unreadable, added_since, unreadable
 from jobs.overview.found import Dead, LaneCounts, Results
 
 Sums = TypeVar("Sums", Results, LaneCounts, Dead)
@@ -40,19 +44,20 @@ class Tables:
     def results(self, queries: Sequence[str]) -> dict[str, Results]:
         """Count what is in the tables of queries; a table that cannot be read is left out."""
         found = {
-            name: self._updated(name, self.cache.results.get(name), "results") for name in queries
+            name: self._updated(name, self.cache.results.get(name), counting.results)
+            for name in queries
         }
         self.cache.results = {name: one for name, one in found.items() if one is not None}
         return self.cache.results
 
     def lanes(self) -> LaneCounts | None:
         """Count what is in the table of metrics; None: it cannot be read."""
-        self.cache.lanes = self._updated("metrics", self.cache.lanes, "lanes")
+        self.cache.lanes = self._updated("metrics", self.cache.lanes, counting.lanes)
         return self.cache.lanes
 
     def dead(self) -> Dead | None:
         """Count what is in the table of dead letters; None: it cannot be read."""
-        self.cache.dead = self._updated("dead_letters", self.cache.dead, "dead")
+        self.cache.dead = self._updated("dead_letters", self.cache.dead, counting.dead)
         return self.cache.dead
 
     def finish(self) -> Cache:
@@ -61,27 +66,37 @@ class Tables:
             self.cache.times = self.times.points()
         return self.cache
 
-    def _updated(self, name: str, known: Sums | None, kind: str) -> Sums | None:
+    def _updated(
+        self, name: str, known: Sums | None, count: Callable[[Files, BatchTimes], Sums]
+    ) -> Sums | None:
         """Return the sums of a table, after reading what is new in it."""
         seen = self.cache.seen.get(name) if known is not None else None
         if is_newest(self.folder / name, seen):
             return known
-        # Imported only now: where nothing is new, deltalake and Arrow take longer than all else.
-        from jobs.overview import counting  # noqa: PLC0415
-
-        count: Any = {"results": counting.results, "lanes": counting.lanes, "dead": counting.dead}[
-            kind
-        ]
         try:
-            found, now, whole = counting.counted(
-                self.folder / name, self.run, seen, count, self.times
-            )
-        except counting.Unreadable as error:
-            self.problems.append(str(error))
+            files, now = self._files(self.folder / name, seen)
+            found = count(files, self.times)
+        except (Unreadable, OSError, PolarsError) as error:
+            is_said = isinstance(error, Unreadable)
+            self.problems.append(str(error) if is_said else unreadable(self.folder / name, error))
             self.cache.seen.pop(name, None)
             return None
         self.changed, self.cache.seen[name] = True, now
-        if known is None or whole:
+        if known is None or files.whole:
             return found
         known.add(found)
         return known
+
+    def _files(self, table: Path, seen: Seen | None) -> tuple[Files, Seen]:
+        """Return what has not been counted, and the version that it leads to.
+
+        Raises:
+            Unreadable: it cannot be read.
+        """
+        told = added_since(table, self.run, seen)
+        if told is not None:
+            return told
+        # Imported only here: deltalake and Arrow take longer than all else.
+        from jobs.overview.opening import opened  # noqa: PLC0415
+
+        return opened(table, self.run, seen)

@@ -256,8 +256,9 @@ def _place(sought: Sought, rows: Sequence[Shown]) -> tuple[int, int, int]:
 
 
 def _closes_at(query: Query, place: tuple[int, int, int]) -> Progress:
-    window = query.window
-    if window.attribute == ROW_NUM or window.traits.ends in (Ends.ROWS, Ends.AT_RECORDS):
+    # The end of a session of rows is a row's number, which progress says nothing of.
+    ends = query.window.traits.ends
+    if ends in (Ends.ROWS, Ends.AT_RECORDS) or query.window.attribute == ROW_NUM:
         return math.inf
     return place[2]
 

@@ -1,0 +1,133 @@
+"""The files of a run in a table that have not been counted, as the table's newest commits say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+import polars as pl
+
+from jobs.overview.cache import Seen, digests, stamp
+from windowing.places import commit_file
+
+BATCH: Final = "batch_id"
+AT: Final = "at_us"
+
+COMMITS_MAX: Final = 500
+"""How many commits are read one by one; after more, opening the table is quicker."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """A file that was added to a table.
+
+    Attributes:
+        path: its path in the table's folder.
+        batches: the smallest and the largest batch in it; None: unknown.
+        at_us: when it was committed.
+    """
+
+    path: str
+    batches: tuple[int, int] | None
+    at_us: int
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a run in a table, some of which have been counted.
+
+    Attributes:
+        folder: the table's.
+        fresh: those that have not been counted.
+        whole: whether these are all files.
+        elsewhere: reads columns of all rows of a table that is not on this machine.
+    """
+
+    folder: Path
+    fresh: Sequence[Added]
+    whole: bool
+    elsewhere: Callable[[Mapping[str, Any]], pl.LazyFrame] | None = None
+
+    def read(self, columns: Mapping[str, Any]) -> pl.LazyFrame:
+        """Return columns of the rows in them; a column that a file lacks is null."""
+        if self.elsewhere is not None:
+            return self.elsewhere(columns)
+        if not self.fresh:
+            return pl.LazyFrame(schema=dict(columns))
+        return pl.scan_parquet(
+            [self.folder / file.path for file in self.fresh],
+            schema=dict(columns),
+            missing_columns="insert",
+            extra_columns="ignore",
+            hive_partitioning=False,
+            glob=False,
+        )
+
+    @property
+    def written(self) -> pl.DataFrame:
+        """When files with a single batch were committed, by batch."""
+        alone = [file for file in self.fresh if file.batches and len({*file.batches}) == 1]
+        rows = [(file.batches[0], file.at_us) for file in alone if file.batches]
+        return pl.DataFrame(rows, schema={BATCH: pl.Int64, AT: pl.Int64}, orient="row")
+
+
+class Unreadable(RuntimeError):
+    """A table that cannot be read."""
+
+
+def unreadable(table: Path, error: Exception) -> str:
+    """Return why a table cannot be read, in one sentence."""
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return f"{table} cannot be read: {first}"
+
+
+class Unclear(ValueError):
+    """Commits that do more than add files: the table has to be opened."""
+
+
+def added_since(table: Path, run: str, seen: Seen | None) -> tuple[Files, Seen] | None:
+    """Return the files that were committed after a version, and the version now.
+
+    None: the commits do not tell, because they are gone or take files away.
+
+    Args:
+        table: its folder.
+        run: the run.
+        seen: the version that was counted.
+    """
+    if seen is None or stamp(table, seen.version) != seen.stamp:
+        return None
+    version, fresh = seen.version, list[tuple[str, Added]]()
+    try:
+        while (file := commit_file(table, version + 1)).exists():
+            if version - seen.version >= COMMITS_MAX:
+                return None
+            version += 1
+            fresh += _added(json.loads(line) for line in file.read_bytes().splitlines() if line)
+    except (OSError, ValueError, KeyError, TypeError):  # whoever opens the table says what is wrong
+        return None
+    own = [file for of_run, file in fresh if of_run == run]
+    now = Seen(version, stamp(table, version) or [], [*seen.files, *digests(f.path for f in own)])
+    return Files(table, own, whole=False), now
+
+
+def _added(actions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Added]]:
+    """Yield the files that a commit adds, each with its run.
+
+    Raises:
+        Unclear: it does something else with files.
+    """
+    for action in actions:
+        if "remove" in action or "protocol" in action:
+            msg = "the commit removes files, or asks more of readers"
+            raise Unclear(msg)
+        if (add := action.get("add")) is not None:
+            stats = json.loads(add.get("stats") or "{}")
+            ends = [stats.get(name, {}).get(BATCH) for name in ("minValues", "maxValues")]
+            batches = None if None in ends else (int(ends[0]), int(ends[1]))
+            at_us = int(add["modificationTime"]) * 1000
+            yield add["partitionValues"]["run"], Added(unquote(add["path"]), batches, at_us)
