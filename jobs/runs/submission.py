@@ -13,6 +13,8 @@ from infra import drivers
 from infra.endpoints import Endpoints
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
+from infra.metrics_address import metrics_address
+from jobs.metrics.targets import targets_folder, withdraw_of
 from jobs.runs.attempts import forget_attempts
 from jobs.runs.folder import (
     FAILURE_FILE,
@@ -287,6 +289,7 @@ def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str
     args = [str(run.file), "--run", run.run, "--bootstrap", endpoints.kafka_bootstrap]
     args += ["--folder", str(run.folder)]
     args += ["--checkpoint", str(run.checkpoint), "--table", str(run.table)]
+    args += ["--metrics", metrics_address(), "--targets", str(targets_folder(endpoints))]
     if secrets is not None:
         args += ["--kafka", str(secrets)]
     if options.available_now:
@@ -348,4 +351,5 @@ def _stop(
         # A job that was stopped for good no longer needs its login.
         shutil.rmtree(folder / SECRETS_FOLDER, ignore_errors=True)
         stopped.append(run)
+    withdraw_of(endpoints, pipeline, keep=keep, only=only)
     return stopped
