@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jobs.metrics.exposition import Exposition
 from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
 from jobs.metrics.lines import Lines
-from jobs.metrics.targets import announce, withdraw
+from jobs.runs.targets import announce, withdraw
 from windowing.model.source import Source
 from windowing.spark.sinks.written import Written
 

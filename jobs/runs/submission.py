@@ -14,7 +14,6 @@ from infra.endpoints import Endpoints
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
 from infra.metrics_address import metrics_address
-from jobs.metrics.targets import targets_folder, withdraw_of
 from jobs.runs.attempts import forget_attempts
 from jobs.runs.folder import (
     FAILURE_FILE,
@@ -42,6 +41,7 @@ from jobs.runs.orders import (
     withdraw_order,
 )
 from jobs.runs.owner import REFUSED_FILE
+from jobs.runs.targets import targets_folder, withdraw_of
 from windowing.model import Pipeline
 
 _SCRIPT = "jobs/pipeline.py"
