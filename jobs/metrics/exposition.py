@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -134,6 +134,15 @@ class Exposition:
                 behind = self._gauges["lane_event_time_lag_seconds"].labels(*self._of, name)
                 behind.set_function(partial(self._since, progress_s))
 
+    def begin(self, lanes: Iterable[str]) -> None:
+        """Show lanes of which nothing is known yet, and counters where they begin."""
+        self._add("batches", 0)
+        self.is_moving()
+        for name in lanes:
+            self._add("records", 0, name)
+            self._set("lane_ended", 0, name)
+            self._set("lane_last_record_timestamp_seconds", self._now_s(), name)
+
     def is_moving(self) -> None:
         """Show that the query has just ended a batch, or waits for records."""
         self._set("last_moved_timestamp_seconds", self._now_s())
@@ -180,7 +189,7 @@ _GAUGES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "lane_offset": ("The lane's first unread offset.", ("lane",)),
     "lane_ended": ("Whether the lane has ended: 1 or 0.", ("lane",)),
     "lane_last_record_timestamp_seconds": (
-        "When a batch with records of the lane was last written.",
+        "When a batch with records of the lane was last written; before one, the driver's start.",
         ("lane",),
     ),
     "last_batch_id": ("Number of the last batch.", ()),

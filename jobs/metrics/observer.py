@@ -94,6 +94,8 @@ class Metrics:
     def _serve(self) -> None:
         assert self._place.address is not None  # noqa: S101 - as checked
         host, port = self._place.address
+        source = self._place.source
+        self._shown.begin(source.lane(number) for number in range(source.partitions))
         try:
             port = self._shown.serve(host, port)
         except OSError as error:
