@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from prometheus_client import CollectorRegistry
+
 from jobs.metrics.exposition import Exposition
 from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
 from jobs.metrics.lines import Lines
@@ -66,6 +68,11 @@ class Metrics:
         self._lanes: dict[str, LaneFigures] = {}
         self._counted: dict[int, Counts] = {}
         self._newest, self._seen, self._said = -1, "", set[str]()
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        """What the endpoint shows."""
+        return self._shown.registry
 
     def serve(self) -> None:
         """Start the endpoint and announce it; a port that is taken is replaced by a free one."""
