@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -38,6 +39,7 @@ from jobs.driver.failures import death_of, final_reason, windowing_error
 from jobs.driver.kafka_failures import refusal
 from jobs.driver.live import is_live
 from jobs.driver.orphan import Orphan, executors
+from jobs.metrics.lineage import Subject
 from jobs.metrics.observer import Metrics, Place, observed
 from jobs.runs.attempts import Attempt, TooManyDeaths
 from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER, write_whole
@@ -148,6 +150,7 @@ def _metrics_place(args: argparse.Namespace, pipeline: Pipeline) -> Place:
         address=args.metrics,
         targets=args.targets,
         first_batch=read_base(args.checkpoint).batch,
+        subject=Subject(pipeline, args.run, args.bootstrap, args.table),
     )
 
 
@@ -287,11 +290,13 @@ def main(argv: list[str]) -> int:
         parser.add_argument(name, type=_offsets)
     parser.add_argument("--metrics", type=parsed, default=DEFAULT, help="host:port, or off")
     parser.add_argument("--targets", type=Path, help="a folder for Prometheus to find it")
+    parser.add_argument("--lineage", type=json.loads, default={}, help="OpenLineage's variables")
     parser.add_argument("--kafka", type=Path, help="settings of the cluster")
     args = parser.parse_args(argv)
     args.folder = args.folder or args.checkpoint.parent
     if args.kafka is not None:
         kafka_settings.use(args.kafka)
+    os.environ.update(args.lineage)
     attempt = Attempt(args.folder)
     try:
         run(args, attempt)

@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry
 
 from jobs.metrics.exposition import Exposition
 from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
+from jobs.metrics.lineage import Subject, lineage_of
 from jobs.metrics.lines import Lines
 from jobs.runs.targets import announce, withdraw
 from windowing.model.source import Source
@@ -44,6 +45,7 @@ class Place:
         address: host and port of the endpoint, port 0 for a free one; None: no endpoint.
         targets: the folder for Prometheus; None: there is none.
         first_batch: the run's number of the checkpoint's batch 0.
+        subject: of what lineage tells, if anybody wants it; None: of nothing.
     """
 
     pipeline: str
@@ -53,6 +55,7 @@ class Place:
     address: tuple[str, int] | None = None
     targets: Path | None = None
     first_batch: int = 0
+    subject: Subject | None = None
 
 
 class Metrics:
@@ -65,6 +68,7 @@ class Metrics:
     def __init__(self, place: Place) -> None:
         self._place, self._lines = place, Lines(place.folder)
         self._shown = Exposition(place.pipeline, place.run)
+        self._lineage = lineage_of(place.subject) if place.subject else None
         self._lanes: dict[str, LaneFigures] = {}
         self._counted: dict[int, Counts] = {}
         self._newest, self._seen, self._said = -1, "", set[str]()
@@ -74,10 +78,12 @@ class Metrics:
         """What the endpoint shows."""
         return self._shown.registry
 
-    def serve(self) -> None:
+    def begin(self) -> None:
         """Start the endpoint and announce it; a port that is taken is replaced by a free one."""
         if self._place.address is not None:
             self._safely("the endpoint of the metrics is missing", self._serve)
+        if self._lineage is not None:
+            self._safely("events of lineage are missing", self._lineage.begin)
 
     def written(self, batch: Written) -> None:
         """Take note of a batch that is in the sink."""
@@ -87,15 +93,18 @@ class Metrics:
         """Take note of the batches that have ended since the last look."""
         self._safely("figures of batches are missing", lambda: self._look(query))
 
-    def close(self, *, ended: bool) -> None:
+    def close(self, error: BaseException | None = None) -> None:
         """End the endpoint.
 
         Args:
-            ended: the job is not to be alive any more; else Prometheus is to miss it.
+            error: why the job ends, so that Prometheus is to miss it; None: it is done.
         """
         self._safely("the last batches' figures are missing", lambda: self._flush(None))
         self._safely("the endpoint of the metrics does not end", self._shown.close)
-        if ended:
+        if self._lineage is not None:
+            lineage = self._lineage
+            self._safely("the last event of lineage is missing", lambda: lineage.end(error))
+        if error is None:
             self._safely("the endpoint's address stays", self._withdraw)
 
     def _serve(self) -> None:
@@ -157,6 +166,8 @@ class Metrics:
         self._move(told, counts)
         self._shown.place(self._lanes)
         line = line_of(batch_id, told, counts, self._lanes, datetime.now(UTC))
+        if self._lineage is not None:
+            self._lineage.batch(line, counts)
         self._lines.append(line)
 
     def _move(self, told: Told | None, counts: Counts | None) -> None:
@@ -184,10 +195,11 @@ class Metrics:
 @contextmanager
 def observed(place: Place) -> Iterator[Metrics]:
     """Offer the metrics of a run while it runs; its address stays if it fails."""
-    metrics, ended = Metrics(place), False
-    metrics.serve()
+    metrics = Metrics(place)
+    metrics.begin()
     try:
         yield metrics
-        ended = True
-    finally:
-        metrics.close(ended=ended)
+    except BaseException as error:
+        metrics.close(error)
+        raise
+    metrics.close()

@@ -13,6 +13,7 @@ from infra import drivers
 from infra.endpoints import Endpoints
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
+from infra.lineage_settings import lineage_settings
 from infra.metrics_address import metrics_address
 from jobs.runs.attempts import forget_attempts
 from jobs.runs.folder import (
@@ -290,6 +291,8 @@ def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str
     args += ["--folder", str(run.folder)]
     args += ["--checkpoint", str(run.checkpoint), "--table", str(run.table)]
     args += ["--metrics", metrics_address(), "--targets", str(targets_folder(endpoints))]
+    if lineage := lineage_settings():
+        args += ["--lineage", json.dumps(lineage)]
     if secrets is not None:
         args += ["--kafka", str(secrets)]
     if options.available_now:

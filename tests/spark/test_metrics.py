@@ -19,6 +19,7 @@ from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topics
 from jobs.metrics.lines import LINES_FILE, read_lines
 from jobs.runs.targets import address_of
+from tests.jobs.metrics.test_lineage import clean_environment, receiver
 from windowing.model import Pipeline, parse_pipeline
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def pipeline(spark: SparkSession, kafka_broker: str) -> Iterator[Pipeline]:
     spark.catalog.clearCache()
 
 
-def run(pipeline: Pipeline, broker: str, root: Path, max_offsets: int = 16) -> str:
+def run(pipeline: Pipeline, broker: str, root: Path, *more: str, max_offsets: int = 16) -> str:
     """Take what is there, in several batches; return what was last scraped."""
     from jobs.pipeline import main
 
@@ -80,7 +81,7 @@ def run(pipeline: Pipeline, broker: str, root: Path, max_offsets: int = 16) -> s
     args = [str(root / "p.yml"), "--run", "r1", "--bootstrap", broker, "--available-now"]
     args += ["--checkpoint", str(root / "run" / "checkpoint"), "--table", str(root / "tables")]
     with Scrapes(root / "run") as scrapes:
-        assert main([*args, "--max-offsets", str(max_offsets)]) == 0
+        assert main([*args, "--max-offsets", str(max_offsets), *more]) == 0
     assert not (root / "run" / "failure.json").exists()
     return scrapes.text
 
@@ -105,7 +106,9 @@ def test_lines_and_endpoint_say_what_tables_hold(
     pipeline: Pipeline, kafka_broker: str, tmp_path: Path
 ) -> None:
     send(pipeline, kafka_broker)
-    text = run(pipeline, kafka_broker, tmp_path)
+    with clean_environment(), receiver() as (url, events):
+        lineage = json.dumps({"OPENLINEAGE_URL": url, "OPENLINEAGE_NAMESPACE": "here"})
+        text = run(pipeline, kafka_broker, tmp_path, "--lineage", lineage)
     lines, topic = read_lines(tmp_path / "run"), pipeline.source.topic
     batches = Counter(row["batch_id"] for row in table(tmp_path, "metrics"))
     assert [line["batch_id"] for line in lines] == sorted(batches) == [*range(len(lines))]
@@ -133,6 +136,17 @@ def test_lines_and_endpoint_say_what_tables_hold(
     for line in lines:
         totals.update({lane: told["records"] for lane, told in line["lanes"].items()})
     assert totals == {f"{topic}/0": 28, f"{topic}/1": 24}
+
+    assert events[0]["eventType"] == "START"
+    assert {one["name"] for one in events[0]["outputs"]} == {
+        str(tmp_path / "tables" / name) for name in rows
+    }
+    assert events[-1]["eventType"] == "COMPLETE"
+    facet = events[-1]["run"]["facets"]["slackwater_windows"]
+    assert facet["lanes"][f"{topic}/0"] == {
+        name: last[f"{topic}/0"][name] for name in ("progress", "offset", "end")
+    }
+    assert facet["windows"]["mended"] == Counter(row["pane"] for row in rows["mended"])
 
     families = {family.name: family for family in text_string_to_metric_families(text)}
     seen = {s.labels["lane"]: s.value for s in families["slackwater_records"].samples}

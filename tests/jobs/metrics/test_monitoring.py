@@ -52,13 +52,13 @@ def driver(folder: Path) -> Iterator[Metrics]:
     """A driver's metrics after two batches; who leaves has died."""
     at, of = ("127.0.0.1", 0), pipeline()
     metrics = Metrics(Place("tide", "r1", folder, of.source, at, folder / "targets"))
-    metrics.serve()
+    metrics.begin()
     query = Query()
     two_batches(metrics, query)
     try:
         yield metrics
     finally:
-        metrics.close(ended=False)
+        metrics.close(OSError("killed"))
 
 
 @contextmanager
@@ -116,9 +116,7 @@ def test_the_settings_are_valid(name: str) -> None:
 
 def test_dashboard_and_rules_ask_for_metrics_that_exist(tmp_path: Path) -> None:
     with driver(tmp_path) as metrics:
-        known = {
-            sample.name for family in metrics.registry.collect() for sample in family.samples
-        }
+        known = {sample.name for family in metrics.registry.collect() for sample in family.samples}
     asked = {name for text in expressions() for name in re.findall(r"slackwater_\w+", text)}
     assert len(asked) > 10
     assert asked <= known
