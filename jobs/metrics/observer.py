@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,7 @@ from prometheus_client import CollectorRegistry
 
 from jobs.metrics.exposition import Exposition
 from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
-from jobs.metrics.lineage import Subject, lineage_of
+from jobs.metrics.lineage import Lineage, Subject, lineage_of
 from jobs.metrics.lines import Lines
 from jobs.runs.targets import announce, withdraw
 from windowing.model.source import Source
@@ -68,7 +69,7 @@ class Metrics:
     def __init__(self, place: Place) -> None:
         self._place, self._lines = place, Lines(place.folder)
         self._shown = Exposition(place.pipeline, place.run)
-        self._lineage = lineage_of(place.subject) if place.subject else None
+        self._lineage: Lineage | None = None
         self._lanes: dict[str, LaneFigures] = {}
         self._counted: dict[int, Counts] = {}
         self._newest, self._seen, self._said = -1, "", set[str]()
@@ -82,8 +83,8 @@ class Metrics:
         """Start the endpoint and announce it; a port that is taken is replaced by a free one."""
         if self._place.address is not None:
             self._safely("the endpoint of the metrics is missing", self._serve)
-        if self._lineage is not None:
-            self._safely("events of lineage are missing", self._lineage.begin)
+        if self._place.subject is not None:
+            self._safely("events of lineage are missing", self._trace)
 
     def written(self, batch: Written) -> None:
         """Take note of a batch that is in the sink."""
@@ -122,6 +123,12 @@ class Metrics:
         seen_as = socket.gethostname() if host in _ANY else host
         place = self._place
         announce(place.folder, place.targets, f"{seen_as}:{port}", place.pipeline, place.run)
+
+    def _trace(self) -> None:
+        assert self._place.subject is not None  # noqa: S101 - as checked
+        self._lineage = lineage_of(self._place.subject)
+        if self._lineage is not None:
+            self._lineage.begin()
 
     def _withdraw(self) -> None:
         withdraw(self._place.folder, self._place.targets, self._place.pipeline, self._place.run)
@@ -166,8 +173,9 @@ class Metrics:
         self._move(told, counts)
         self._shown.place(self._lanes)
         line = line_of(batch_id, told, counts, self._lanes, datetime.now(UTC))
-        if self._lineage is not None:
-            self._lineage.batch(line, counts)
+        if (lineage := self._lineage) is not None:
+            told_on = partial(lineage.batch, line, counts)
+            self._safely("events of lineage are missing", told_on)
         self._lines.append(line)
 
     def _move(self, told: Told | None, counts: Counts | None) -> None:

@@ -139,6 +139,16 @@ def test_a_server_that_refuses_fails_no_job_and_is_said_once(
     assert len(read_lines(tmp_path)) == 2
 
 
+def test_wrong_settings_fail_no_job_and_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "pigeon")
+    with observed(told(tmp_path)) as metrics:
+        two_batches(metrics, Query())
+    assert "lineage: the client's settings are wrong: " in capsys.readouterr().err
+    assert len(read_lines(tmp_path)) == 2
+
+
 def test_without_settings_nobody_is_told(tmp_path: Path) -> None:
     with observed(told(tmp_path)):
         assert not any(thread.name == "lineage" for thread in threading.enumerate())
