@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -24,6 +25,7 @@ from infra import kafka_settings
 from infra.errors import InfraError
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import for_java
+from infra.metrics_address import DEFAULT, parsed
 from jobs.brokers.broker import Refused
 from jobs.brokers.topics import TopicError
 from jobs.checkpoints.base import Base, read_base, seed_of
@@ -37,6 +39,8 @@ from jobs.driver.failures import death_of, final_reason, windowing_error
 from jobs.driver.kafka_failures import refusal
 from jobs.driver.live import is_live
 from jobs.driver.orphan import Orphan, executors
+from jobs.metrics.lineage import Subject
+from jobs.metrics.observer import Metrics, Place, observed
 from jobs.runs.attempts import Attempt, TooManyDeaths
 from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER, write_whole
 from jobs.runs.names import job_name
@@ -129,10 +133,25 @@ def _offsets(text: str) -> dict[int, int]:
     return {int(lane): int(offset) for lane, offset in json.loads(text).items()}
 
 
-def _sink(pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf) -> Sink:
+def _sink(
+    pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf, metrics: Metrics
+) -> Sink:
     live = partial(is_live, args.folder)
-    where = RunPlace(pipeline, args.run, args.table, token_of, live)
+    where = RunPlace(pipeline, args.run, args.table, token_of, live, metrics.written)
     return sink_of(pipeline).open(where)
+
+
+def _metrics_place(args: argparse.Namespace, pipeline: Pipeline) -> Place:
+    return Place(
+        pipeline.name,
+        args.run,
+        args.folder,
+        pipeline.source,
+        address=args.metrics,
+        targets=args.targets,
+        first_batch=read_base(args.checkpoint).batch,
+        subject=Subject(pipeline, args.run, args.bootstrap, args.table),
+    )
 
 
 def _place(text: str) -> Path:
@@ -159,29 +178,36 @@ def run(args: argparse.Namespace, attempt: Attempt) -> None:
         check_whole(args.checkpoint)
         pipeline = load_pipeline(args.pipeline)
         examine(args.checkpoint)
-        with closing(
-            Identity(
-                pipeline,
-                args.run,
-                checkpoint=args.checkpoint,
-                tables=args.table,
-                bootstrap=args.bootstrap,
-                owner=owner,
-            )
-        ) as identity:
-            _run(args, pipeline, identity, attempt)
+        with (
+            closing(
+                Identity(
+                    pipeline,
+                    args.run,
+                    checkpoint=args.checkpoint,
+                    tables=args.table,
+                    bootstrap=args.bootstrap,
+                    owner=owner,
+                )
+            ) as identity,
+            observed(_metrics_place(args, pipeline)) as metrics,
+        ):
+            _run(args, pipeline, identity, attempt, metrics)
         attempt.ended()
     finally:
         owner.release()
 
 
 def _run(
-    args: argparse.Namespace, pipeline: Pipeline, identity: Identity, attempt: Attempt
+    args: argparse.Namespace,
+    pipeline: Pipeline,
+    identity: Identity,
+    attempt: Attempt,
+    metrics: Metrics,
 ) -> None:
     checkpoint, again = args.checkpoint, identity.compare()
     base = read_base(checkpoint)
     spark = session(job_name(pipeline.name, args.run), parallelism=args.parallelism)
-    sink = _sink(pipeline, args, identity.token_of)
+    sink = _sink(pipeline, args, identity.token_of, metrics)
     raw = kafka_rows(
         spark,
         pipeline,
@@ -208,10 +234,12 @@ def _run(
     try:
         while not query.awaitTermination(_LOOK_S):
             look(query.lastProgress, pipeline.source)
+            metrics.look(query)
             orphan.look()
             if newest(checkpoint / "commits") > before or _has_nothing_to_do(query):
                 attempt.is_well()
         look(query.lastProgress, pipeline.source)
+        metrics.look(query)
     except UndeclaredPartition:
         query.stop()
         if pending(checkpoint) is not None:
@@ -260,11 +288,15 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--parallelism", type=int, default=PARALLELISM)
     for name in ("--first", "--end"):
         parser.add_argument(name, type=_offsets)
+    parser.add_argument("--metrics", type=parsed, default=DEFAULT, help="host:port, or off")
+    parser.add_argument("--targets", type=Path, help="a folder for Prometheus to find it")
+    parser.add_argument("--lineage", type=json.loads, default={}, help="OpenLineage's variables")
     parser.add_argument("--kafka", type=Path, help="settings of the cluster")
     args = parser.parse_args(argv)
     args.folder = args.folder or args.checkpoint.parent
     if args.kafka is not None:
         kafka_settings.use(args.kafka)
+    os.environ.update(args.lineage)
     attempt = Attempt(args.folder)
     try:
         run(args, attempt)

@@ -15,11 +15,12 @@ from jobs.brokers.broker import BrokerError
 from jobs.brokers.topics import TopicError, end_offsets
 from jobs.runs.difference import file_differs
 from jobs.runs.folder import Run, RunError, every_run
-from jobs.runs.life import Life
+from jobs.runs.life import Life, State
 from jobs.runs.looking import look_at
 from jobs.runs.names import job_name
 from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import live_run
+from jobs.runs.targets import address_of
 from jobs.runs.verdicts import Judge, Verdict, last_verdict
 from windowing.model import PipelineError
 from windowing.model.source import Source
@@ -39,6 +40,7 @@ class Overview:
         behind: uncommitted offsets up to the topic's end; None: the broker does not answer.
         last_verify: the last verdict of `verify`; None: there is none.
         last_quality: the same for `quality`.
+        metrics: the URL of its driver's metrics; None: no driver runs, or it offers none.
         ui: the page of its job, else of the cluster; None: there is no cluster.
         log: the folder of its driver's output, if it is on this machine.
     """
@@ -52,6 +54,7 @@ class Overview:
     behind: int | None
     last_verify: Verdict | None
     last_quality: Verdict | None
+    metrics: str | None
     ui: str | None
     log: str | None
 
@@ -73,6 +76,7 @@ class Overview:
             "table": str(run.table),
             "last_verify": self.last_verify and asdict(self.last_verify),
             "last_quality": self.last_quality and asdict(self.last_quality),
+            "metrics": self.metrics,
             "ui": self.ui,
             "log": self.log,
         }
@@ -128,6 +132,7 @@ def overview_of(
         behind=behind,
         last_verify=last_verdict(run, Judge.verify),
         last_quality=last_verdict(run, Judge.quality),
+        metrics=address_of(run.folder) if seen.life.state is State.running else None,
         ui=page_of(endpoints, run, about.room),
         log=str(seen.log) if seen.log else None,
     )

@@ -13,6 +13,8 @@ from infra import drivers
 from infra.endpoints import Endpoints
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
+from infra.lineage_settings import lineage_settings
+from infra.metrics_address import metrics_address
 from jobs.runs.attempts import forget_attempts
 from jobs.runs.folder import (
     FAILURE_FILE,
@@ -40,6 +42,7 @@ from jobs.runs.orders import (
     withdraw_order,
 )
 from jobs.runs.owner import REFUSED_FILE
+from jobs.runs.targets import targets_folder, withdraw_of
 from windowing.model import Pipeline
 
 _SCRIPT = "jobs/pipeline.py"
@@ -287,6 +290,9 @@ def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str
     args = [str(run.file), "--run", run.run, "--bootstrap", endpoints.kafka_bootstrap]
     args += ["--folder", str(run.folder)]
     args += ["--checkpoint", str(run.checkpoint), "--table", str(run.table)]
+    args += ["--metrics", metrics_address(), "--targets", str(targets_folder(endpoints))]
+    if lineage := lineage_settings():
+        args += ["--lineage", json.dumps(lineage)]
     if secrets is not None:
         args += ["--kafka", str(secrets)]
     if options.available_now:
@@ -348,4 +354,5 @@ def _stop(
         # A job that was stopped for good no longer needs its login.
         shutil.rmtree(folder / SECRETS_FOLDER, ignore_errors=True)
         stopped.append(run)
+    withdraw_of(endpoints, pipeline, keep=keep, only=only)
     return stopped

@@ -93,8 +93,8 @@ def is_well(container: Container) -> bool:
 
 @pytest.fixture(scope="module")
 def composed(docker_engine: None) -> Iterator[Composed]:
-    build(("kafka", "postgres", "spark", "airflow"), print)
-    names = ("KAFKA_PORT", "SPARK_PORT", "AIRFLOW_PORT", "POSTGRES_PORT")
+    build(("kafka", "postgres", "prometheus", "spark", "airflow"), print)
+    names = ("KAFKA_PORT", "SPARK_PORT", "AIRFLOW_PORT", "POSTGRES_PORT", "PROMETHEUS_PORT")
     environment = {name: str(free_port()) for name in names}
     began = time.monotonic()
     try:
@@ -109,7 +109,7 @@ def composed(docker_engine: None) -> Iterator[Composed]:
 
 def test_all_get_well_and_the_flights_are_proved(composed: Composed) -> None:
     found = services()
-    assert len(found) == 10, sorted(found)
+    assert len(found) == 11, sorted(found)
     report = {
         "compose": subprocess.check_output([*command(), "version"], text=True).splitlines()[0],
         "seconds": round(composed.seconds),
@@ -123,6 +123,15 @@ def test_all_get_well_and_the_flights_are_proved(composed: Composed) -> None:
     told = compose(*arguments, environment=composed.environment)
     (SCREENSHOTS / "composed_demo.txt").write_text(told)
     assert "proved: lost 0, duplicated 0, differing 0" in told
+
+
+def test_prometheus_has_found_the_driver_of_the_demo(composed: Composed) -> None:
+    base = f"http://127.0.0.1:{composed.environment['PROMETHEUS_PORT']}/api/v1/query"
+    asked = {"query": "sum by (pipeline) (slackwater_lane_offset)"}
+    with httpx.Client(trust_env=False) as client:
+        found = client.get(base, params=asked).json()["data"]["result"]
+    by_pipeline = {one["metric"]["pipeline"]: float(one["value"][1]) for one in found}
+    assert by_pipeline["flight_delays"] >= 336_776
 
 
 def test_what_the_demo_ends_with_can_be_opened_here(composed: Composed, tmp_path: Path) -> None:

@@ -187,6 +187,7 @@ def runs(arguments):
             "table": "t/flights",
             "last_verify": None,
             "last_quality": script("last_quality"),
+            "metrics": None,
             "ui": UI,
             "log": None,
         }

@@ -46,6 +46,7 @@ def real() -> dict[str, dict[str, Any]]:
         behind=0,
         last_verify=verdict,
         last_quality=verdict,
+        metrics="http://127.0.0.1:40123/metrics",
         ui=UI,
         log="work/driver-1",
     )

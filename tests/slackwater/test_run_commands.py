@@ -116,7 +116,7 @@ def test_every_run_is_listed_with_its_state_and_the_live_one(desk: Desk) -> None
     assert third.keys() == {
         *("pipeline", "run", "state", "why", "live", "restarts", "submitted_at", "file"),
         *("file_differs", "batches", "behind", "table", "last_verify", "last_quality"),
-        *("ui", "log"),
+        *("metrics", "ui", "log"),
     }
     shown = desk.call("runs")
     for text in ("r3 (live)", "failed", "tide r3: it is bad", "superseded", "source.topic: was"):

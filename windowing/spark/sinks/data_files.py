@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from windowing.model.run_errors import UnseenFile
 from windowing.places import write_new
 from windowing.spark.sinks.growth import conformed
+from windowing.spark.sinks.written import Portion
 
 RUN: Final = "run"
 """The column by which tables are partitioned."""
@@ -43,6 +44,7 @@ class DataFile(msgspec.Struct, frozen=True):
         size: in bytes.
         stats: Delta's statistics, as JSON: the number of rows, and smallest, largest and missing
             values of columns.
+        portions: its rows, counted, if they were.
     """
 
     table: str
@@ -50,6 +52,7 @@ class DataFile(msgspec.Struct, frozen=True):
     run: str
     size: int
     stats: str
+    portions: tuple[Portion, ...] = ()
 
 
 def is_ours(name: str) -> bool:

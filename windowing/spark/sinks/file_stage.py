@@ -19,6 +19,7 @@ from windowing.model import parse_pipeline
 from windowing.runtime.output import DATA_FILE, METRIC, Emitted
 from windowing.spark.sinks.data_files import DataFile, write_file
 from windowing.spark.sinks.rows import BatchRows
+from windowing.spark.sinks.written import portions_of
 
 INLINE_BYTES: Final = 1 << 20
 """How large a task's results may be, in bytes of frames, to be sent to the driver."""
@@ -70,12 +71,18 @@ class FileStage:
         if sum(len(one.frame) for one in results) <= self.inline_bytes:
             return [*frames]
         written = [
-            write_file(self.folder, name, rows, self.schemas[name])
+            self._write(name, rows)
             for name, rows in _rows(self.text, self.run).tables(results, self.batch_id).items()
             if len(rows)
         ]
         named = [Emitted(DATA_FILE, file.table, msgspec.json.encode(file)) for file in written]
         return [*(one for one in frames if one.kind == METRIC), *named]
+
+    def _write(self, name: str, rows: pa.Table) -> DataFile:
+        """Write a file, and count what is in it while its rows are at hand."""
+        file = write_file(self.folder, name, rows, self.schemas[name])
+        told = portions_of({name: rows})
+        return msgspec.structs.replace(file, portions=tuple(told))
 
 
 def files_of(frames: Sequence[Emitted]) -> dict[str, list[DataFile]]:

@@ -45,6 +45,7 @@ from windowing.spark.sinks.tokens import (
     token_rows,
     tokens_of,
 )
+from windowing.spark.sinks.written import Tell, nobody, written
 
 if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
@@ -80,6 +81,7 @@ class PostgresSink:
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
         is_live: whether views show this run; called before each batch.
+        tell: told of each batch that is written.
 
     Raises:
         TableConflict: existing tables cannot take such rows; none was changed.
@@ -92,9 +94,11 @@ class PostgresSink:
         run: str,
         token_of: TokenOf | None = None,
         is_live: Callable[[], bool] = lambda: True,
+        *,
+        tell: Tell = nobody,
     ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
-        self._pipeline, self._token_of = pipeline, token_of
+        self._pipeline, self._token_of, self._tell = pipeline, token_of, tell
         self._names = [query.name for query in pipeline.flows]
         self._is_live = is_live
         self._told_live: bool | None = None
@@ -118,7 +122,9 @@ class PostgresSink:
     def open(cls, place: RunPlace) -> PostgresSink:
         """Open the sink of a run, creating missing schema and tables."""
         schema = place.pipeline.output
-        return cls(place.pipeline, schema, place.run, place.token_of, place.is_live)
+        return cls(
+            place.pipeline, schema, place.run, place.token_of, place.is_live, tell=place.tell
+        )
 
     @classmethod
     def kept(cls, pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
@@ -184,6 +190,7 @@ class PostgresSink:
                 for name, rows in tables.items():
                     self._upsert(connection, name, rows)
         self._told_live, self._has_views = live, live
+        self._tell(written(batch_id, tables))
 
     def _take_token(self, connection: psycopg.Connection, token: Token) -> bool:
         """Return whether the batch must be written; its row stays locked until the end.

@@ -16,6 +16,7 @@ from windowing.model import Pipeline
 from windowing.model.registry import PluginError, Registry
 from windowing.runtime.token import Tables
 from windowing.spark.sinks.tokens import Frames, TokenOf
+from windowing.spark.sinks.written import Tell, nobody
 
 if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
@@ -40,6 +41,7 @@ class RunPlace:
         folder: the folder of the run's tables, for sinks that write files.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
         is_live: whether users see this run; called before each batch.
+        tell: told of each batch, once it is written; for metrics.
     """
 
     pipeline: Pipeline
@@ -47,6 +49,7 @@ class RunPlace:
     folder: Path
     token_of: TokenOf | None = None
     is_live: Callable[[], bool] = lambda: True
+    tell: Tell = nobody
 
 
 class Sink(Protocol):

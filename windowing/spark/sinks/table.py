@@ -44,6 +44,7 @@ from windowing.spark.sinks.tokens import (
     token_rows,
     tokens_of,
 )
+from windowing.spark.sinks.written import Tell, nobody, written
 from windowing.table_rows import dataset_of
 
 if TYPE_CHECKING:  # rows are also built and checked without Spark
@@ -59,16 +60,23 @@ class TableSink:
         folder: the table's folder.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
+        tell: told of each batch that is written.
 
     Raises:
         TableConflict: existing tables cannot take such rows; none was changed.
     """
 
     def __init__(
-        self, pipeline: Pipeline, folder: Path, run: str, token_of: TokenOf | None = None
+        self,
+        pipeline: Pipeline,
+        folder: Path,
+        run: str,
+        token_of: TokenOf | None = None,
+        *,
+        tell: Tell = nobody,
     ) -> None:
         self._rows, self._run, self._pipeline = BatchRows(pipeline, run), run, pipeline
-        self._folder, self._token_of = folder, token_of
+        self._folder, self._token_of, self._tell = folder, token_of, tell
         check(folder, schemas_in(folder, schemas(pipeline)), schemas(pipeline))
         self._logs = {
             name: _open(folder / name, schema, run) for name, schema in schemas(pipeline).items()
@@ -112,6 +120,8 @@ class TableSink:
         rows, files = self._rows.tables(frames, batch_id), files_of(frames)
         for name in self._logs:
             self._commit(name, rows.get(name), files.get(name, []), token)
+        counted = (one for part in files.values() for file in part for one in file.portions)
+        self._tell(written(batch_id, rows, counted))
 
     def begin_behind(self, batch_id: int, queries: Collection[str]) -> None:
         """Let the tables of added queries begin behind a batch: it has no rows for them.
@@ -137,7 +147,7 @@ class TableSink:
     @classmethod
     def open(cls, place: RunPlace) -> TableSink:
         """Open the sink of a run, creating missing tables."""
-        return cls(place.pipeline, place.folder, place.run, place.token_of)
+        return cls(place.pipeline, place.folder, place.run, place.token_of, tell=place.tell)
 
     @classmethod
     def kept(cls, pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:

@@ -1,0 +1,187 @@
+"""The metrics of a real job on a real log, against its tables and Spark's own reports."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from deltalake import DeltaTable
+from prometheus_client.parser import text_string_to_metric_families
+
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import create_topics
+from jobs.metrics.lines import LINES_FILE, read_lines
+from jobs.runs.targets import address_of
+from tests.jobs.metrics.test_lineage import clean_environment, receiver
+from windowing.model import Pipeline, parse_pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+
+PIPELINE = """
+name: p
+source: {{topic: {topic}, partitions: 2, format: json, event_time: {{field: ts, unit: us}},
+  fields: {{v: int}}, disorder: ordered}}
+shards: 2
+queries:
+  kept: {{window: RANGE 4 us SLIDE 4 us WATTR ts, aggregates: {{n: count}}}}
+  lost: {{window: RANGE 4 us SLIDE 4 us WATTR ts, aggregates: {{n: count}}, late: {{policy: drop}}}}
+  mended: {{window: RANGE 4 us SLIDE 4 us WATTR ts, aggregates: {{n: count}}, retention: 1000 us,
+    late: {{policy: update, every: 4 us}}}}
+"""
+
+
+class Scrapes:
+    """What somebody saw at a run's endpoint while its job ran, the last time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.text, self._folder, self._ended = "", folder, threading.Event()
+        self._thread = threading.Thread(target=self._scrape)
+
+    def __enter__(self) -> Scrapes:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _scrape(self) -> None:
+        while not self._ended.wait(0.05):
+            try:
+                if url := address_of(self._folder):
+                    self.text = httpx.get(url, trust_env=False).text
+            except httpx.TransportError:
+                continue  # not yet, or not any more
+
+
+@pytest.fixture
+def pipeline(spark: SparkSession, kafka_broker: str) -> Iterator[Pipeline]:
+    made = parse_pipeline(PIPELINE.format(topic=f"metrics-{uuid.uuid4().hex[:8]}"))
+    create_topics(made, kafka_broker)
+    yield made
+    spark.catalog.clearCache()
+
+
+def run(pipeline: Pipeline, broker: str, root: Path, *more: str, max_offsets: int = 16) -> str:
+    """Take what is there, in several batches; return what was last scraped."""
+    from jobs.pipeline import main
+
+    (root / "run").mkdir(exist_ok=True)
+    (root / "p.yml").write_text(pipeline.text)
+    args = [str(root / "p.yml"), "--run", "r1", "--bootstrap", broker, "--available-now"]
+    args += ["--checkpoint", str(root / "run" / "checkpoint"), "--table", str(root / "tables")]
+    with Scrapes(root / "run") as scrapes:
+        assert main([*args, "--max-offsets", str(max_offsets), *more]) == 0
+    assert not (root / "run" / "failure.json").exists()
+    return scrapes.text
+
+
+def send(pipeline: Pipeline, broker: str) -> None:
+    """Both lanes go on; in lane 0 records come late, and one has a value that is none."""
+    times = [*range(12), 1, 2, *range(12, 24), 3]
+    rows = [(0, json.dumps({"ts": ts, "v": ts}).encode(), None) for ts in times]
+    rows += [(0, b'{"ts": 30, "v": "many"}', None)]
+    rows += [(1, json.dumps({"ts": ts, "v": ts}).encode(), None) for ts in range(24)]
+    send_all(broker, pipeline.source.topic, rows)
+
+
+def table(root: Path, name: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = (
+        DeltaTable(str(root / "tables" / name)).to_pyarrow_table().to_pylist()
+    )
+    return found
+
+
+def test_lines_and_endpoint_say_what_tables_hold(
+    pipeline: Pipeline, kafka_broker: str, tmp_path: Path
+) -> None:
+    send(pipeline, kafka_broker)
+    with clean_environment(), receiver() as (url, events):
+        lineage = json.dumps({"OPENLINEAGE_URL": url, "OPENLINEAGE_NAMESPACE": "here"})
+        text = run(pipeline, kafka_broker, tmp_path, "--lineage", lineage)
+    lines, topic = read_lines(tmp_path / "run"), pipeline.source.topic
+    batches = Counter(row["batch_id"] for row in table(tmp_path, "metrics"))
+    assert [line["batch_id"] for line in lines] == sorted(batches) == [*range(len(lines))]
+    assert len(lines) > 2
+
+    rows = {name: table(tmp_path, name) for name in ("kept", "lost", "mended")}
+    letters = table(tmp_path, "dead_letters")
+    for line in lines:
+        here = [r for name in rows for r in rows[name] if r["batch_id"] == line["batch_id"]]
+        assert line["rows"] == len(here)
+        assert line["revisions"] == sum(row["pane"] == "late" for row in here)
+        dead = Counter(r["reason"] for r in letters if r["batch_id"] == line["batch_id"])
+        assert line["dead"] == dead
+        assert line["batch_ms"] >= line["stages_ms"]["addBatch"] > 0
+        assert line["state_bytes"] > 0
+        assert line["state_rows"] is None
+    assert sum(line["revisions"] for line in lines) > 0
+    assert sum(line["dead"].get("late", 0) for line in lines) == 3, "those of `kept`"
+    assert sum(line["late"] for line in lines) == 6, "and those that `lost` drops"
+    assert sum(line["rows_in"] for line in lines) == 52
+    last = lines[-1]["lanes"]
+    assert last[f"{topic}/0"]["offset"] == last[f"{topic}/0"]["end"] == 28
+    assert last[f"{topic}/1"]["progress"] == "1970-01-01T00:00:00.000023+00:00"
+    totals = Counter(dict.fromkeys(last, 0))
+    for line in lines:
+        totals.update({lane: told["records"] for lane, told in line["lanes"].items()})
+    assert totals == {f"{topic}/0": 28, f"{topic}/1": 24}
+
+    assert events[0]["eventType"] == "START"
+    assert {one["name"] for one in events[0]["outputs"]} == {
+        str(tmp_path / "tables" / name) for name in rows
+    }
+    assert events[-1]["eventType"] == "COMPLETE"
+    facet = events[-1]["run"]["facets"]["slackwater_windows"]
+    assert facet["lanes"][f"{topic}/0"] == {
+        name: last[f"{topic}/0"][name] for name in ("progress", "offset", "end")
+    }
+    assert facet["windows"]["mended"] == Counter(row["pane"] for row in rows["mended"])
+
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    seen = {s.labels["lane"]: s.value for s in families["slackwater_records"].samples}
+    # The last scrape may be from before the last batch.
+    assert 0 < sum(seen.values()) <= 52
+    assert families["slackwater_batches"].samples[0].labels == {"pipeline": "p", "run": "r1"}
+    stages = {s.labels["stage"] for s in families["slackwater_batch_stage_seconds"].samples}
+    assert {"addBatch", "walCommit", "queryPlanning", "latestOffset", "getBatch"} <= stages
+    assert address_of(tmp_path / "run") is None
+
+
+def test_files_of_executors_are_counted_and_no_disk_fails_the_job(
+    pipeline: Pipeline,
+    kafka_broker: str,
+    tmp_path: Path,
+    spark: SparkSession,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from windowing.spark.sinks.file_stage import INLINE_SETTING
+
+    send(pipeline, kafka_broker)
+    spark.conf.set(INLINE_SETTING, "0")
+    try:
+        run(pipeline, kafka_broker, tmp_path, max_offsets=1000)
+    finally:
+        spark.conf.unset(INLINE_SETTING)
+    [line] = read_lines(tmp_path / "run")
+    assert line["rows"] == sum(len(table(tmp_path, name)) for name in ("kept", "lost", "mended"))
+    assert line["dead"] == Counter(row["reason"] for row in table(tmp_path, "dead_letters"))
+    assert line["late"] == 6
+    assert line["lanes"][f"{pipeline.source.topic}/0"]["dead"] == 4
+
+    (tmp_path / "run" / LINES_FILE).unlink()
+    (tmp_path / "run" / LINES_FILE).mkdir()
+    send_all(kafka_broker, pipeline.source.topic, [(1, b'{"ts": 40, "v": 1}', None)])
+    run(pipeline, kafka_broker, tmp_path)
+    assert "metrics: figures of batches are missing: IsADirectoryError" in capsys.readouterr().err
+    assert {row["batch_id"] for row in table(tmp_path, "metrics")} == {0, 1}
