@@ -57,6 +57,35 @@ def test_green_is_progress_and_the_monitor_goes_on(flights):
     assert links == {"Spark driver": "http://127.0.0.1:4040"}
 
 
+def test_a_later_check_that_passes_updates_the_asset_and_one_that_fails_does_not(flights):
+    """Once for all that is new: the same again is no news."""
+    airflow, news = flights.stage.airflow, f"{flights.name}.news"
+    final_until = {"hourly": "2013-01-01T09:00:00+00:00"}
+
+    def told() -> list[dict]:
+        found = airflow.get("assets/events")["asset_events"]
+        mine = [one for one in found if one["source_dag_id"] == news]
+        return [one["extra"]["final_until"] for one in mine]
+
+    def checked_again(**script) -> None:
+        flights.until(FIRST, "check_again", "deferred")
+        flights.stage.cluster.script(pipeline=flights.name, final_until=final_until, **script)
+        flights.clear(FIRST, "check_again")
+
+    checked_again()
+    wait_for(lambda: told() == [final_until], 120, "the Asset is updated")
+    runs = airflow.get(f"dags/{news}/dagRuns")["dag_runs"]
+    assert [one["state"] for one in runs] == ["success"]
+    assert runs[0]["conf"]["run"] == RUN
+    final_until = {"hourly": "2013-01-01T10:00:00+00:00"}
+    checked_again(fail={"quality": "9 of 10 expectations hold, not dead_share"})
+    flights.until(FIRST, "check_again", "failed")
+    flights.stays(lambda: len(told()) == 1)
+    flights.stage.cluster.script(pipeline=flights.name)
+    flights.clear(FIRST, "check_again")
+    flights.until(FIRST, "check_again", "deferred")
+
+
 @pytest.fixture
 def unmet(flights):
     """Checks that do not hold, from when they have held once."""
