@@ -5,6 +5,7 @@ of it: each test begins with a job that lives under the DAG run `first`, or make
 """
 
 import pytest
+from services import wait_for
 from stage import Deployed, Stage
 
 from dags.entities import run_name
