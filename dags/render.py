@@ -26,6 +26,7 @@ from dags.entities import (
     read_deployments,
 )
 from dags.operators.action import ACTIONS, DEPLOY
+from dags.operators.alerts import alerts
 from dags.operators.await_progress import AwaitProgress
 from dags.operators.check_again import CheckAgain
 from dags.operators.choose_run import OnChange
@@ -98,7 +99,11 @@ def render(deployment: Deployment) -> DAG:
         tags=["slackwater", "increments" if deployment.cron else "continuous"],
         description=f"{deployment.topic} -> {deployment.table}, from {deployment.file}",
         doc_md=_doc(deployment),
-        default_args={"owner": "slackwater", "retry_delay": RETRY_DELAY},
+        default_args={
+            "owner": "slackwater",
+            "retry_delay": RETRY_DELAY,
+            "on_failure_callback": alerts(),
+        },
     ) as dag:
         tasks = {step.task_id: _task(deployment, step) for step in deployment.steps}
         for step in deployment.steps:
