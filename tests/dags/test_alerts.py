@@ -4,28 +4,10 @@ import json
 import sys
 
 import pytest
-from conftest import states
+from conftest import NOTIFIER, states
 from test_deployment import deploy
 
 from dags.operators.alerts import Alert, alerts
-
-NOTIFIER = """\
-import json
-from pathlib import Path
-
-from airflow.sdk import BaseNotifier
-
-
-class Told(BaseNotifier):
-    def notify(self, context):
-        ti = context["ti"]
-        line = json.dumps({"dag": ti.dag_id, "task": ti.task_id, "why": str(context["exception"])})
-        with Path(__file__).with_name("told.jsonl").open("a") as file:
-            file.write(line + "\\n")
-
-
-told = Told()
-"""
 
 
 @pytest.fixture

@@ -106,6 +106,7 @@ def unmet(flights):
 def test_expectations_that_no_longer_hold_are_red_and_the_job_goes_on(flights):
     flights.clear(FIRST, "check_again")
     flights.until(FIRST, "check_again", "failed")
+    wait_for(lambda: "check_again" in flights.alarmed(), 60, "the user's callback is told")
     assert "not dead_share; the job of run" in flights.log(FIRST, "check_again")
     path = f"dags/{flights.name}/dagRuns/{FIRST}/taskInstances/check_again/links"
     docs = flights.stage.airflow.get(path)["extra_links"]["Data Docs"]
@@ -118,6 +119,7 @@ def test_a_dead_job_is_red_after_it_was_green_and_clear_goes_on_from_its_checkpo
     before = flights.driver(RUN)
     flights.stage.cluster.set_state(before, "FAILED")
     flights.until(FIRST, "monitor", "failed")
+    wait_for(lambda: "monitor" in flights.alarmed(), 60, "the user's callback is told")
     assert f"run {RUN} is failed: disk full" in flights.log(FIRST, "monitor")
     assert flights.driver(RUN) == before  # it gave up: no retry would help
     flights.until(FIRST, "", "failed")
