@@ -20,6 +20,7 @@ from windowing.model.schedule import CONTINUOUS
 SUBMIT = "submit"
 WAIT = "wait_for_progress"
 QUALITY = "quality"
+PUBLISH = "publish"
 MONITOR = "monitor"
 STOP = "stop"
 HAND_OVER = "hand_over"
@@ -30,6 +31,10 @@ checkpoint, so all of them share one run."""
 
 UPKEEP = ".upkeep"
 """Ends the name of the DAG that tends a pipeline's tables; no pipeline's name may end so."""
+
+NEWS = ".news"
+"""Ends the name of the DAG that updates a continuous pipeline's Asset after each later check; no
+pipeline's name may end so."""
 
 NIGHTLY = "chaos_nightly"
 """The DAG of the chaos plans; no pipeline may have its name."""
@@ -96,6 +101,11 @@ class Deployment:
     steps: tuple[Step, ...]
 
     @property
+    def continuous(self) -> bool:
+        """Whether a job runs as long as nobody stops it."""
+        return self.cron is None
+
+    @property
     def asset_uri(self) -> str:
         """The URI of the Asset that a successful deployment updates."""
         return f"slackwater://{self.name}/{self.table}"
@@ -120,7 +130,7 @@ _STEPS = (
     Step(SUBMIT, StepKind.SUBMIT, "submit", after="create_topics", retries=2),
     Step(WAIT, StepKind.AWAIT, "progress", after=SUBMIT, retries=2),
     Step(QUALITY, StepKind.RUN_COMMAND, "quality", after=WAIT),
-    Step("publish", StepKind.PUBLISH, after=QUALITY, retries=2),
+    Step(PUBLISH, StepKind.PUBLISH, after=QUALITY, retries=2),
     Step(STOP, StepKind.STOP, "stop", retries=2),
     Step(HAND_OVER, StepKind.HAND_OVER, "handover"),
     Step("verify", StepKind.CHECK, "verify"),
@@ -130,7 +140,7 @@ _STEPS = (
 
 _AS_LONG_AS_IT_LIVES = (
     Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3),
-    Step("check_again", StepKind.CHECK_AGAIN, "quality", after="publish"),
+    Step("check_again", StepKind.CHECK_AGAIN, "quality", after=PUBLISH),
 )
 """Return a continuous job's steps. The monitor is parallel to the wait, so it notices a death
 there."""
@@ -167,6 +177,8 @@ def _owner_of(name: str) -> str | None:
     """Return what else has a DAG of this name; None: nothing."""
     if name == NIGHTLY:
         return "the chaos plans"
+    if name.endswith(NEWS):
+        return "the news of a pipeline's table"
     return "the upkeep of a pipeline's tables" if name.endswith(UPKEEP) else None
 
 

@@ -12,6 +12,8 @@ from airflow.utils.types import DagRunType
 
 from dags.entities import (
     INCREMENTS,
+    NEWS,
+    PUBLISH,
     QUALITY,
     SUBMIT,
     UPKEEP,
@@ -24,12 +26,13 @@ from dags.entities import (
     read_deployments,
 )
 from dags.operators.action import ACTIONS, DEPLOY, REPLAY
+from dags.operators.alerts import alerts
 from dags.operators.await_progress import AwaitProgress
 from dags.operators.check_again import CheckAgain
 from dags.operators.choose_run import OnChange
 from dags.operators.hand_over import HandOver
 from dags.operators.monitor import MonitorJob
-from dags.operators.publish import PublishTable
+from dags.operators.publish import PublishNews, PublishTable
 from dags.operators.run_chosen import RunChosen
 from dags.operators.run_command import RunCommand
 from dags.operators.stop_job import StopJob
@@ -71,10 +74,12 @@ def read_dags(
     deployments, broken = read_deployments(root, folder)
     dags = []
     for deployment in deployments:
-        if wanted and wanted.removesuffix(UPKEEP) != deployment.name:
+        if wanted and wanted.removesuffix(UPKEEP).removesuffix(NEWS) != deployment.name:
             continue
         try:
             dags.append(render(deployment))
+            if deployment.continuous:
+                dags.append(render_news(deployment))
             if deployment.upkeep is not None:
                 dags.append(render_upkeep(deployment))
         except Exception as error:  # Airflow's own rules, which go beyond ours
@@ -97,13 +102,44 @@ def render(deployment: Deployment) -> DAG:
         tags=["slackwater", "increments" if deployment.cron else "continuous"],
         description=f"{deployment.topic} -> {deployment.table}, from {deployment.file}",
         doc_md=_doc(deployment),
-        default_args={"owner": "slackwater", "retry_delay": RETRY_DELAY},
+        default_args={
+            "owner": "slackwater",
+            "retry_delay": RETRY_DELAY,
+            "on_failure_callback": alerts(),
+        },
     ) as dag:
         tasks = {step.task_id: _task(deployment, step) for step in deployment.steps}
         for step in deployment.steps:
             if step.after:
                 tasks[step.after] >> tasks[step.task_id]
     return dag
+
+
+def render_news(deployment: Deployment) -> DAG:
+    """Create the DAG that updates the Asset after each later check of a continuous job.
+
+    A DAG of its own, as Airflow sends an Asset's event only when a task succeeds, and `check_again`
+    goes on as long as the job. It has nothing to be switched on: a paused one would hold news back.
+    """
+    with DAG(
+        auto_register=False,
+        dag_id=deployment.name + NEWS,
+        schedule=None,
+        start_date=datetime(2020, 1, 1, tzinfo=UTC),
+        catchup=False,
+        max_active_runs=1,
+        is_paused_upon_creation=False,
+        allowed_run_types=ALL_BUT_BACKFILL,
+        tags=["slackwater", "news"],
+        description=f"Updates {deployment.asset_uri} when {deployment.name}.check_again has passed",
+        default_args={"owner": "slackwater", "retry_delay": RETRY_DELAY, "retries": 2},
+    ) as dag:
+        PublishNews(task_id=PUBLISH, asset=_asset(deployment))
+    return dag
+
+
+def _asset(deployment: Deployment) -> Asset:
+    return Asset(name=f"{deployment.name}/{deployment.table}", uri=deployment.asset_uri)
 
 
 def render_upkeep(deployment: Deployment) -> DAG:
@@ -155,7 +191,12 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
         case StepKind.MONITOR:
             return MonitorJob(submit_task_id=SUBMIT, **common)
         case StepKind.CHECK_AGAIN:
-            return CheckAgain(submit_task_id=SUBMIT, **common)
+            return CheckAgain(
+                submit_task_id=SUBMIT,
+                publish_task_id=PUBLISH,
+                news_dag_id=deployment.name + NEWS,
+                **common,
+            )
         case StepKind.STOP:
             return StopJob(file=file, **common)
         case StepKind.HAND_OVER:
@@ -169,9 +210,8 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
                 **common,
             )
         case StepKind.PUBLISH:
-            asset = Asset(name=f"{deployment.name}/{deployment.table}", uri=deployment.asset_uri)
             return PublishTable(
-                asset=asset,
+                asset=_asset(deployment),
                 submit_task_id=SUBMIT,
                 wait_task_id=WAIT,
                 quality_task_id=QUALITY,

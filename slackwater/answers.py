@@ -57,6 +57,7 @@ def quality(report: QualityReport, run: str) -> dict[str, Any]:
         "passed": report.success,
         "sentence": report.sentence,
         "rows": report.rows,
+        "final_until": dict(report.final_until),
         "data_docs": str(report.docs_index),
         "results": [
             {
@@ -64,6 +65,7 @@ def quality(report: QualityReport, run: str) -> dict[str, Any]:
                 "expectation": one.expectation,
                 "success": one.success,
                 "detail": one.detail,
+                "threshold": one.threshold,
             }
             for one in report.results
         ],

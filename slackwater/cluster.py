@@ -1,11 +1,11 @@
-"""Commands over the running stack: produce, topics, progress, quality, plot, demo."""
+"""Commands over the running stack: produce, topics, progress, plot, demo."""
 
 from __future__ import annotations
 
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    for command in (produce, topics, progress, quality, plot, demo):
+    for command in (produce, topics, progress, plot, demo):
         app.command()(command)
 
 
@@ -179,71 +179,6 @@ def _offsets(text: str) -> dict[int, int]:
         msg = f'--until {text}: give the offset of each partition as JSON, as {{"0": 100}}'
         raise typer.BadParameter(msg)
     return found
-
-
-def quality(
-    pipeline: PipelineFile,
-    run: OptionalRun = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object, for scripts; the lines go to stderr.")
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="OUT.jsonl", help="Check the output of `run` instead of a job's run."),
-    ] = None,
-    input_: Annotated[
-        Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="The log of --output.")
-    ] = None,
-) -> None:
-    """Check a run's window outputs with Great Expectations, and build the Data Docs."""
-    if output is not None or input_ is not None:
-        _quality_of_file(pipeline, output, input_)
-    from chaos.quality.results import keep
-    from chaos.quality.run import check
-    from chaos.readers.log import behind, read_topics
-    from infra.layout import Layout
-    from jobs.runs.verdicts import Judge, keep_verdict
-
-    endpoints = stack_for(pipeline, "kafka")
-    of, spec = chosen(endpoints, pipeline, run)
-    report = check(
-        spec,
-        of.table,
-        of.run,
-        behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
-        Layout(endpoints.state_dir).quality / spec.name,
-    )
-    keep(report, of.folder)
-    lines = tell if as_json else say
-    for result in report.results:
-        mark = "ok  " if result.success else "FAIL"
-        lines(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")
-    lines(f"Data Docs: {report.docs_index}")
-    keep_verdict(of, Judge.quality, passed=report.success, sentence=report.sentence)
-    if as_json:
-        say(json.dumps(answers.quality(report, of.run)))
-    if not report.success:
-        tell(report.sentence)
-    raise typer.Exit(PASSED if report.success else FAILED)
-
-
-def _quality_of_file(file: Path, output: Path | None, input_: Path | None) -> NoReturn:
-    """Check the output file of `run`, and build the Data Docs next to it."""
-    from chaos.quality.run import check_file
-    from chaos.readers.log import read_events
-    from windowing.model import load_pipeline
-
-    if output is None or input_ is None:
-        msg = "give --output OUT.jsonl and the --input EVENTS.jsonl that it was made of, both"
-        raise typer.BadParameter(msg)
-    spec = load_pipeline(file)
-    log = list(read_events(input_, spec.source))
-    report = check_file(spec, output, log, output.with_suffix(".quality"))
-    for result in report.results:
-        mark = "ok  " if result.success else "FAIL"
-        say(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")
-    say(f"Data Docs: {report.docs_index}")
-    raise typer.Exit(PASSED if report.success else FAILED)
 
 
 def plot(

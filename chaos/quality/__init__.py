@@ -1,7 +1,8 @@
-"""Data quality of window outputs: Great Expectations, and three expectations made for windows.
+"""Data quality of window outputs: Great Expectations, and expectations made for windows.
 
 `run.check` judges one run of a pipeline by the `quality` block of its file; `block` defines the
-syntax. Each expectation of ours has its own file and works in any suite on pandas.
+syntax, `results` keeps what was found over time. Each expectation of ours has its own file and
+works in any suite on pandas.
 Importing this package is fast: only `check` imports Great Expectations, which takes seconds.
 """
 

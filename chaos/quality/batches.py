@@ -6,6 +6,7 @@ are microseconds in UTC.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +19,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns, window_columns
+from chaos.quality.finality import Reached
 from chaos.quality.frames import frames
 from chaos.readers.output import OutputError, with_earlier
 from windowing.model.file.pipeline import Pipeline
@@ -29,6 +31,9 @@ from windowing.table_rows import dataset_of, rows_in
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
 COUNTED: Final = ("read", "applied", "outside", "dropped")
 """The counts in a run's metrics; dead letters are counted in their own table."""
+
+PROGRESS: Final = ("progress_us", "ended")
+"""The columns of a run's metrics that hold a lane's progress."""
 
 LATE: Final = ("late", "out_of_retention")
 """Dead-letter reasons that mean lateness."""
@@ -53,6 +58,13 @@ class RunOutput(Protocol):
             OutputError: they are missing, or not the pipeline's.
         """
 
+    def reached(self) -> Reached:
+        """Return the lanes' progress as of a batch that `rows` has; empty: it is not known.
+
+        Raises:
+            OutputError: it is missing.
+        """
+
     def size(self) -> int:
         """Return the number of rows written for all queries, including provisional ones."""
 
@@ -71,6 +83,8 @@ class RunTables:
 
     def __init__(self, table_dir: str | Path, pipeline: Pipeline, run: str) -> None:
         self._folder, self._pipeline, self._run = place(table_dir), pipeline, run
+        # The sink writes a batch's metrics after its rows, so rows read later have that batch.
+        self._reached = _open(self._folder / "metrics")
         names = [*(query.name for query in pipeline.flows), "dead_letters", "metrics"]
         self._tables = {name: _open(self._folder / name) for name in names}
         self._check_run()
@@ -134,6 +148,11 @@ class RunTables:
         letters = to_pandas(self._arrow("dead_letters", ["query", "reason"]))
         return counted(metrics, letters, queries)
 
+    def reached(self) -> Reached:
+        """Return the lanes' progress as of a batch that `rows` has."""
+        table = rows_in(self._reached, run=self._run, columns=["lane", *PROGRESS])
+        return reached_in(to_pandas(table))
+
     def size(self) -> int:
         """Return the number of rows written for all queries, including provisional ones."""
         of_the_run = pc.field("run") == self._run
@@ -178,6 +197,20 @@ def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]
         told = {"bad": len(own) - late, "late": late + found.dropped}
         rows.append({"query": query, **asdict(found), **told})
     return pd.DataFrame(rows)
+
+
+def reached_in(metrics: pd.DataFrame) -> Reached:
+    """Return each lane's progress, which never falls.
+
+    Args:
+        metrics: the run's own metrics, with the columns `lane` and `PROGRESS`.
+    """
+    found: dict[str, int | float | None] = {}
+    for lane, batches in metrics.groupby("lane"):
+        furthest = batches["progress_us"].max()
+        ended = batches["ended"].fillna(value=False).any()
+        found[str(lane)] = math.inf if ended else None if pd.isna(furthest) else int(furthest)
+    return found
 
 
 def final(query: Flow, rows: pd.DataFrame) -> pd.DataFrame:

@@ -12,9 +12,9 @@ arguments. It also has `query`, the table to judge, and `revisions`: `final` (th
 last revision of each window and key) or `all`. Expectations about revisions always see all of them.
 Those about records are judged per query; without `query` they apply to every query.
 
-Our own expectations are compared with the pipeline and its log, so here they take only the common
-arguments (`severity`, `notes`, `description`). Instants are compared
-as instants: write `min_value: 2013-01-01T00:00:00Z`, without quotes.
+What our own expectations compare with comes from the pipeline and its log, and cannot be written
+here (`expected`, `read`, `reference`, `window_columns`). Instants are compared as instants: write
+`min_value: 2013-01-01T00:00:00Z`, without quotes.
 
 Two expectations apply to every query by default: of the records read, at most a tenth are bad, and
 at most a tenth are too late to count. An entry of the same name replaces the default
@@ -29,18 +29,22 @@ from datetime import UTC, date, datetime, time
 from typing import Any, Final, Literal, cast
 
 from chaos.quality.columns import column_names
+from chaos.quality.fitting import misfit
+from chaos.quality.names import (
+    CONSERVED,
+    FEW_DEAD,
+    FEW_LATE,
+    FEW_REVISED,
+    FRESH,
+    OF_COUNTS,
+    OF_REVISIONS,
+    REVISIONS,
+    WINDOW_SET,
+)
 from windowing.model.errors import PipelineError, Problem, shown
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
-from windowing.model.query import Flow
-
-WINDOW_SET: Final = "expect_window_set_to_match_definition"
-REVISIONS: Final = "expect_revisions_to_rise_without_holes"
-CONSERVED: Final = "expect_records_to_be_conserved"
-FEW_DEAD: Final = "expect_dead_records_to_be_few"
-FEW_LATE: Final = "expect_late_records_to_be_few"
-OF_COUNTS: Final = (CONSERVED, FEW_DEAD, FEW_LATE)
-"""Expectations that judge the accounting of records, not rows."""
+from windowing.model.query import AnyFlow, Flow
 
 SHARE_MAX: Final = 0.1
 """Default maximum share of bad, and of late, records; generous, far above a healthy share."""
@@ -48,7 +52,13 @@ SHARE_MAX: Final = 0.1
 Revisions = Literal["final", "all"]
 
 _EXAMPLE = "as {query: hourly, expect_column_values_to_be_between: {column: records, min_value: 1}}"
-_SUPPLIED = {WINDOW_SET: ("expected",), REVISIONS: ("window_columns",), CONSERVED: ("read",)}
+_SUPPLIED = {
+    WINDOW_SET: ("expected",),
+    REVISIONS: ("window_columns",),
+    FEW_REVISED: ("window_columns",),
+    CONSERVED: ("read",),
+    FRESH: ("reference",),
+}
 # Internal to Great Expectations, or (conditions in text) evaluated as code.
 _REFUSED = (
     *("id", "meta", "rendered_content", "catch_exceptions", "result_format"),
@@ -136,6 +146,8 @@ def _check(pipeline: Pipeline, entry: dict[str, Any], here: Path, lines: dict[Pa
     revisions = _revisions(entry, name, here)
     if query is not None and name not in OF_COUNTS:
         _known_columns(query, name, arguments, (*here, name))
+        if (problem := misfit(name, query, pipeline.source)) is not None:
+            raise _Mistake((*here, name), problem)
     _possible(arguments, (*here, name))
     return Check(
         query=None if query is None else query.name,
@@ -208,7 +220,7 @@ def _with_zone(value: Any) -> Any:
     return value
 
 
-def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> Flow | None:
+def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> AnyFlow | None:
     queries = {query.name: query for query in pipeline.flows}
     known = f"one of {', '.join(queries)}"
     asked = entry.get("query")
@@ -224,7 +236,7 @@ def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> 
 
 
 def _revisions(entry: dict[str, Any], name: str, here: Path) -> Revisions:
-    default = "all" if name == REVISIONS else "final"
+    default = "all" if name in OF_REVISIONS else "final"
     asked = entry.get("revisions", default)
     path = (*here, "revisions")
     if asked not in ("final", "all"):
@@ -233,7 +245,7 @@ def _revisions(entry: dict[str, Any], name: str, here: Path) -> Revisions:
     if name in OF_COUNTS and "revisions" in entry:
         msg = f"{name} judges counts, not rows: take revisions out"
         raise _Mistake(path, msg)
-    if name == REVISIONS and asked == "final":
+    if name in OF_REVISIONS and asked == "final":
         msg = f"{name} needs every revision: write revisions: all, or take it out"
         raise _Mistake(path, msg)
     return cast("Revisions", asked)
@@ -243,7 +255,7 @@ def _known_columns(query: Flow, name: str, arguments: dict[str, Any], here: Path
     if name.startswith(_ABOUT_COLUMNS):  # these judge whether a column is there
         return
     known = column_names(query)
-    for argument in (*_ONE_COLUMN, "column_list"):
+    for argument in (*_ONE_COLUMN, "column_list", "per"):
         value = arguments.get(argument)
         asked = value if isinstance(value, list) else [] if value is None else [value]
         for column in asked:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from chaos.quality.batches import COUNTED, counted, there_still, to_pandas
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
+from chaos.quality.finality import Reached
 from chaos.readers.output import Output
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
@@ -71,6 +72,10 @@ class RunLines:
         """Return the accounting of records: one row per query, with read, applied, …, dead."""
         letters = pd.DataFrame(self._dead, columns=["query", "reason"], dtype=object)
         return counted(self._metrics, letters, queries)
+
+    def reached(self) -> Reached:
+        """Return nothing: lines do not tell how far the run was when they were read."""
+        return {}
 
     def size(self) -> int:
         """Return the number of rows."""

@@ -15,8 +15,17 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
-from chaos.quality.batches import COUNTED, RunOutput, counted, there_still, to_pandas
+from chaos.quality.batches import (
+    COUNTED,
+    PROGRESS,
+    RunOutput,
+    counted,
+    reached_in,
+    there_still,
+    to_pandas,
+)
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
+from chaos.quality.finality import Reached
 from chaos.quality.frames import frames
 from chaos.readers.postgres import MICROSECONDS, reading, restored, schema_of
 from windowing.model.file.pipeline import Pipeline
@@ -75,6 +84,14 @@ class PostgresRun:
         metrics = self._frame("metrics", {name: name for name in ("query", "batch_id", *COUNTED)})
         letters = self._frame("dead_letters", {name: name for name in ("query", "reason")})
         return counted(metrics, letters, queries)
+
+    def reached(self) -> Reached:
+        """Return the lanes' progress as of a batch that `rows` has: a batch is one transaction.
+
+        Raises:
+            OutputError: the table or a column is missing.
+        """
+        return reached_in(self._frame("metrics", {name: name for name in ("lane", *PROGRESS)}))
 
     def size(self) -> int:
         """Return the number of rows written for all queries, including provisional ones."""

@@ -1,9 +1,13 @@
-"""History of the checks of a run: a line of JSON per check, in the run's folder."""
+"""History of the checks of a run: a line of JSON per expectation, in the run's folder."""
 
 from __future__ import annotations
 
+import fcntl
 import json
-from dataclasses import asdict
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -11,21 +15,47 @@ from typing import Final
 from chaos.quality.report import QualityReport
 from windowing.whole_files import whole_file
 
-FILE: Final = Path("quality") / "history.jsonl"
-"""Path of the file in the run's folder."""
+FILE: Final = "quality_history.jsonl"
+"""Name of the file in the run's folder."""
 
-LINES_MAX: Final = 1_000
-"""Number of results to keep: a week of checks every ten minutes."""
+EVERY_QUERY: Final = "*"
+"""Stands for the query of an expectation that judges the records of all."""
 
-_SLACK: Final = 100
-"""Number of further lines before the oldest are deleted."""
+LINES_MAX: Final = 10_000
+"""Lines to keep: six weeks of hourly checks of ten expectations, newest last."""
+
+_SLACK: Final = 1_000
+"""Further lines before the oldest are deleted."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What one check found of one expectation: a line of the file, with these names.
+
+    Attributes:
+        at: time of the check, in ISO 8601 and UTC; the same for all expectations of a check.
+        query: whose rows were judged; `EVERY_QUERY`: the records of all.
+        expectation: its name.
+        passed: whether it was met.
+        observed: the observed value.
+        threshold: its arguments.
+        sentence: the result in one sentence.
+    """
+
+    at: str
+    query: str
+    expectation: str
+    passed: bool
+    observed: str | None
+    threshold: str | None
+    sentence: str
 
 
 def keep(report: QualityReport, run_folder: Path, at: datetime | None = None) -> Path:
-    """Append the results; return the file.
+    """Append the results of a check; return the file.
 
-    A line has `at` (ISO 8601, UTC), `success`, `docs` (the first page of the Data Docs) and
-    `results`, each with `query` (null: of every query), `expectation`, `success` and `detail`.
+    The lines of a check are appended by one write, and become readable together, unless the disk is
+    full. From `LINES_MAX` lines and a tenth on, the oldest checks are deleted, as whole checks.
 
     Args:
         report: the results.
@@ -35,18 +65,79 @@ def keep(report: QualityReport, run_folder: Path, at: datetime | None = None) ->
     Raises:
         OSError: the file cannot be written.
     """
-    line = {
-        "at": (at or datetime.now(UTC)).isoformat(timespec="seconds"),
-        "success": report.success,
-        "docs": str(report.docs_index),
-        "results": [asdict(result) for result in report.results],
-    }
+    time = (at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    found = [
+        Kept(
+            at=time,
+            query=result.query or EVERY_QUERY,
+            expectation=result.expectation,
+            passed=result.success,
+            observed=result.detail,
+            threshold=result.threshold,
+            sentence=result.sentence,
+        )
+        for result in report.results
+    ]
     file = run_folder / FILE
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as opened:
-        opened.write(json.dumps(line, ensure_ascii=False) + "\n")
-    lines = file.read_bytes().splitlines(keepends=True)
-    if len(lines) > LINES_MAX + _SLACK:
-        with whole_file(file) as kept:
-            kept.writelines(lines[-LINES_MAX:])
+    text = "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in found).encode()
+    with _alone(run_folder):
+        _append(file, text)
+        _shorten(file)
     return file
+
+
+def history(run_folder: Path) -> list[Kept]:
+    """Return what the checks of a run have found, oldest first; none: it was not checked yet.
+
+    A line that is cut off is left out; those of other versions may have further names.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    try:
+        content = (run_folder / FILE).read_bytes()
+    except FileNotFoundError:
+        return []
+    return [one for line in content.splitlines() if (one := _read(line)) is not None]
+
+
+def _read(line: bytes) -> Kept | None:
+    try:
+        told = json.loads(line)
+        return Kept(**{field.name: told[field.name] for field in fields(Kept)})
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other checks of the run out, so that none appends to a file about to be replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _append(file: Path, text: bytes) -> None:
+    number = os.open(file, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    with os.fdopen(number, "r+b", buffering=0) as opened:
+        size = os.fstat(number).st_size
+        # A check that was cut off while it wrote has left part of a line.
+        torn = size > 0 and os.pread(number, 1, size - 1) != b"\n"
+        opened.write(b"\n" + text if torn else text)
+
+
+def _shorten(file: Path) -> None:
+    lines = file.read_bytes().splitlines(keepends=True)
+    if len(lines) <= LINES_MAX + _SLACK:
+        return
+    kept = lines[-LINES_MAX:]
+    before, oldest = _read(lines[-LINES_MAX - 1]), _read(kept[0])
+    if before is not None and oldest is not None and before.at == oldest.at:
+        cut = (line for line in kept if (one := _read(line)) is None or one.at != oldest.at)
+        kept = list(cut) or kept
+    with whole_file(file) as written:
+        written.writelines(kept)

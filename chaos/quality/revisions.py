@@ -8,9 +8,9 @@ import pandas as pd
 from great_expectations.compatibility import pydantic
 from great_expectations.expectations.expectation import BatchExpectation
 
-from chaos.quality.block import REVISIONS
 from chaos.quality.expectation import expectation
 from chaos.quality.frame_metric import FrameMetric
+from chaos.quality.names import REVISIONS
 
 _SHOWN = 20
 _KINDS = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,20 +17,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from chaos.quality.batches import RunOutput, defined_windows, final
-from chaos.quality.block import (
-    CONSERVED,
-    OF_COUNTS,
-    WINDOW_SET,
-    Check,
-    read_block,
-    with_defaults,
-)
+from chaos.quality.block import Check, read_block, with_defaults
+from chaos.quality.finality import final_until, instant
 from chaos.quality.frames import frames_of
-from chaos.quality.report import QualityError, QualityReport, QualityResult
+from chaos.quality.names import CONSERVED, FRESH, OF_COUNTS, WINDOW_SET
+from chaos.quality.report import QualityError, QualityReport, QualityResult, threshold
 from chaos.readers.output import read_files
 from windowing.model.file.pipeline import Pipeline
 from windowing.places import place
-from windowing.semantics import LogEntry, evaluate
+from windowing.semantics import LogEntry, Outcome, evaluate
 
 if TYPE_CHECKING:
     from chaos.quality.suites import Evidence
@@ -93,6 +89,7 @@ def check(
     checks, folder = with_defaults(pipeline, validate(pipeline, file)), Path(docs_dir).resolve()
     if written is None:
         written, log = frames_of(pipeline, place(table_dir or "."), run, log)
+    final_at = final_until(pipeline, written.reached())  # first, so that the rows have it
     evidence = _evidence(pipeline, checks, log, folder, say)
     from chaos.quality.docs import Site  # noqa: PLC0415 - seconds, wanted only here
     from chaos.quality.suites import expectation  # noqa: PLC0415
@@ -110,11 +107,14 @@ def check(
             run=re.sub(r"[^\w-]", "_", run),
         )
     say("writing Data Docs")
-    results = [
-        QualityResult(entry.query, entry.expectation, *found[at]) for at, entry in enumerate(checks)
-    ]
+    results = [_result(entry, *found[at]) for at, entry in enumerate(checks)]
     passed = all(result.success for result in results)
-    return QualityReport(passed, results, site.publish(), written.size())
+    return QualityReport(passed, results, site.publish(), written.size(), final_at)
+
+
+def _result(entry: Check, success: bool, detail: str) -> QualityResult:
+    given = threshold(entry.arguments)
+    return QualityResult(entry.query, entry.expectation, success, detail, given)
 
 
 def check_file(
@@ -140,7 +140,7 @@ def _evidence(
     from chaos.quality.suites import Evidence  # noqa: PLC0415 - seconds, wanted only here
 
     names = {entry.expectation for entry in checks}
-    if not names & {CONSERVED, WINDOW_SET}:
+    if not names & {CONSERVED, WINDOW_SET, FRESH}:
         return Evidence({}, 0)
     say("reading the log")
     entries = list(log)
@@ -154,7 +154,20 @@ def _evidence(
         for query in pipeline.flows:
             table = defined_windows(outcome, query, pipeline)
             windows[query.name] = _keep(table, query.name, folder / "definition")
-    return Evidence(windows, len(read))
+    reached = {query.name: _reached(outcome, query.name) for query in pipeline.flows}
+    return Evidence(windows, len(read), reached)
+
+
+def _reached(outcome: Outcome, query: str) -> str:
+    """Return the event time that a log has reached, as `ExpectNewestWindowToBeFresh` defines it."""
+    from chaos.quality.freshness import NOTHING_DUE  # noqa: PLC0415 - seconds, wanted only here
+
+    ends = [row.window_end_us for row in outcome.rows if row.query == query]
+    if not ends:
+        return NOTHING_DUE
+    known = [us for us in outcome.progress.values() if us is not None]
+    going = [int(us) for us in known if us != math.inf]
+    return instant(max(going or ends)) or NOTHING_DUE
 
 
 def _keep(table: Any, query: str, folder: Path) -> Path:

@@ -9,9 +9,10 @@ import pandas as pd
 from great_expectations.compatibility import pydantic
 from great_expectations.expectations.expectation import BatchExpectation
 
-from chaos.quality.block import FEW_DEAD, FEW_LATE, SHARE_MAX
+from chaos.quality.block import SHARE_MAX
 from chaos.quality.expectation import expectation
 from chaos.quality.frame_metric import FrameMetric
+from chaos.quality.names import FEW_DEAD, FEW_LATE
 
 _COLUMNS: Final = ("query", "read", "bad", "late")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,10 +22,20 @@ from great_expectations.expectations.registry import (
 )
 
 # Importing them registers them.
-from chaos.quality import conservation, revisions, shares, window_set  # noqa: F401
-from chaos.quality.block import CONSERVED, OF_COUNTS, REVISIONS, WINDOW_SET, Check
+from chaos.quality import (  # noqa: F401
+    churn,
+    completeness,
+    conservation,
+    drift,
+    freshness,
+    revisions,
+    shares,
+    window_set,
+)
+from chaos.quality.block import Check
 from chaos.quality.columns import window_columns
 from chaos.quality.expectation import EXPECTATIONS
+from chaos.quality.names import CONSERVED, FRESH, OF_COUNTS, OF_REVISIONS, WINDOW_SET
 from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.pipeline import Pipeline
 
@@ -40,10 +50,13 @@ class Evidence:
     Attributes:
         windows: by query, the Parquet file of the definition's windows.
         read: number of data records that an independent reader saw.
+        reached: by query, the event time that the log has reached, in ISO 8601, or
+            `freshness.NOTHING_DUE`.
     """
 
     windows: Mapping[str, Path]
     read: int
+    reached: Mapping[str, str] = field(default_factory=dict)
 
 
 def validate(pipeline: Pipeline, checks: list[Check], file: str) -> None:
@@ -52,7 +65,8 @@ def validate(pipeline: Pipeline, checks: list[Check], file: str) -> None:
     Raises:
         PipelineError: with every entry whose name or arguments Great Expectations does not know.
     """
-    nothing = Evidence({query.name: Path() for query in pipeline.flows}, 0)
+    names = [query.name for query in pipeline.flows]
+    nothing = Evidence(dict.fromkeys(names, Path()), 0, dict.fromkeys(names, freshness.NOTHING_DUE))
     problems: list[Problem] = []
     for at, check in enumerate(checks):
         try:
@@ -122,8 +136,10 @@ def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str,
     query = next(query for query in pipeline.flows if query.name == check.query)
     if check.expectation == WINDOW_SET:
         return {"expected": str(evidence.windows[query.name])}
-    if check.expectation == REVISIONS:
+    if check.expectation in OF_REVISIONS:
         return {"window_columns": window_columns(query)}
+    if check.expectation == FRESH and check.arguments.get("relative_to", "log") == "log":
+        return {"reference": evidence.reached[query.name]}
     return {}
 
 

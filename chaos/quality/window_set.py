@@ -9,9 +9,9 @@ import pandas as pd
 from great_expectations.compatibility import pydantic
 from great_expectations.expectations.expectation import BatchExpectation
 
-from chaos.quality.block import WINDOW_SET
 from chaos.quality.expectation import expectation
 from chaos.quality.frame_metric import FrameMetric
+from chaos.quality.names import WINDOW_SET
 
 _SHOWN = 20
 

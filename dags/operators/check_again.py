@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.execution_time import task_runner
+from airflow.sdk.execution_time.comms import ErrorResponse, TriggerDagRun
 from airflow.triggers.base import TaskSkippedEvent, TriggerEvent
 
 from dags.operators.command import CommandError
 from dags.operators.links import DataDocsLink, data_docs_page
 from dags.operators.monitor import MonitorTrigger, poll_seconds, watcher
+from dags.operators.progress import Progress, progress_arguments
+from dags.operators.publish import news
 from dags.operators.run_command import CommandTask
 from dags.operators.submit_stream import Submission
 
@@ -19,6 +24,8 @@ POLL_S = 60.0
 """Seconds between two checks of the job; a restarting one is back before the second."""
 
 _DUE = "due"
+_TOLD = "told"
+"""Key of the XCom with the content of the last event."""
 
 
 class DueTrigger(MonitorTrigger):
@@ -55,18 +62,25 @@ class DueTrigger(MonitorTrigger):
 class CheckAgain(CommandTask):
     """Calls `slackwater quality` periodically, and turns red once an expectation does not hold.
 
-    The job and its monitor continue. When cleared, it checks at once, then periodically.
+    The job and its monitor continue. When cleared, it checks at once, then periodically. After a
+    check that passed and found something new, it triggers the DAG that updates the Asset.
 
     Args:
         submit_task_id: the task whose result is the submission.
+        publish_task_id: the task that told the first news.
+        news_dag_id: the DAG that tells further news.
     """
 
     operator_extra_links = (DataDocsLink(),)
     ui_color = "#e8f0fe"
 
-    def __init__(self, *, submit_task_id: str, **kwargs: Any) -> None:
+    def __init__(
+        self, *, submit_task_id: str, publish_task_id: str, news_dag_id: str, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.submit_task_id = submit_task_id
+        self.publish_task_id = publish_task_id
+        self.news_dag_id = news_dag_id
 
     def execute(self, context: Context) -> None:
         """Wait for the first check; the table has just been checked.
@@ -101,7 +115,9 @@ class CheckAgain(CommandTask):
     def _check(self, context: Context, submission: Submission) -> None:
         file, run = submission["file"], submission["run"]
         try:
-            self.called("quality", file, "--run", run, "--json")
+            # Before the check, so that the rows it judges are as far.
+            progress = Progress.of(self.asked(*progress_arguments(file, run, {})))
+            found = self.called("quality", file, "--run", run, "--json").result() or {}
         except CommandError as error:
             if error.output.result() is None:  # no result, for example during a broker outage
                 self.log.warning("not checked this time: %s", error)
@@ -109,6 +125,24 @@ class CheckAgain(CommandTask):
             DataDocsLink().show(self, context, data_docs_page(self.dag_id))
             msg = f"{error}; the job of run {run} goes on"
             raise AirflowFailException(msg) from None
+        self._announce(context, submission, news(submission, found, progress.lanes))
+
+    def _announce(self, context: Context, submission: Submission, found: dict[str, Any]) -> None:
+        """Have the Asset updated, unless its last event says the same."""
+        ti = context["ti"]
+        told = ti.xcom_pull(key=_TOLD) or ti.xcom_pull(task_ids=self.publish_task_id)
+        if found == told:
+            self.log.info("nothing new since the Asset's last event")
+            return
+        run_id = f"{submission['run']}-{datetime.now(UTC):%Y-%m-%dT%H-%M-%S.%f}"
+        answer = task_runner.SUPERVISOR_COMMS.send(
+            TriggerDagRun(dag_id=self.news_dag_id, run_id=run_id, conf=found)
+        )
+        if isinstance(answer, ErrorResponse):
+            self.log.warning("the Asset was not updated this time: %s", answer)
+            return
+        ti.xcom_push(key=_TOLD, value=found)
+        self.log.info("triggered %s: windows are final until %s", run_id, found["final_until"])
 
     def _wait(self, context: Context, submission: Submission) -> None:
         due_s = time.time() + 60 * context["params"]["check_minutes"]

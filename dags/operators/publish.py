@@ -5,13 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from airflow.sdk import Asset, BaseOperator, Context
+from airflow.sdk.exceptions import AirflowFailException
+
+from dags.operators.submit_stream import Submission
+
+
+def news(submission: Submission, quality: dict[str, Any], lanes: dict[str, Any]) -> dict[str, Any]:
+    """Return the `extra` of an event: what a downstream DAG may want to know.
+
+    Args:
+        submission: the run.
+        quality: the answer of `slackwater quality`.
+        lanes: committed offsets by lane, from before the check.
+    """
+    return {
+        "run": submission["run"],
+        "table": submission.get("table"),
+        "rows": quality.get("rows"),
+        "progress": lanes,
+        "final_until": quality.get("final_until") or {},
+    }
 
 
 class PublishTable(BaseOperator):
     """Updates the table's Asset; DAGs that are scheduled on it start.
 
     The event's `extra` has the run (`run`, `table`), the number of its `rows` that the checks found
-    in the tables, and how far the log is applied (`progress`, by lane).
+    in the tables, how far the log is applied (`progress`, by lane), and up to which event time the
+    windows that were checked are final (`final_until`, by query): see `await_final`.
 
     Args:
         asset: the table's Asset.
@@ -41,11 +62,35 @@ class PublishTable(BaseOperator):
         submission = pull(task_ids=self.submit_task_id)
         progress = pull(task_ids=self.wait_task_id)
         quality = pull(task_ids=self.quality_task_id) or {}
-        extra = {
-            "run": submission["run"],
-            "table": submission.get("table"),
-            "rows": quality.get("rows"),
-            "progress": progress["lanes"],
-        }
+        extra = news(submission, quality, progress["lanes"])
+        context["outlet_events"][self.asset].extra = extra
+        return extra
+
+
+class PublishNews(BaseOperator):
+    """Updates the table's Asset after a later check, with what `check_again` has found.
+
+    The event's `extra` is the DAG run's `conf`: that of `PublishTable`.
+
+    Args:
+        asset: the table's Asset.
+    """
+
+    ui_color = "#e8f5e9"
+
+    def __init__(self, *, asset: Asset, **kwargs: Any) -> None:
+        super().__init__(outlets=[asset], **kwargs)
+        self.asset = asset
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Fill the asset event, and return its content.
+
+        Raises:
+            AirflowFailException: triggered by somebody who has checked nothing.
+        """
+        extra = dict(context["dag_run"].conf or {})
+        if "final_until" not in extra:
+            msg = "only check_again triggers this DAG, when expectations hold: trigger the other"
+            raise AirflowFailException(msg)
         context["outlet_events"][self.asset].extra = extra
         return extra

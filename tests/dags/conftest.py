@@ -60,6 +60,25 @@ else:
         }
     )
 
+NOTIFIER = """\
+import json
+from pathlib import Path
+
+from airflow.sdk import BaseNotifier
+
+
+class Told(BaseNotifier):
+    def notify(self, context):
+        ti = context["ti"]
+        line = json.dumps({"dag": ti.dag_id, "task": ti.task_id, "why": str(context["exception"])})
+        with Path(__file__).with_name("told.jsonl").open("a") as file:
+            file.write(line + "\\n")
+
+
+told = Told()
+"""
+"""A user's module, with one of Airflow's notifiers that notes what it is told."""
+
 
 def pytest_configure():
     """Ended from outside, these tests end Airflow's services, as they do after Ctrl-C."""
@@ -179,7 +198,13 @@ def stage(airflow_database, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stage")
     (folder / "pipelines").mkdir()
     with stand_ins(folder) as (here, environment):
-        here_too = {"SLACKWATER_ROOT": str(folder), "SLACKWATER_MONITOR_SECONDS": "0.5"}
+        (folder / "my_alerts.py").write_text(NOTIFIER)
+        here_too = {
+            "SLACKWATER_ROOT": str(folder),
+            "SLACKWATER_MONITOR_SECONDS": "0.5",
+            "SLACKWATER_ALERTS": "my_alerts:told",
+            "PYTHONPATH": f"{PROJECT}{os.pathsep}{folder}",
+        }
         with running_airflow(folder, environment | here_too) as airflow:
             yield Stage(airflow, here, folder / "pipelines")
 

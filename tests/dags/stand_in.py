@@ -263,6 +263,7 @@ def quality(arguments):
         "sentence": said or "all 2 expectations hold",
         "rows": 42,
         "data_docs": "docs/index.html",
+        "final_until": script("final_until", {"hourly": "2013-01-01T05:00:00+00:00"}),
     }
     print(json.dumps(answer | {"run": option(arguments, "--run"), "results": []}))
     if said:

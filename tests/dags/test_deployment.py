@@ -82,6 +82,7 @@ def test_the_asset_event_tells_run_rows_and_progress(pipelines, cluster):
             "table": "t/flights",
             "rows": 42,
             "progress": {"flights/0": 100, "flights/1": 200, "flights/2": 300},
+            "final_until": {"hourly": "2013-01-01T05:00:00+00:00"},
         }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
 
 from chaos.quality import check
 from tests.chaos.quality.test_expectations import LOG, OUTCOME, P
@@ -43,3 +45,42 @@ def test_first_page_and_results_are_filled_and_styled(
     assert table.value_of_css_property("border-collapse") == "collapse"
     asked = "return performance.getEntriesByType('resource').map(one => one.name)"
     assert browser.execute_script(asked) == []
+
+
+@pytest.mark.usefixtures("screenshot")
+def test_marks_can_be_told_from_the_page_in_the_light_and_in_the_dark(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    write_tables(tmp_path / "tables", P, OUTCOME)
+    report = check(P, tmp_path / "tables", "r1", iter(LOG), tmp_path / "docs")
+    browser.get(report.docs_index.as_uri())
+    contrasts = {}
+    for scheme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        # The page's own background is the browser's, which `Canvas` names.
+        browser.execute_script("document.body.style.backgroundColor = 'Canvas'")
+        page = color(browser.find_element(By.TAG_NAME, "body"), "background-color")
+        for what in (".passed, .failed", "body"):
+            mark = color(browser.find_element(By.CSS_SELECTOR, what), "color")
+            contrasts[scheme, what] = contrast(mark, page)
+    assert min(contrasts.values()) >= 4.5, contrasts  # WCAG 2, level AA
+
+
+def color(element: WebElement, name: str) -> list[float]:
+    """Red, green and blue of an element, from 0 to 255."""
+    return [float(part) for part in re.findall(r"[\d.]+", element.value_of_css_property(name))[:3]]
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """The contrast of two colors, from 1 to 21, as WCAG 2 defines it."""
+
+    def luminance(parts: list[float]) -> float:
+        linear = [
+            p / 255 / 12.92 if p / 255 <= 0.04045 else ((p / 255 + 0.055) / 1.055) ** 2.4
+            for p in parts
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pandas.testing import assert_frame_equal
 from typer.testing import CliRunner
 
-from chaos.quality import QualityReport, QualityResult, check, read_block, validate
+from chaos.quality import QualityReport, check, read_block, validate
 from chaos.quality.batches import RunTables
 from chaos.quality.block import SHARE_MAX, with_defaults
 from chaos.quality.file_batches import RunLines
-from chaos.quality.results import FILE, LINES_MAX, keep
 from chaos.readers.output import read_files
 from jobs.tools.recording import write_events
 from slackwater.main import app
@@ -104,31 +101,6 @@ def test_an_empty_log_has_nothing_bad(tmp_path: Path) -> None:
 def test_a_share_lies_between_none_and_all(share: str) -> None:
     with pytest.raises(PipelineError, match="max_share"):
         validate(pipeline(f"{{expect_dead_records_to_be_few: {{max_share: {share}}}}}"))
-
-
-def report_of(*, success: bool) -> QualityReport:
-    result = QualityResult("w", "expect_it", success, "seen")
-    return QualityReport(success, [result], Path("docs") / "index.html", rows=7)
-
-
-def test_results_are_kept_over_time_and_no_longer_than_that(tmp_path: Path) -> None:
-    at = datetime(2026, 11, 22, tzinfo=UTC)
-    file = keep(report_of(success=False), tmp_path, at)
-    assert file == tmp_path / FILE
-    assert json.loads(file.read_text()) == {
-        "at": "2026-11-22T00:00:00+00:00",
-        "success": False,
-        "docs": "docs/index.html",
-        "results": [{"query": "w", "expectation": "expect_it", "success": False, "detail": "seen"}],
-    }
-    file.write_text(file.read_text() * (LINES_MAX + 99))
-    keep(report_of(success=True), tmp_path, at + timedelta(hours=1))
-    lines = file.read_text().splitlines()
-    assert len(lines) == LINES_MAX + 100
-    keep(report_of(success=True), tmp_path, at + timedelta(hours=2))
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    assert len(lines) == LINES_MAX
-    assert [line["success"] for line in lines[-3:]] == [False, True, True]
 
 
 def test_what_run_wrote_into_a_file_is_judged_alike(tmp_path: Path) -> None:

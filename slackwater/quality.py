@@ -1,0 +1,165 @@
+"""The command `quality`: check a run's output, or show what earlier checks found."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from slackwater import answers
+from slackwater.chosen import OptionalRun, chosen, stack_for
+from slackwater.console import FAILED, PASSED, plain, say, tell
+from slackwater.files import PipelineFile
+from slackwater.places import check_picture
+
+if TYPE_CHECKING:
+    from chaos.quality import QualityReport
+    from chaos.quality.results import Kept
+
+_WIDTH = 160
+"""Width in characters, if there is no terminal."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    app.command()(quality)
+
+
+def quality(
+    pipeline: PipelineFile,
+    run: OptionalRun = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object, for scripts; the lines go to stderr.")
+    ] = False,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Check nothing; show what the run's checks have found."),
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the history over time: a .png or .svg."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT.jsonl", help="Check the output of `run` instead of a job's run."),
+    ] = None,
+    input_: Annotated[
+        Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="The log of --output.")
+    ] = None,
+) -> None:
+    """Check a run's window outputs with Great Expectations, and build the Data Docs."""
+    if history or picture is not None:
+        if not history or output is not None or input_ is not None:
+            msg = "--picture belongs to --history, which takes neither --output nor --input"
+            raise typer.BadParameter(msg)
+        check_picture("--picture", picture, {"the pipeline": pipeline})
+        _show_history(pipeline, run, picture, as_json=as_json)
+    if output is not None or input_ is not None:
+        _quality_of_file(pipeline, output, input_)
+    _quality_of_run(pipeline, run, as_json=as_json)
+
+
+def _quality_of_run(pipeline: Path, run: str | None, *, as_json: bool) -> NoReturn:
+    from chaos.quality.results import keep
+    from chaos.quality.run import check
+    from chaos.readers.log import behind, read_topics
+    from infra.layout import Layout
+    from jobs.runs.verdicts import Judge, keep_verdict
+
+    endpoints = stack_for(pipeline, "kafka")
+    of, spec = chosen(endpoints, pipeline, run)
+    report = check(
+        spec,
+        of.table,
+        of.run,
+        behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
+        Layout(endpoints.state_dir).quality / spec.name,
+    )
+    keep(report, of.folder)
+    _list(report, to_stderr=as_json)
+    keep_verdict(of, Judge.quality, passed=report.success, sentence=report.sentence)
+    if as_json:
+        say(json.dumps(answers.quality(report, of.run)))
+    if not report.success:
+        tell(report.sentence)
+    raise typer.Exit(PASSED if report.success else FAILED)
+
+
+def _quality_of_file(file: Path, output: Path | None, input_: Path | None) -> NoReturn:
+    """Check the output file of `run`, and build the Data Docs next to it."""
+    from chaos.quality.run import check_file
+    from chaos.readers.log import read_events
+    from windowing.model import load_pipeline
+
+    if output is None or input_ is None:
+        msg = "give --output OUT.jsonl and the --input EVENTS.jsonl that it was made of, both"
+        raise typer.BadParameter(msg)
+    spec = load_pipeline(file)
+    log = list(read_events(input_, spec.source))
+    report = check_file(spec, output, log, output.with_suffix(".quality"))
+    _list(report, to_stderr=False)
+    raise typer.Exit(PASSED if report.success else FAILED)
+
+
+def _list(report: QualityReport, *, to_stderr: bool) -> None:
+    lines = tell if to_stderr else say
+    for result in report.results:
+        mark = "ok  " if result.success else "FAIL"
+        lines(f"{mark} {result.query or '-':<12} {result.expectation}  {result.detail}")
+    lines(f"Data Docs: {report.docs_index}")
+
+
+def _show_history(
+    pipeline: Path, run: str | None, picture: Path | None, *, as_json: bool
+) -> NoReturn:
+    """Show what the checks of a run have found, which needs no running stack."""
+    from chaos.quality.results import history
+    from infra import stack
+    from jobs.runs.choice import check_name_in, meant
+
+    check_name_in(pipeline)
+    of = meant(stack.endpoints(only=[], check=False), pipeline, run)
+    found = history(of.folder)
+    if not found:
+        tell(f"run {of.run} was not checked yet: `slackwater quality {pipeline}` does")
+    elif picture is not None:
+        from chaos.quality.picture import draw
+
+        draw(found, picture)
+        tell(f"{picture}: {len(found)} results of {len({one.at for one in found})} checks")
+    if as_json:
+        say(json.dumps([asdict(one) for one in found]))
+    elif found:
+        _table(found)
+    raise typer.Exit(PASSED)
+
+
+def _table(found: Sequence[Kept]) -> None:
+    """Print a line per expectation: how often it was met, when not, and what was found last."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("query", "expectation", "met", "last not met", "last check", "observed"):
+        table.add_column(column, overflow="fold")
+    for name in dict.fromkeys((one.query, one.expectation, one.threshold) for one in found):
+        own = [one for one in found if (one.query, one.expectation, one.threshold) == name]
+        wrong = [one.at for one in own if not one.passed]
+        query, expectation, threshold = name
+        cells = (
+            query,
+            f"{expectation} ({threshold})" if threshold else expectation,
+            f"{len(own) - len(wrong)} of {len(own)}",
+            wrong[-1] if wrong else "-",
+            f"{own[-1].at} {'ok' if own[-1].passed else 'FAIL'}",
+            own[-1].observed or "-",
+        )
+        table.add_row(*(Text(plain(cell)) for cell in cells))
+    width = None if sys.stdout.isatty() else _WIDTH
+    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
