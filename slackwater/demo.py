@@ -28,6 +28,8 @@ from infra.errors import InfraError
 from jobs import runs
 from jobs.brokers.topics import create_topics
 from jobs.datasets import flights
+from jobs.runs.folder import find_named
+from jobs.runs.verdicts import Judge, keep_verdict
 from jobs.tools.plot import plot
 from slackwater.console import FAILED, PASSED, UNKNOWN, bar, plain
 from slackwater.stack import report
@@ -80,6 +82,8 @@ class Demo:
             log = read_topic(endpoints.kafka_bootstrap, pipeline.source.topic)
             output = read_tables(table, pipeline, name)
             verdict = verify(pipeline, log, output)
+            run = find_named(endpoints, pipeline.name, name)
+            keep_verdict(run, Judge.verify, passed=verdict.ok, sentence=verdict.lines()[-1])
             watch.until_done("publish")
         with self._step("plot"):
             picture = endpoints.state_dir / "flight_delays.png"
