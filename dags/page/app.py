@@ -33,7 +33,8 @@ PREFIX: Final = "/pipelines"
 
 HEADERS: Final = {
     "Content-Security-Policy": (
-        "sandbox allow-same-origin allow-forms allow-scripts; default-src 'none'; style-src 'unsafe-inline'; "
+        "sandbox allow-same-origin allow-forms allow-scripts; "
+        "default-src 'none'; style-src 'unsafe-inline'; "
         "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
     ),
     "X-Content-Type-Options": "nosniff",
