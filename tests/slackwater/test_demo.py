@@ -55,11 +55,12 @@ def test_the_composed_demo_ends_with_what_its_host_can_open(
     said = end_of_demo(INNER)
     page = "http://127.0.0.1:8081/dags/flight_delays"
     master = '"$(docker ps -qf label=com.docker.compose.service=spark-master)"'
-    assert said.splitlines()[:6] == [
+    assert said.splitlines()[:7] == [
         f"Airflow       {page}",
         "login         admin, password: see .secrets/airflow_password",
         "Spark         http://127.0.0.1:8091",
         f"tables        docker cp {master}:/state/tables/flight_delays .",
+        f"page          {page}/plugin/pipeline",
         f"Data Docs     {page}/plugin/data-docs",
         f"plot          docker cp {master}:/state/flight_delays.png .",
     ]

@@ -14,8 +14,8 @@ from tests.test_tidy import ROOT, tracked
 _LOADS = re.compile(
     r"""<(?:script|link|iframe|img|source|video|audio|object|embed|base|form)\b[^>]*?
         (?:src|href|data|action|srcset)\s*=\s*["']?\s*(?!data:)(?:[a-z+]+:)?//
-      | @import | url\(\s*["']?(?:[a-z+]+:)?// | \bfetch\( | XMLHttpRequest | http-equiv
-      | <script\b""",
+      | @import | url\(\s*["']?(?:[a-z+]+:)?// | \bfetch\( | XMLHttpRequest
+      | http-equiv(?!="refresh") | http-equiv="refresh"[^>]*url | <script\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -38,6 +38,9 @@ def pages() -> list[Path]:
         ("<style>@import 'x.css'</style>", True),
         ("<style>a { background: url(https://localhost/a.png) }</style>", True),
         ('<img src="data:image/png;base64,AA">', False),
+        ('<meta http-equiv="refresh" content="0; url=//localhost/">', True),
+        ('<meta http-equiv="set-cookie" content="a">', True),
+        ('<meta http-equiv="refresh" content="30">', False),
         ('<a href="https://localhost/">a plain link</a>', False),
         ('<a href="report.html">ours</a>', False),
     ],
