@@ -189,8 +189,9 @@ class Lane:
 
     def _fresh(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         """Return the rows that the lane has not seen, each offset once."""
-        fresh = chunk.filter(pl.col(OFFSET) > state.last_offset)
-        fresh = fresh.unique(OFFSET, keep="first", maintain_order=True)
+        # In order, so that an offset that does not rise was there before.
+        rises = np.diff(chunk[OFFSET].to_numpy(), prepend=state.last_offset) > 0
+        fresh = where(chunk, rises & (chunk[OFFSET] > state.last_offset).to_numpy())
         if self.redelivered == "error" and len(fresh) < len(chunk):
             again = pl.col(OFFSET).is_duplicated() | (pl.col(OFFSET) <= state.last_offset)
             first = chunk.filter(again)[OFFSET][0]

@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 
 from windowing.engine.formats import number_of, stamped
+from windowing.engine.groups import Groups
 from windowing.engine.input.refusals import DETAIL_SCHEMA
 from windowing.engine.progress.reached import Reached
 from windowing.model.run_errors import OtherVersion
@@ -103,9 +104,11 @@ def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
         keys: the columns of the key, one row per key; at least one column.
         shards: how many shards there are.
     """
+    groups = Groups.by(keys, keys.columns)
+    distinct = keys[groups.first]
     spelled = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f")
-    hashes = [zlib.crc32(key.encode()) for key in keys.select(spelled).to_series()]
-    return pl.Series("shard", hashes, dtype=pl.UInt32) % shards
+    hashes = [zlib.crc32(key.encode()) for key in distinct.select(spelled).to_series()]
+    return (pl.Series("shard", hashes, dtype=pl.UInt32) % shards)[groups.number]
 
 
 def split(
@@ -123,5 +126,8 @@ def split(
     if not by:
         yield 0, frame
         return
-    for (number,), part in frame.group_by(shard_of(frame.select(by), shards)):
-        yield int(number), part
+    numbers = shard_of(frame.select(by), shards)
+    ordered, begin = frame[numbers.arg_sort()], 0
+    for number, length in numbers.value_counts().sort(numbers.name).iter_rows():
+        yield number, ordered.slice(begin, length)
+        begin += length

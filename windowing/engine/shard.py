@@ -165,7 +165,7 @@ class Shard:
         after = self._progress(store, state)
         held = self._retained(tables.read(store, self._schemas, state.far.pieces), after)
         merged = {
-            query: {name: self._schemas[query].trimmed(frame) for name, frame in parts.items()}
+            query: {name: self._schemas[query].canonical(frame) for name, frame in parts.items()}
             for query, parts in held.items()
         }
         replaced = {

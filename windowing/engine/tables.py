@@ -1,10 +1,10 @@
 """The tables of a shard's queries in its store: a base, deltas, and pieces that lie apart.
 
 A batch appends its additions. A step that makes rows due reads all of them, and merges them into a
-new base once the deltas are at least half as large: then rewriting the base costs no more than what
-has been written since. So a batch's writes are proportional to the change, not to the state; and
-where windows close soon after their records, as tumbling ones do, little is ever stored. What is
-not due for long lies in pieces of its own, which are read only when it is (`windowing.engine.far`).
+new base once the deltas hold as much: then rewriting the base costs no more than what has been
+written since. So a batch's writes are proportional to the change, not to the state; and where
+windows close soon after their records, as tumbling ones do, little is ever stored. What is not due
+for long lies in pieces of its own, which are read only when it is (`windowing.engine.far`).
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ def read(
 
 
 def is_untidy(store: StateStore) -> bool:
-    """Return whether the deltas are at least half as large as the base."""
+    """Return whether the deltas hold as much as the base, which takes half the space for it."""
     sizes = {key: len(data) for key, data in _stored(store)}
     base = sizes.pop(_BASE, 0)
-    return 2 * sum(sizes.values()) >= base
+    return sum(sizes.values()) >= 2 * base
 
 
 def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:

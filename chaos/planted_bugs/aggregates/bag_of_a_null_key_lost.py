@@ -7,7 +7,7 @@ Expected: values of the null key are null.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
@@ -15,6 +15,8 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import computing, nullable_key, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates.schema import Role
+from windowing.engine.groups import Groups
 
 _BAGS = ("first", "last", "collect", "median", "quantile", "count_distinct", "top_k")
 
@@ -22,14 +24,15 @@ _BAGS = ("first", "last", "collect", "median", "quantile", "count_distinct", "to
 class EqualAccumulators(Accumulators):
     """Loses the bags of null keys."""
 
-    def merge(  # noqa: D102
+    def merged(  # noqa: D102
         self,
         partials: pl.DataFrame,
+        groups: Groups,
         by: Sequence[str],
-        *extra: pl.Expr,
+        ends: Mapping[str, Role] | None = None,
         without: Collection[str] = (),
     ) -> pl.DataFrame:
-        merged = super().merge(partials, by, *extra, without=without)
+        merged = super().merged(partials, groups, by, ends, without)
         keys = [pl.col(name).is_null() for name in by if name.startswith("=")]
         if not keys:
             return merged

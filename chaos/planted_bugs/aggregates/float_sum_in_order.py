@@ -7,7 +7,7 @@ Expected: a sum or mean differs in its last bits; a rerun of a batch gives anoth
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,9 @@ from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.plan import Values
+from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import state_column
+from windowing.engine.groups import Groups
 from windowing.model.fields import Aggregate
 
 _PLAIN = "plain"
@@ -32,16 +34,21 @@ class PlainSums(Accumulators):
             columns.append(values.fill_null(0.0).alias(state_column(field, _PLAIN)))
         return columns
 
-    def merge(  # noqa: D102
+    def merged(  # noqa: D102
         self,
         partials: pl.DataFrame,
+        groups: Groups,
         by: Sequence[str],
-        *extra: pl.Expr,
+        ends: Mapping[str, Role] | None = None,
         without: Collection[str] = (),
     ) -> pl.DataFrame:
-        names = (state_column(field, _PLAIN) for field in self._fields)
-        plain = [pl.col(name).sum() for name in names if name in partials.columns]
-        return super().merge(partials, by, *extra, *plain, without=without)
+        merged = super().merged(partials, groups, by, ends, without)
+        for name in (state_column(field, _PLAIN) for field in self._fields):
+            if name in partials.columns:
+                total = np.zeros(groups.count)
+                np.add.at(total, groups.number, partials[name].to_numpy())
+                merged = merged.with_columns(pl.Series(name, total))
+        return merged
 
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         field, function = aggregate.field, aggregate.function

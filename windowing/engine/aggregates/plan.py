@@ -21,6 +21,7 @@ from windowing.engine.columns import (
     field_column,
     state_column,
 )
+from windowing.engine.groups import Groups
 from windowing.engine.input.decode import DTYPES
 from windowing.model import Query
 from windowing.model.fields import Aggregate, FieldType, ValueType, value_type
@@ -31,12 +32,8 @@ from windowing.model.rows import Value
 Values = pl.Series | Sequence[Value]
 """A function to the results of one aggregate, one per partial state."""
 
-_MERGED = {
-    Role.SUM: pl.Expr.sum,
-    Role.BIN: pl.Expr.sum,
-    Role.MIN: pl.Expr.min,
-    Role.MAX: pl.Expr.max,
-}
+_SUMS = (Role.SUM, Role.BIN)
+_NUMBERS = (*_SUMS, Role.MIN, Role.MAX)
 _EXTREMES = ("min", "max")
 
 
@@ -117,26 +114,50 @@ class Accumulators:
         return self.schema.concat(frames)
 
     def merge(
-        self,
-        partials: pl.DataFrame,
-        by: Sequence[str],
-        *extra: pl.Expr,
-        without: Collection[str] = (),
+        self, partials: pl.DataFrame, by: Sequence[str], ends: Mapping[str, Role] | None = None
     ) -> pl.DataFrame:
         """Merge the partial states with equal columns `by`.
 
         Args:
             partials: with the columns `by`, and partial states; other columns are dropped.
             by: the columns that identify a merged state.
-            extra: further expressions over each group.
+            ends: further columns, which keep their smallest or largest value.
+        """
+        return self.merged(partials, Groups.by(partials, by), by, ends)
+
+    def merged(
+        self,
+        partials: pl.DataFrame,
+        groups: Groups,
+        by: Sequence[str],
+        ends: Mapping[str, Role] | None = None,
+        without: Collection[str] = (),
+    ) -> pl.DataFrame:
+        """Merge the partial states of each group: see `merge`.
+
+        Args:
+            partials: the partial states.
+            groups: by the columns `by`.
+            by: the columns that identify a merged state.
+            ends: further columns, which keep their smallest or largest value.
             without: columns of the states that are no longer needed.
         """
-        numbers = self.schema.among(partials, *_MERGED)
-        plain = [_MERGED[c.role](pl.col(c.name)) for c in numbers if c.name not in without]
-        merged = partials.group_by(by).agg(*plain, *extra)
+        numbers = {column.name: column.role for column in self.schema.among(partials, *_NUMBERS)}
+        roles = {name: role for name, role in numbers.items() if name not in without}
+        roles |= dict(ends or {})
+        first = pl.Series(groups.first, dtype=pl.UInt32)
+        merged = pl.DataFrame(
+            [
+                *(partials[name][first] for name in by),
+                *(
+                    _reduced(partials[name], r, groups)
+                    for name, r in (roles | (ends or {})).items()
+                ),
+            ]
+        )
         for column in self.schema.among(partials, Role.BAG, Role.USER):
             held = self.schema.held[column.name].merge(partials, by)
-            merged = merged.join(held, on=by, how="left", nulls_equal=True)
+            merged = merged.join(held, on=by, how="left", nulls_equal=True, maintain_order="left")
         return merged
 
     def results(self, partials: pl.DataFrame) -> list[pl.Series]:
@@ -168,6 +189,13 @@ class Accumulators:
         if function == "mean":
             return sums.means()
         return sums.rounded_sums() if self._fields[field] == "float" else _whole_sums(name, sums)
+
+
+def _reduced(values: pl.Series, role: Role, groups: Groups) -> pl.Series:
+    """Merge a column of states in each group."""
+    if role in _SUMS:
+        return groups.sums(values)
+    return groups.extremes(values, largest=role is Role.MAX)
 
 
 def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:

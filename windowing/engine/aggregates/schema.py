@@ -173,6 +173,11 @@ class StateSchema:
         bins = [column.name for column in self.among(joined, Role.BIN)]
         return joined.with_columns(pl.col(bins).fill_null(0)) if bins else joined
 
+    def canonical(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """Return the partial states in the order of what identifies them, trimmed."""
+        kept = self.trimmed(partials)
+        return kept.sort(name for name in kept.columns if name not in self.columns)
+
     def trimmed(self, partials: pl.DataFrame) -> pl.DataFrame:
         """Return the partial states without bins that are zero in all of them."""
         bins = [column.name for column in self.among(partials, Role.BIN)]

@@ -30,6 +30,7 @@ from windowing.engine.progress.reached import Progress, StreamProgress
 from windowing.engine.rows.lane_part import ROWS, unit_columns
 from windowing.engine.rows.units import DUE, UNITS
 from windowing.engine.wids import ENDED
+from windowing.engine.windows.chains import SPAN
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline
@@ -134,8 +135,7 @@ class TwoStagePart:
         return self._merged(self._accumulators.concat(parts), _PANE)
 
     def _merged(self, partials: pl.DataFrame, by: str) -> pl.DataFrame:
-        spans = (pl.col(AT_FIRST).min(), pl.col(AT_LAST).max())
-        return self._accumulators.merge(partials, [*self._by, PARTITION, by], *spans)
+        return self._accumulators.merge(partials, [*self._by, PARTITION, by], SPAN)
 
     def _units(self, tables: Tables, new: pl.DataFrame) -> pl.DataFrame:
         """Return the units with new ones; an earlier record never comes later."""

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
+from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import AT_FIRST, AT_LAST, CHAIN, GAP, field_column
-from windowing.engine.wids import ENDED
+from windowing.engine.groups import Groups
+from windowing.engine.wids import ENDED, Ints
 from windowing.model import Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 
-
-def merged_ends() -> tuple[pl.Expr, pl.Expr]:
-    """Return the expressions that merge the pieces' first and last values."""
-    return pl.col(AT_FIRST).min(), pl.col(AT_LAST).max()
+SPAN = {AT_FIRST: Role.MIN, AT_LAST: Role.MAX}
+"""How the pieces' first and last values merge."""
 
 
 def with_gap(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
@@ -53,10 +54,21 @@ def chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         pieces: with the columns `by`, `at_first`, `at_last` and `gap`.
         by: the columns in which the pieces of one chain are equal.
     """
-    ordered = pieces.sort(*by, AT_FIRST)
-    reach = pl.col(AT_LAST).cum_max().shift(1)
-    ordered = ordered.with_columns((reach.over(by) if by else reach).alias("reach"))
-    beyond = pl.col(AT_FIRST) < INT64_MIN + pl.col(GAP)
-    from_ = pl.when(beyond).then(pl.lit(INT64_MIN)).otherwise(pl.col(AT_FIRST) - pl.col(GAP))
-    begins = pl.col("reach").is_null() | (from_ >= pl.col("reach"))
-    return ordered.with_columns(begins.cum_sum().alias(CHAIN)).drop("reach")
+    groups = Groups.by(pieces, by)
+    order = groups.ordered_by(pieces[AT_FIRST].to_numpy())
+    ordered, group = pieces[order], groups.number[order]
+    first, gap = ordered[AT_FIRST].to_numpy(), ordered[GAP].to_numpy()
+    from_ = np.where(first < INT64_MIN + gap, INT64_MIN, first - gap)
+    begins = np.ones(len(ordered), dtype=bool)
+    begins[1:] = (np.diff(group) != 0) | (from_[1:] >= _reach(group, ordered[AT_LAST])[:-1])
+    return ordered.with_columns(pl.Series(CHAIN, np.cumsum(begins)))
+
+
+def _reach(group: Ints, last: pl.Series) -> Ints:
+    """Return the largest value of each group so far."""
+    values = last.to_numpy()
+    if ((np.diff(values) >= 0) | (np.diff(group) != 0)).all():
+        # As of single records.
+        return values
+    numbered = pl.DataFrame([pl.Series(CHAIN, group), last])
+    return numbered.select(pl.col(AT_LAST).cum_max().over(CHAIN)).to_series().to_numpy()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from windowing.engine.aggregates import Accumulators, AggregateOverflow
 from windowing.engine.columns import (
@@ -17,9 +19,13 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
+from windowing.engine.groups import Groups
 from windowing.model import Pipeline, Query
 from windowing.model.query import Flow
 from windowing.model.run_errors import ResultOverflow
+
+_BY_LANE = (FIRST_OFFSET, LAST_OFFSET)
+"""Not merged over lanes."""
 
 
 class Results:
@@ -50,8 +56,9 @@ class Results:
             ResultOverflow: a sum of integers overflows 64 bits.
         """
         by = [*self._names, WINDOW_ID, REVISION, *more]
-        offsets = pl.struct(PARTITION, FIRST_OFFSET, LAST_OFFSET).sort_by(PARTITION).alias(OFFSETS)
-        merged = self._accumulators.merge(parts, by, offsets, without=(FIRST_OFFSET, LAST_OFFSET))
+        groups = Groups.by(parts, by)
+        merged = self._accumulators.merged(parts, groups, by, without=_BY_LANE)
+        merged = merged.with_columns(_offsets(parts, groups))
         try:
             values = self._accumulators.results(merged)
         except AggregateOverflow as error:
@@ -72,3 +79,11 @@ class Results:
     def key_of(self, parts: pl.DataFrame) -> pl.Series:
         """Return the key of each row of a frame, as a struct of its fields."""
         return parts.select(*self._names).rename(self._names).to_struct(KEY)
+
+
+def _offsets(parts: pl.DataFrame, groups: Groups) -> pl.Series:
+    """Return the first and last offset in each lane that a group has parts of."""
+    lanes = parts.select(PARTITION, *_BY_LANE)[groups.sorted_by(parts[PARTITION])]
+    ends = np.cumsum(np.concatenate([[0], groups.sizes]))
+    lists = pa.LargeListArray.from_arrays(ends, lanes.to_struct().to_arrow())
+    return pl.Series(OFFSETS, lists)

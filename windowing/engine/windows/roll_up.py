@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.schema import Role, StateColumn
 from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, RECORDS, WINDOW_ID
+from windowing.engine.groups import Groups, no_extreme
 from windowing.engine.wids import Flags, Ints
 
 _SUMS: Final = (Role.SUM, Role.BIN)
-_NUMBER: Final = "number"
 _CELLS_PER_LISTED: Final = 8
 """How many cells cost no more than one window that is listed for one slice; measured."""
 
@@ -72,26 +72,26 @@ def rolled_up(
     numeric = all(slices[column.name].dtype in (pl.Int64, pl.Float64) for column in columns)
     if accumulators.schema.held or not numeric:
         return None
-    groups, group = _numbered(slices, by)
+    groups = Groups.by(slices, by)
     length, origin = int((last - first).max()) + 1, int(first.min())
     count = int(last.max()) - origin + 1
     blocks = -(-count // length)
     listed = int((last - first + 1).sum())
-    if len(groups) * blocks * length > _CELLS_PER_LISTED * listed:
+    if groups.count * blocks * length > _CELLS_PER_LISTED * listed:
         return None
-    runs = _in_blocks(group, first - origin, last - origin, length)
+    runs = _in_blocks(groups.number, first - origin, last - origin, length)
     ends = np.where(runs.block == blocks - 1, count - 1 - runs.block * length, length - 1)
     back, front = runs.first == 0, runs.last == ends
     if not (back | front).all():
         return None
-    cells = _Cells((len(groups), blocks, length), runs.where(back), runs.where(~back))
+    cells = _Cells((groups.count, blocks, length), runs.where(back), runs.where(~back))
     held = np.flatnonzero(cells.sums(slices[RECORDS].to_numpy()))
     # The last block may be longer than there are windows.
     held = held[held % (blocks * length) < count]
     in_group, window = np.divmod(held, blocks * length)
     return pl.DataFrame(
         [
-            *groups[in_group].iter_columns(),
+            *slices.select(by)[groups.first[in_group]].iter_columns(),
             pl.Series(WINDOW_ID, window + origin),
             *(cells.of(column, slices[column.name])[held] for column in columns),
         ]
@@ -116,7 +116,7 @@ class _Cells:
             return pl.Series(column.name, self.sums(values.fill_null(0).to_numpy()))
         smallest = column.role is Role.MIN
         known = values.is_not_null().to_numpy()
-        rest = _extreme(values.dtype, largest=smallest)
+        rest = no_extreme(values.dtype, largest=not smallest)
         filled = values.fill_null(rest).to_numpy()
         found = pl.Series(
             column.name, self._merged(filled, np.minimum if smallest else np.maximum, rest)
@@ -141,15 +141,6 @@ class _Cells:
         return np.asarray(merge(from_back, merge.accumulate(front, axis=2))).reshape(-1)
 
 
-def _numbered(slices: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, Ints]:
-    """Return the distinct groups, and the number of each row's group."""
-    groups = slices.select(by).unique().with_row_index(_NUMBER)
-    placed = slices.select(by).join(
-        groups, on=by, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return groups.drop(_NUMBER), placed[_NUMBER].to_numpy().astype(np.int64)
-
-
 def _in_blocks(group: Ints, first: Ints, last: Ints, length: int) -> _Runs:
     """Cut runs where blocks begin; none reaches into more than two."""
     row, block = np.arange(len(group)), first // length
@@ -159,11 +150,3 @@ def _in_blocks(group: Ints, first: Ints, last: Ints, length: int) -> _Runs:
     there = _Runs(row, group, block + 1, np.zeros_like(first), last - begin - length).where(beyond)
     pairs = ((getattr(one, name) for one in (here, there)) for name in here.__dataclass_fields__)
     return _Runs(*map(np.concatenate, map(list, pairs)))
-
-
-def _extreme(dtype: pl.DataType, *, largest: bool) -> Any:
-    """Return the value that no minimum, or no maximum, is changed by."""
-    if dtype.is_float():
-        return np.inf if largest else -np.inf
-    info = np.iinfo(np.int64)
-    return info.max if largest else info.min

@@ -40,7 +40,7 @@ from windowing.engine.columns import (
 )
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
-from windowing.engine.windows.chains import chained, end, later, merged_ends, with_gap
+from windowing.engine.windows.chains import SPAN, chained, end, later, with_gap
 from windowing.engine.windows.keys import key_columns
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.results import Results
@@ -108,7 +108,7 @@ class SessionLanePart(SlidingLanePart):
         pieces = with_gap(self._query, self._accumulators.concat(parts))
         named = [*self._keys, RELEASE, CHAIN]
         pieces = chained(pieces, [*self._keys, RELEASE])
-        return {PIECES: self._accumulators.merge(pieces, named, *merged_ends()).drop(CHAIN)}
+        return {PIECES: self._accumulators.merge(pieces, named, SPAN).drop(CHAIN)}
 
     def _due_us(self, table: pl.DataFrame) -> Ints:
         ends = with_gap(self._query, table).select(due=end())["due"].to_numpy()
@@ -254,8 +254,7 @@ class SessionShardPart:
         needed = pl.max_horizontal(until, RELEASE).max().over(CHAIN) > pl.col(AFTER)
         kept = chained(pieces.filter(needed), [*self._keys, RELEASE, PARTITION])
         named = [*self._keys, RELEASE, PARTITION, CHAIN]
-        merged = self._accumulators.merge(kept, named, *merged_ends()).drop(CHAIN)
-        return {PIECES: merged.sort(*named[:-1], AT_FIRST)}
+        return {PIECES: self._accumulators.merge(kept, named, SPAN).drop(CHAIN)}
 
     def _chained(self, tables: Tables) -> pl.DataFrame:
         return chained(with_gap(self._query, tables[PIECES]), self._keys)

@@ -129,7 +129,7 @@ class SlidingShardPart:
             pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW)
         )
         named = [*self._keys, FIRST_WINDOW, LAST_WINDOW, RELEASE, PARTITION]
-        return {PARTIALS: self._accumulators.merge(kept, named).sort(named)}
+        return {PARTIALS: self._accumulators.merge(kept, named)}
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
         """Return the last window of each row's unit that can have no more rows."""
@@ -157,9 +157,11 @@ class SlidingShardPart:
         """Return revision 0 of the windows that end while progress moves."""
         due, merged = self._due(tables, before, after), None
         if (due[LAST_WINDOW] > due[FIRST_WINDOW]).any():
-            # Slices in the same of these windows are merged once, not once per window.
-            due = self._accumulators.merge(due, [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION])
             merged = rolled_up(self._accumulators, due, [*self._keys, PARTITION])
+            if merged is None:
+                # Slices in the same of these windows are merged once, not once per window.
+                same = [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION]
+                due = self._accumulators.merge(due, same)
         if merged is None:
             merged = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
         return merged.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
