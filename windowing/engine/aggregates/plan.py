@@ -149,10 +149,7 @@ class Accumulators:
         merged = pl.DataFrame(
             [
                 *(partials[name][first] for name in by),
-                *(
-                    _reduced(partials[name], r, groups)
-                    for name, r in (roles | (ends or {})).items()
-                ),
+                *(_reduced(partials[name], role, groups) for name, role in roles.items()),
             ]
         )
         for column in self.schema.among(partials, Role.BAG, Role.USER):
