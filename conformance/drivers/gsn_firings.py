@@ -82,7 +82,7 @@ def _batches(instants: Sequence[int], draw: random.Random | None) -> list[int]:
     return sorted({*cuts, *instants[-1:]})
 
 
-class _Manager(Protocol):
+class _Members(Protocol):
     def join(self, query: SlidingQuery) -> None: ...
 
     def leave(self, query: SlidingQuery) -> None: ...
@@ -99,7 +99,7 @@ class _Course:
         queries: by their names.
     """
 
-    def __init__(self, queries: Sequence[QueryCase], manager: _Manager) -> None:
+    def __init__(self, queries: Sequence[QueryCase], manager: _Members) -> None:
         self.queries = {query.id: query for query in queries}
         self._manager = manager
         self._active: set[str] = set()

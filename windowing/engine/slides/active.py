@@ -19,7 +19,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from windowing.engine.slides.schedules import Calendar, Schedule
+from windowing.engine.slides.schedules import Calendar, Due, Schedule
 from windowing.engine.wids import Ints
 
 
@@ -65,14 +65,19 @@ class _Listed:
         self._begins = np.cumsum(self._counts, dtype=np.int32) - self._counts
         self.queries = [*chain.from_iterable(by_slide[slide] for slide in slides)]
 
-    def runs(self, instants: Ints, slides: Ints) -> Runs:
-        """Return the runs of the queries that have due slides."""
-        at = np.searchsorted(self._slides, slides)
+    def runs(self, due: Due, origin: int) -> Runs:
+        """Return the runs of the queries that have due slides.
+
+        Args:
+            due: what is due, as distances from the origin.
+            origin: an instant at which every query is due.
+        """
+        at = np.searchsorted(self._slides, due.slides) if due.places is None else due.places
         counts = self._counts[at]
         ends = np.cumsum(counts, dtype=np.int32)
         numbers = np.arange(ends[-1] if len(ends) else 0, dtype=np.int32)
         numbers += np.repeat(self._begins[at] - (ends - counts), counts)
-        return Runs(np.repeat(instants, counts), numbers, self.queries)
+        return Runs(np.repeat(due.instants + origin, counts), numbers, self.queries)
 
 
 class ActiveQueries:
@@ -123,8 +128,8 @@ class ActiveQueries:
         """Return the runs after one instant, until another one included, as columns."""
         if self._listed is None:
             self._listed = _Listed(self._by_slide)
-        instants, slides = self._schedule.between(after - self._origin, until - self._origin)
-        return self._listed.runs(instants + self._origin, slides)
+        due = self._schedule.between(after - self._origin, until - self._origin)
+        return self._listed.runs(due, self._origin)
 
     def due(self, after: int, until: int) -> Iterator[tuple[int, SlidingQuery]]:
         """Yield the runs after one instant, until another one included, in their order."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
@@ -20,8 +21,21 @@ import numpy as np
 from windowing.engine.slides.graph import SlidingGraph, SlidingTree
 from windowing.engine.wids import Ints
 
-Due = tuple[Ints, Ints]
-"""Instants and the slides that are due there, sorted by instant, then slide."""
+
+@dataclass(frozen=True)
+class Due:
+    """What is due in a batch, by instant, then slide.
+
+    Attributes:
+        instants: when.
+        slides: which slide is due there.
+        places: where each of `slides` is among all slides in ascending order, if the schedule
+            knows that anyway; None: to be looked up.
+    """
+
+    instants: Ints
+    slides: Ints
+    places: Ints | None = None
 
 
 class Schedule(Protocol):
@@ -165,7 +179,7 @@ class Heap(_Waiting):
             instants.append(instant)
             slides.append(slide)
             heapq.heapreplace(heap, (instant + slide, slide))
-        return np.array(instants, dtype=np.int64), np.array(slides, dtype=np.int64)
+        return Due(_column(instants), _column(slides))
 
     def _clear(self) -> None:
         self._heap.clear()
@@ -189,16 +203,18 @@ class Wheel(_Waiting):
         self._waiting: defaultdict[int, list[int]] = defaultdict(list)
 
     def _advance(self, after: int, until: int) -> Due:
-        waiting, found = self._waiting, list[tuple[int, list[int]]]()
+        waiting = self._waiting
+        instants, counts, found = list[int](), list[int](), list[int]()
         for instant in range(after + 1, until + 1):
-            slides = waiting.pop(instant, None)
-            if slides is None:
-                continue
-            slides.sort()
-            for slide in slides:
-                waiting[instant + slide].append(slide)
-            found.append((instant, slides))
-        return _due(found)
+            if instant in waiting:
+                slides = waiting.pop(instant)
+                slides.sort()
+                for slide in slides:
+                    waiting[instant + slide].append(slide)
+                instants.append(instant)
+                counts.append(len(slides))
+                found += slides
+        return Due(np.repeat(_column(instants), counts), _column(found))
 
     def _clear(self) -> None:
         self._waiting.clear()
@@ -229,14 +245,14 @@ class Calendar:
         # Counted from `after`, so that the numbers to sort are as small as the batch.
         first = self._slides - after % self._slides
         counts = (until - after - first) // self._slides + 1
-        slides = np.repeat(self._slides, counts)
-        begins = np.cumsum(counts) - counts
-        numbers = np.arange(len(slides)) - np.repeat(begins, counts)
-        instants = np.repeat(first, counts) + numbers * slides
+        places = np.repeat(np.arange(len(counts)), counts)
+        numbers = np.arange(len(places)) - (np.cumsum(counts) - counts)[places]
+        instants = first[places] + numbers * self._slides[places]
         # Slides ascend, so a stable sort keeps them in order. Short integers are sorted by digits.
         short = instants.astype(np.min_scalar_type(until - after))
         order = np.argsort(short, kind="stable")
-        return after + instants[order], slides[order]
+        places = places[order]
+        return Due(after + instants[order], self._slides[places], places)
 
 
 SCHEDULES: Final[dict[str, Callable[[], Schedule]]] = {
@@ -255,11 +271,14 @@ def _next(after: int, slide: int) -> int:
 
 
 def _due(found: Iterable[tuple[int, list[int]]]) -> Due:
-    """Return instants, ascending, and the slides due at each, as columns."""
+    """Return the slides that are due at ascending instants, as columns."""
     instants, counts, slides = list[int](), list[int](), list[int]()
     for instant, due in found:
         instants.append(instant)
         counts.append(len(due))
         slides += due
-    column = np.repeat(np.array(instants, dtype=np.int64), np.array(counts, dtype=np.int64))
-    return column, np.array(slides, dtype=np.int64)
+    return Due(np.repeat(_column(instants), counts), _column(slides))
+
+
+def _column(values: Sequence[int]) -> Ints:
+    return np.fromiter(values, dtype=np.int64, count=len(values))
