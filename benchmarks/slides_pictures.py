@@ -19,6 +19,7 @@ _COLOURS: Final = {
     "wheel": "#2a9d5c",
     "calendar": "#d1495b",
 }
+_TREES: Final = (("#1f5f8b", 1.5), ("#e9a3ac", 4.0), ("#d1495b", 1.2))
 # What the paper reports for 5,000 to 10,000 queries.
 _IN_THE_PAPER: Final = (3.0, 3.7)
 
@@ -51,7 +52,9 @@ def speeds(cells: Sequence[Cell]) -> Figure:
         axes.set_yscale("log")
         axes.set_xlabel("queries")
     panels[0].set_ylabel(f"speed as a multiple of {PLAIN}; dotted: ids as well")
-    panels[-1].legend(frameon=False, fontsize=9)
+    panels[0].legend(
+        *panels[-1].get_legend_handles_labels(), frameon=False, fontsize=9, loc="upper left"
+    )
     return figure
 
 
@@ -65,11 +68,12 @@ def operations(found: Mapping[Size, tuple[float, Mapping[str, Counted]]]) -> Fig
         _drawn(axes, f"slides in 2..{largest:,}")
         axes.plot([*here], [plain for plain, _ in here.values()], color="#888888", label=PLAIN)
         names = next(iter(here.values()))[1]
-        for name, colour in zip(names, ("#1f5f8b", "#d1495b", "#2a9d5c"), strict=True):
+        # The last two are often the same: the one below is wider.
+        for name, (colour, width) in zip(names, _TREES, strict=True):
             tests = [trees[name].tests for _, trees in here.values()]
             cost = [trees[name].cost for _, trees in here.values()]
-            axes.plot([*here], cost, "o-", color=colour, markersize=4, label=name)
-            axes.plot([*here], tests, ":", color=colour)
+            axes.plot([*here], cost, color=colour, linewidth=width, label=name)
+            axes.plot([*here], tests, ":", color=colour, linewidth=width)
         axes.set_yscale("log")
         axes.set_xlabel("queries")
     panels[0].set_ylabel("operations per tuple; dotted: tests alone")

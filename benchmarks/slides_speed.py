@@ -46,6 +46,13 @@ class Size:
     largest: int
 
 
+SPEED_IN_THE_PAPER: Final[Mapping[Size, str]] = {
+    Size(10, 200): "< 1",
+    **{Size(queries, most): "3 – 3.7" for queries in (5_000, 10_000) for most in (800, 2_000)},
+}
+"""Speed of the paper's graph as a multiple of testing every slide, where the paper says it."""
+
+
 @dataclass
 class Cell:
     """One size, measured: seconds of CPU time of each round, by way.

@@ -1,8 +1,8 @@
 """Which slides are due between two instants: five ways, with one answer.
 
 A slide is due at its multiples, on a counter of records or on a clock. The sliding graph is the
-paper's; the others are ours. The calendar has no state, so it is the default; a timing wheel is as
-fast where records come one by one.
+paper's; the others are ours. The calendar has no state, so it is the default; a timing wheel is
+faster where records come one by one (`benchmarks/slides.md`).
 
 Source: Salehi et al., "Knowing when to slide", section 4 (the graph and its walk).
 """
