@@ -26,6 +26,8 @@ from windowing.engine.slides.schedules import SCHEDULES, Graph, Schedule
 
 Found = dict[str, Any]
 
+_CUTS_MAX: Final = 50
+
 _SCHEDULES: Final[dict[str, Callable[[], Schedule]]] = {
     **SCHEDULES,
     "optimised graph": lambda: Graph(lambda tree: optimise(tree, Limits(passes=None)).tree),
@@ -78,7 +80,7 @@ def _cut(
 
 def _batches(instants: Sequence[int], draw: random.Random | None) -> list[int]:
     """Return where batches end: all at the last instant, or drawn."""
-    cuts = [] if draw is None else [one for one in instants if draw.random() < 1 / 3]
+    cuts = [] if draw is None else draw.sample(instants, min(len(instants) // 3, _CUTS_MAX))
     return sorted({*cuts, *instants[-1:]})
 
 
@@ -130,7 +132,7 @@ def _by_count(case: CountCase, schedule: Schedule, ends: Sequence[int]) -> Found
     course = _Course(case.queries, manager := ActiveQueries(schedule))
     tuples = {one.pos: one for one in case.tuples}
     firings = []
-    for batch in pairwise([case.tuples[0].pos - 1, *ends]):
+    for batch in pairwise([_first(case) - 1, *ends]):
         for part in course.parts(*batch):
             for pos, query in manager.due(*part):
                 content = _content(course.queries[query.id], case, pos, tuples[pos].ts)
@@ -152,7 +154,7 @@ def _by_timer(case: LocalCase, schedule: Schedule, ends: Sequence[int]) -> Found
 
 def _by_event_time(case: EventCase, schedule: Schedule, ends: Sequence[int]) -> Found:
     course = _Course(case.queries, manager := ActiveQueries(schedule, case.origin))
-    first = case.tuples[0].pos
+    first = _first(case)
     progress = [*accumulate((one.ts for one in case.tuples), max)]
     firings = []
     # The first tuple only says where progress begins.
@@ -204,6 +206,11 @@ def _remote_b(case: RemoteBCase) -> Found:
         "firings": firings,
         "final_lambda": {str(slide): delay for slide, delay in manager.delays.items()},
     }
+
+
+def _first(case: FiringCase) -> int:
+    """Return the position of the first tuple."""
+    return case.tuples[0].pos if case.tuples else 1
 
 
 def _arrived(case: FiringCase, wall: int) -> int:

@@ -18,6 +18,7 @@ from conformance.drivers.gsn_graphs import Graphs
 from conformance.gsn import case as recorded_graphs
 from conformance.gsn import firings as recorded_firings
 from conformance.gsn.case import GraphCase
+from conformance.gsn.firings import RemoteBCase
 from conformance.gsn.judge import judge, judge_firings
 from tests.conformance import gsn_rules
 from tests.conformance.gsn_cases import MODES, random_firings, random_graph
@@ -75,6 +76,13 @@ def test_graphs_are_those_of_the_rules(seed: int) -> None:
         assert verdict.difference is None, verdict.line()
 
 
+@pytest.mark.parametrize("mode", ["count", "event", "remote_a"])
+def test_a_stream_without_tuples_has_no_runs(mode: str) -> None:
+    case = random_firings(1, mode)
+    case = case.model_copy(update={"tuples": [], "expected": {"firings": []}})
+    assert not any(verdict.difference for verdict in Firings(cuts=1).run(case).verdicts)
+
+
 def test_the_cases_have_what_they_are_drawn_for() -> None:
     seen = Counter[str]()
     for seed in range(120):
@@ -86,10 +94,18 @@ def test_the_cases_have_what_they_are_drawn_for() -> None:
             seen["slide 1"] += any(query.slide == 1 for query in case.queries)
             for cause in {one.get("cause") for one in fired}:
                 seen[f"cause {cause}"] += 1
+            seen["windows from before the first tuple"] += any(
+                one["content"] and one["content"][0] < case.tuples[0].pos for one in fired
+            )
+            if isinstance(case, RemoteBCase):
+                alive = gsn_rules.runs(case)["final_lambda"]
+                seen["dropped timers"] += len(alive) < len({q.slide for q in case.queries})
     assert all(seen[f"{mode}: runs"] > 60 for mode in MODES), seen
     assert all(seen[f"{mode}: empty windows"] for mode in ("local", "event", "remote_b")), seen
     assert all(seen[f"cause {cause}"] for cause in ("tick", "timeout", "tuple", "next_tick")), seen
     assert seen["slide 1"] > 60
+    assert seen["windows from before the first tuple"]
+    assert seen["dropped timers"] > 20
     decisions = [
         decision["accepted"]
         for seed in range(120)
