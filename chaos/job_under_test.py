@@ -89,7 +89,7 @@ class JobUnderTest:
         *,
         max_offsets: int,
         seed: int = 1,
-        name: str = "ordeal",
+        name: str = "under-test",
         command: str = "",
         checks: Sequence[CheckName] | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class JobUnderTest:
         workload = Workload(events=str(events), max_offsets=max_offsets)
         users = load_pipeline(file)
         records = Origin(workload, users, Path(), seed, str).records()
-        run = f"ordeal-{datetime.fromtimestamp(self._began_s, UTC):%Y%m%d-%H%M%S-%f}"
+        run = f"under-test-{datetime.fromtimestamp(self._began_s, UTC):%Y%m%d-%H%M%S-%f}"
         self.pipeline = own_pipeline(file, run, topic=run)
         endpoints = stack.endpoints(layout=layout, only=["kafka", "spark"])
         under_test = StackUnderTest(

@@ -66,8 +66,8 @@ class Demo:
             endpoints = stack.up(report, only=stack.STACKS[self.which])
         with self._step("publish the flights"):
             self._publish(pipeline, endpoints)
-        hurt = "" if elsewhere.is_named() else ", break it twice"
-        with self._step(f"deploy by Airflow{hurt}"):
+        breaking = "" if elsewhere.is_named() else ", break it twice"
+        with self._step(f"deploy by Airflow{breaking}"):
             try:
                 watch = self._deploy(pipeline, endpoints, name)
             except faults.FaultDidNotApply as error:
@@ -128,12 +128,12 @@ class Demo:
         if elsewhere.is_named():
             self.console.print("  no faults: the processes of this stack are on other machines")
         else:
-            self._hurt(faults.kill_executor, checkpoint, watch)
-            self._hurt(faults.kill_driver, checkpoint, watch)
+            self._inject(faults.kill_executor, checkpoint, watch)
+            self._inject(faults.kill_driver, checkpoint, watch)
         watch.until_done("wait_for_progress")
         return watch
 
-    def _hurt(self, fault: faults.Inject, checkpoint: Path, watch: _DagWatch) -> None:
+    def _inject(self, fault: faults.Inject, checkpoint: Path, watch: _DagWatch) -> None:
         """Inject the fault after two more batches, and measure the time to the next one."""
         before = _batches(checkpoint)
         watch.until(lambda: _batches(checkpoint) >= before + 2, "two batches")

@@ -96,7 +96,7 @@ def _connection(process: int, host: str | None, port: int | None) -> HdfsFileSys
     """Connect to a NameNode, once in each process.
 
     The threads of a connection do not survive a fork: a child can neither use its parent's nor let
-    go of it, and waits for ever if it tries. So each has its own, and the parent's stays.
+    go of it, and waits forever if it tries. So each has its own, and the parent's stays.
     """
     del process
     connection = HdfsFileSystem(host, port, skip_instance_cache=True, **_PATIENCE)

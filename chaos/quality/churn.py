@@ -36,8 +36,8 @@ class ExpectRevisionsToBeFew(BatchExpectation):  # type: ignore[misc]
     Args:
         window_columns: the columns that name a window of one key.
         max_share: at most this share of the windows is revised, from 0 to 1.
-        max_mean: at most so many revisions per window, on average over all windows.
-        last: look only at windows with the newest so many ends; None: at all.
+        max_mean: the most revisions per window, on average over all windows.
+        last: number of newest window ends to look at; None: all.
     """
 
     window_columns: list[str] = pydantic.Field(
@@ -45,7 +45,7 @@ class ExpectRevisionsToBeFew(BatchExpectation):  # type: ignore[misc]
     )
     max_share: float | None = pydantic.Field(None, description="Of the windows", ge=0, le=1)
     max_mean: float | None = pydantic.Field(None, description="Revisions per window", ge=0)
-    last: int | None = pydantic.Field(None, description="Only so many newest windows", ge=1)
+    last: int | None = pydantic.Field(None, description="How many of the newest windows", ge=1)
     description: str | None = "Few windows are revised, and not often."
 
     metric_dependencies = (RevisionChurn.metric_name,)
@@ -102,7 +102,7 @@ def churn(frame: pd.DataFrame, window_columns: list[str], last: int | None) -> d
 
 
 def newest(frame: pd.DataFrame, last: int | None) -> pd.DataFrame:
-    """Return the rows whose `window_end` is one of the newest so many ends; None: all rows."""
+    """Return the rows whose `window_end` is one of the `last` newest ones; None: all rows."""
     if last is None:
         return frame
     ends = frame["window_end"].drop_duplicates().nlargest(last)

@@ -42,12 +42,12 @@ class ExpectWindowsToBeComplete(BatchExpectation):  # type: ignore[misc]
     Args:
         per: columns; each combination of their values has windows of its own. Empty: none has.
         max_share: at most this share of the windows may be missing, from 0 to 1.
-        last: look only at the newest so many numbers (of each combination); None: at all.
+        last: how many of the newest numbers (of each combination) to look at; None: all.
     """
 
     per: list[str] = pydantic.Field([], description="Columns whose values have their own windows")
     max_share: float = pydantic.Field(0, description="Of the windows", ge=0, le=1)
-    last: int | None = pydantic.Field(None, description="Only so many newest windows", ge=1)
+    last: int | None = pydantic.Field(None, description="How many of the newest windows", ge=1)
     description: str | None = "No window is missing between the first and the last."
 
     metric_dependencies = (WindowHoles.metric_name,)

@@ -46,7 +46,7 @@ class ExpectWindowValuesToBeSteady(BatchExpectation):  # type: ignore[misc]
         max_change: greatest difference, in the column's unit.
         max_ratio: greatest difference as a multiple of the median before.
         per: columns; each combination of their values is a series of its own.
-        last: judge only so many newest windows (of each series); None: all.
+        last: how many newest windows (of each series) are judged; None: all.
         mostly: share of the judged windows that must be near, from 0 to 1.
     """
 
@@ -55,7 +55,7 @@ class ExpectWindowValuesToBeSteady(BatchExpectation):  # type: ignore[misc]
     max_change: float | None = pydantic.Field(None, description="Greatest difference", ge=0)
     max_ratio: float | None = pydantic.Field(None, description="Relative to the median", ge=0)
     per: list[str] = pydantic.Field([], description="Columns whose values are series")
-    last: int | None = pydantic.Field(None, description="Only so many newest windows", ge=1)
+    last: int | None = pydantic.Field(None, description="How many of the newest windows", ge=1)
     mostly: float = pydantic.Field(1, description="Share of the windows", ge=0, le=1)
     description: str | None = "The value changes little from the windows before."
 

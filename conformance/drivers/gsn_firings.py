@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
-from typing import Any, Final
+from itertools import accumulate, pairwise
+from typing import Any, Final, Protocol
 
 from conformance.drivers.driver import Outcome
 from conformance.gsn.firings import (
@@ -20,10 +21,12 @@ from conformance.gsn.firings import (
 from conformance.gsn.judge import judge_firings
 from windowing.engine.slides.active import ActiveQueries, SlidingQuery
 from windowing.engine.slides.optimiser import Limits, optimise
-from windowing.engine.slides.remote import Run, Timer, TupleDriven
+from windowing.engine.slides.remote import TimerDriven, TupleDriven
 from windowing.engine.slides.schedules import SCHEDULES, Graph, Schedule
 
 Found = dict[str, Any]
+
+_CUTS_MAX: Final = 50
 
 _SCHEDULES: Final[dict[str, Callable[[], Schedule]]] = {
     **SCHEDULES,
@@ -58,151 +61,156 @@ class Firings:
         for name, schedule in _SCHEDULES.items():
             for cut in range(self._cuts + 1):
                 draw = random.Random(f"{case.id} {cut}") if cut else None
-                by = f"{name}, cut {cut}" if cut else name
-                origin = 0 if isinstance(case, CountCase) else case.origin
-                course = _Course(case.queries, ActiveQueries(schedule(), origin))
-                match case:
-                    case CountCase():
-                        ends = _batches([one.pos for one in case.tuples], draw)
-                        yield by, _by_count(case, course, ends)
-                    case LocalCase():
-                        ends = _batches(range(case.start + 1, case.until + 1), draw)
-                        yield by, _by_timer(case, course, ends)
-                    case EventCase():
-                        yield name, _by_event_time(case, course)
+                yield (f"{name}, cut {cut}" if cut else name), _cut(case, schedule(), draw)
+
+
+def _cut(
+    case: CountCase | LocalCase | EventCase, schedule: Schedule, draw: random.Random | None
+) -> Found:
+    """Run a case in one batch, or in batches that are drawn."""
+    match case:
+        case LocalCase():
+            instants = range(case.start + 1, case.until + 1)
+            return _by_timer(case, schedule, _batches(instants, draw))
+        case CountCase():
+            return _by_count(case, schedule, _batches([one.pos for one in case.tuples], draw))
+        case EventCase():
+            return _by_event_time(case, schedule, _batches([t.pos for t in case.tuples], draw))
 
 
 def _batches(instants: Sequence[int], draw: random.Random | None) -> list[int]:
     """Return where batches end: all at the last instant, or drawn."""
-    cuts = [] if draw is None else [one for one in instants if draw.random() < 1 / 3]
+    cuts = [] if draw is None else draw.sample(instants, min(len(instants) // 3, _CUTS_MAX))
     return sorted({*cuts, *instants[-1:]})
 
 
+class _Members(Protocol):
+    def join(self, query: SlidingQuery) -> None: ...
+
+    def leave(self, query: SlidingQuery) -> None: ...
+
+
 class _Course:
-    """A manager whose queries come and go.
+    """Queries that come and go.
+
+    Args:
+        queries: all of them.
+        manager: what they join and leave.
 
     Attributes:
-        ticks: how often one timer for the active queries has ticked.
+        queries: by their names.
     """
 
-    def __init__(self, queries: Sequence[QueryCase], manager: ActiveQueries) -> None:
-        self._queries = {query.id: query for query in queries}
+    def __init__(self, queries: Sequence[QueryCase], manager: _Members) -> None:
+        self.queries = {query.id: query for query in queries}
         self._manager = manager
         self._active: set[str] = set()
-        self.ticks = 0
 
     def at(self, where: int) -> None:
         """Let the queries join and leave that do so until there."""
-        for query in self._queries.values():
+        for query in self.queries.values():
             if query.active(where) != (query.id in self._active):
                 change = self._manager.leave if query.id in self._active else self._manager.join
                 change(SlidingQuery(query.id, query.slide))
                 self._active ^= {query.id}
 
-    def due(self, after: int, until: int) -> Iterator[tuple[int, QueryCase]]:
-        """Yield the runs of the active queries."""
-        for instant, query in self._manager.due(after, until):
-            yield instant, self._queries[query.id]
-        self.ticks += self._manager.ticks(after, until)
-
-    def batch(self, after: int, until: int) -> Iterator[tuple[int, QueryCase]]:
-        """Yield the runs of a batch; where queries change within it, it is done in parts."""
+    def parts(self, after: int, until: int) -> Iterator[tuple[int, int]]:
+        """Yield the parts of a batch in which no query comes or goes, as `at` is told of each."""
         changes = {
             where - 1
-            for query in self._queries.values()
+            for query in self.queries.values()
             for where in (query.join, query.leave)
             if where is not None and after < where - 1 < until
         }
         for end in sorted({*changes, until}):
             self.at(after + 1)
-            yield from self.due(after, end)
+            yield after, end
             after = end
 
 
-def _by_count(case: CountCase, course: _Course, ends: Sequence[int]) -> Found:
-    after, tuples = case.tuples[0].pos - 1, {one.pos: one for one in case.tuples}
-    firings = [
-        {"pos": pos, "query": query.id, "content": _content(query, case, pos, tuples[pos].ts)}
-        for before, until in pairwise([after, *ends])
-        for pos, query in course.batch(before, until)
-    ]
+def _by_count(case: CountCase, schedule: Schedule, ends: Sequence[int]) -> Found:
+    course = _Course(case.queries, manager := ActiveQueries(schedule))
+    tuples = {one.pos: one for one in case.tuples}
+    firings = []
+    for batch in pairwise([_first(case) - 1, *ends]):
+        for part in course.parts(*batch):
+            for pos, query in manager.due(*part):
+                content = _content(course.queries[query.id], case, pos, tuples[pos].ts)
+                firings.append({"pos": pos, "query": query.id, "content": content})
     return {"firings": firings}
 
 
-def _by_timer(case: LocalCase, course: _Course, ends: Sequence[int]) -> Found:
-    firings = [
-        {"at": at, "query": query.id, "content": _content(query, case, _arrived(case, at), at)}
-        for before, until in pairwise([case.start, *ends])
-        for at, query in course.batch(before, until)
-    ]
-    return {"firings": firings, "ticks": course.ticks}
+def _by_timer(case: LocalCase, schedule: Schedule, ends: Sequence[int]) -> Found:
+    course = _Course(case.queries, manager := ActiveQueries(schedule, case.origin))
+    firings, ticks = [], 0
+    for batch in pairwise([case.start, *ends]):
+        for part in course.parts(*batch):
+            for at, query in manager.due(*part):
+                content = _content(course.queries[query.id], case, _arrived(case, at), at)
+                firings.append({"at": at, "query": query.id, "content": content})
+            ticks += manager.ticks(*part)
+    return {"firings": firings, "ticks": ticks}
 
 
-def _by_event_time(case: EventCase, course: _Course) -> Found:
-    firings, progress = [], case.tuples[0].ts
-    for one in case.tuples[1:]:
-        course.at(one.pos)
-        reached = max(progress, one.ts)
-        firings += [
-            {"pos": one.pos, "due": due, "query": query.id, "content": _before(query, case, due)}
-            for due, query in course.due(progress, reached)
-        ]
-        progress = reached
+def _by_event_time(case: EventCase, schedule: Schedule, ends: Sequence[int]) -> Found:
+    course = _Course(case.queries, manager := ActiveQueries(schedule, case.origin))
+    first = _first(case)
+    progress = [*accumulate((one.ts for one in case.tuples), max)]
+    firings = []
+    # The first tuple only says where progress begins.
+    for batch in pairwise([first, *(end for end in ends if end > first)]):
+        for after, until in course.parts(*batch):
+            reached = progress[after - first : until - first + 1]
+            for due, query in manager.due(reached[0], reached[-1]):
+                pos = after + bisect_left(reached, due)
+                content = _before(course.queries[query.id], case, due)
+                place = {"pos": pos, "due": due, "query": query.id}
+                firings.append({**place, "content": content})
     return {"firings": firings}
 
 
 def _remote_a(case: RemoteACase) -> Found:
-    course = TupleDriven()
-    known, active, firings = {query.id: query for query in case.queries}, set[str](), []
+    course = _Course(case.queries, manager := TupleDriven())
+    firings = []
     for one in case.tuples:
-        for query in case.queries:
-            if query.active(one.pos) != (query.id in active):
-                change = course.leave if query.id in active else course.join
-                change(SlidingQuery(query.id, query.slide))
-                active ^= {query.id}
+        course.at(one.pos)
         firings += [
             {
                 **{"pos": one.pos, "at": one.wall, "query": query.id, "due": due},
-                "content": _content(known[query.id], case, one.pos, one.ts),
+                "content": _content(course.queries[query.id], case, one.pos, one.ts),
             }
-            for due, query in course.take(one.ts)
+            for due, query in manager.take(one.ts)
         ]
     return {"firings": firings}
 
 
 def _remote_b(case: RemoteBCase) -> Found:
-    timers: dict[int, Timer] = {}
-    firings: list[Found] = []
-    arrived = 0
+    course = _Course(case.queries, manager := TimerDriven(case.alpha, case.lambda0))
+    runs, arrived = [], 0
     for one in case.tuples:
-        for timer in timers.values():
-            firings += _of_runs(case, timer.until(one.wall, inclusive=False), arrived)
+        runs += [(arrived, *run) for run in manager.until(one.wall, inclusive=False)]
         arrived = one.pos
-        for slide in sorted({query.slide for query in case.queries}):
-            if not any(q.slide == slide and q.active(arrived) for q in case.queries):
-                timers.pop(slide, None)
-            elif slide in timers:
-                firings += _of_runs(case, timers[slide].take(one.wall, one.ts), arrived)
-            else:
-                timers[slide] = Timer(slide, case.alpha, one.wall, one.ts, case.lambda0)
-    for timer in timers.values():
-        firings += _of_runs(case, timer.until(case.until, inclusive=True), arrived)
-    slides = {query.id: query.slide for query in case.queries}
-    firings.sort(key=lambda run: (run["at"], slides[run["query"]], run["query"]))
+        course.at(arrived)
+        runs += [(arrived, *run) for run in manager.take(one.wall, one.ts)]
+    runs += [(arrived, *run) for run in manager.until(case.until, inclusive=True)]
+    # At one instant a tuple may begin a run, and a tick another.
+    runs.sort(key=lambda run: (run[1].at, run[2].slide, run[2].id))
+    firings = [
+        {
+            **{"at": run.at, "due": run.due, "query": query.id, "cause": run.cause, "pos": pos},
+            "content": _content(course.queries[query.id], case, pos, run.due),
+        }
+        for pos, run, query in runs
+    ]
     return {
         "firings": firings,
-        "final_lambda": {str(slide): timer.delay for slide, timer in timers.items()},
+        "final_lambda": {str(slide): delay for slide, delay in manager.delays.items()},
     }
 
 
-def _of_runs(case: RemoteBCase, runs: Iterator[Run], arrived: int) -> Iterator[Found]:
-    """Yield what a timer's runs are for the queries that are active."""
-    for run in runs:
-        for query in case.queries:
-            if query.slide == run.slide and query.active(arrived):
-                content = _content(query, case, arrived, run.due)
-                place = {"at": run.at, "due": run.due, "query": query.id, "cause": run.cause}
-                yield {**place, "pos": arrived, "content": content}
+def _first(case: FiringCase) -> int:
+    """Return the position of the first tuple."""
+    return case.tuples[0].pos if case.tuples else 1
 
 
 def _arrived(case: FiringCase, wall: int) -> int:

@@ -23,7 +23,7 @@ FILE = Path(__file__).parent / "layouts.json"
 def layouts() -> dict[str, tuple[int, Any]]:
     """By the name of each format, its number and the layout of what is stored in it."""
     beside = [tables.Base, tables.Delta, early.Remembered]
-    of_operators = [window_store.Held, partial.Partial, joined.Joined, due.Due]
+    of_operators = [window_store.StoredWindow, partial.Partial, joined.Joined, due.Due]
     return {
         lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.head, *of_operators)),
         lane.STATE.what: (lane.STATE.number, _all(lane.STATE.head)),

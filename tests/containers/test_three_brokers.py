@@ -113,7 +113,7 @@ def transactional(brokers: Brokers, name: str) -> KafkaProducer:
 
 
 def test_the_leader_is_killed_in_the_middle_of_a_transaction(brokers: Brokers) -> None:
-    # Whoever decides the transaction stays: kafka-python waits for ever for one that died.
+    # Whoever decides the transaction stays: kafka-python waits forever for one that died.
     topic = "transactions"
     create(brokers.bootstrap, topic, replicas=3)
     brokers.await_in_sync(topic)

@@ -284,7 +284,7 @@ def test_distinct_values_are_estimated_well() -> None:
 
 
 def test_hashes_never_change() -> None:
-    """A checkpoint outlives versions: the hash of a value is for ever."""
+    """A checkpoint outlives versions: the hash of a value never changes."""
     ints = [0x5199C35D28EFDAB8, None, 0xD000813159F16F3D]
     assert hashes(pl.Series([1, None, -(2**63)])).to_list() == ints
     assert hashes(pl.Series([1.0])).to_list() == [0xF161E041A2184EE8]

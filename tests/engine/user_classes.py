@@ -29,7 +29,7 @@ class Span:
 
 
 class InOrder(Span):
-    """Not free of order: the last value that was merged wins."""
+    """Depends on the order: the last value that was merged wins."""
 
     returns: ClassVar[str] = "int"
 
@@ -47,7 +47,7 @@ class InOrder(Span):
 
 
 class PlainSum:
-    """Adds doubles, which is free of order for two of them and not for three."""
+    """Adds doubles: independent of the order for two of them, but not for three."""
 
     returns: ClassVar[str] = "float"
 
@@ -90,7 +90,7 @@ class Failing(InOrder):
 
 
 class PlainIntSum:
-    """Adds integers, which is free of order as far as 64 bits go."""
+    """Adds integers: independent of the order within 64 bits."""
 
     returns: ClassVar[str] = "int"
 
@@ -115,7 +115,7 @@ class FailingMerge(PlainIntSum):
 
 
 class Endless(PlainIntSum):
-    """Loops for ever, in a call that hears nothing."""
+    """Loops forever, in a call that hears nothing."""
 
     def update(self, state: int, value: int) -> int:
         return sum(range(10**15))

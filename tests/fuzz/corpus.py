@@ -1,4 +1,4 @@
-"""Inputs that were once answered wrongly: each is tried again, for ever.
+"""Inputs that were once answered wrongly: each is tried again in every run.
 
 An input that fails is kept here by the test that found it; as Hypothesis makes it smaller, the file
 becomes smaller. Commit it together with the cure.

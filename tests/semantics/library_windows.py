@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from windowing.model.windows.policy import Count, Delta, PartitionAge, Time, WindowClause
 from windowing.semantics.windows.policies import (
     Key,
+    Observation,
     Operation,
-    Shown,
     _Arrival,
     _Course,
     _Life,
@@ -24,7 +24,7 @@ SECOND_US = 1_000_000
 DEFAULT = "__default__"
 
 
-def evaluate(clause: WindowClause, operations: Sequence[Operation]) -> list[Shown]:
+def evaluate(clause: WindowClause, operations: Sequence[Operation]) -> list[Observation]:
     """What a window shows in the library."""
     course: _Course
     if clause.kind == "tumbling":

@@ -33,7 +33,7 @@ from windowing.model.windows.policy import (
     TupleCount,
     WindowClause,
 )
-from windowing.semantics.windows.history import Advance, Insert, Mark, Operation, Shown
+from windowing.semantics.windows.history import Advance, Insert, Mark, Observation, Operation
 from windowing.semantics.windows.policies import evaluate
 
 _EXAMPLES = max(settings.default.max_examples * 3, 100) if settings.default else 100
@@ -91,7 +91,7 @@ class Engine:
 
     def __init__(self, clause: WindowClause, profile: Profile = Profile.paper) -> None:
         self._clause, self._profile, self._clock = clause, profile, ManualClock()
-        self.shown: list[Shown] = []
+        self.shown: list[Observation] = []
         self.step = self._tuples = 0
         self._window = self._build()
 
@@ -122,7 +122,7 @@ class Engine:
             rows, key = [], event.victims
         numbers = tuple(row["n"] for row in rows)
         at_us, kind = self._clock.now_us, _SHOWN[event.kind]
-        self.shown.append(Shown(self.step, at_us, kind, key, numbers))  # type: ignore[arg-type]
+        self.shown.append(Observation(self.step, at_us, kind, key, numbers))  # type: ignore[arg-type]
 
     def rebuild(self) -> None:
         snapshot = json.loads(json.dumps(self._window.snapshot()))
@@ -139,9 +139,9 @@ class Engine:
             self._window.punctuate(Marker.window)
 
 
-def by_place(shown: list[Shown]) -> dict[tuple[Any, ...], list[Shown]]:
+def by_place(shown: list[Observation]) -> dict[tuple[Any, ...], list[Observation]]:
     """The order between partitions at one instant is open."""
-    places: dict[tuple[Any, ...], list[Shown]] = {}
+    places: dict[tuple[Any, ...], list[Observation]] = {}
     for one in shown:
         key = None if one.kind == "partitionEviction" else one.key
         places.setdefault((one.step, one.at_us, key), []).append(one)
@@ -204,7 +204,7 @@ def slowed_operation(operation: Operation) -> Operation:
     return operation
 
 
-def self_evicted(shown: list[Shown], step: int, operation: Operation) -> bool:
+def self_evicted(shown: list[Observation], step: int, operation: Operation) -> bool:
     """Whether the insertion of a tuple evicted its own partition (D14)."""
     return isinstance(operation, Insert) and any(
         (operation.row["k"],) in one.key

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from windowing.model.operators.language import parse_clause
-from windowing.semantics.windows.history import Advance, Insert, Mark, Operation, Shown
+from windowing.semantics.windows.history import Advance, Insert, Mark, Observation, Operation
 from windowing.semantics.windows.policies import evaluate
 
 _NAMES: Final = {"flush": "F", "trigger": "T", "initialFull": "full"}
@@ -28,7 +28,7 @@ def operation(word: str) -> Operation:
     return Insert({"k": key, "v": int(value)})
 
 
-def spelled(one: Shown) -> str:
+def spelled(one: Observation) -> str:
     tuples = " ".join(map(str, one.tuples))
     match one.kind:
         case "insert":

@@ -73,5 +73,5 @@ def _kept(join: JoinQuery) -> str:
     given = [join.reach(side) for side in _SIDES]
     known = [reach for reach in given if reach is not None]
     if len(known) < len(given):
-        return "records are kept for ever, as one side is seen for ever: give it a window"
+        return "records are kept forever, as one side is seen forever: give it a window"
     return f"a record is kept for {spell_us(2 * max(known) + past_end(join))} after its time"

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import Flow
-from windowing.semantics.awaited import Awaited, Line, spelled
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Arrival, Progress, follow
 from windowing.semantics.log import LogEntry
+from windowing.semantics.pending import Line, PendingRows, spelled
 from windowing.semantics.reports import Reports
 from windowing.semantics.reports import spelled as identity
 from windowing.semantics.units import Shown
@@ -110,7 +110,7 @@ class _Course:
         queries = [q for q in pipeline.queries if attribute_of(q, source) == attribute]
         generator = source.generator_of(attribute or source.event_time.field)
         self._attribute, self._lanes = attribute, lanes_of(source, attribute)
-        self._awaited = Awaited(queries, generator.progress_attr, view.items, view.lanes)
+        self._pending = PendingRows(queries, generator.progress_attr, view.items, view.lanes)
         self._finders = {query.name: Finder(query, view.items, view.lanes) for query in queries}
         self._reports = {
             query.name: Reports(query, source.event_time.field, view.items, view.lanes)
@@ -144,7 +144,7 @@ class _Course:
         self.met |= {
             name: reports.of(item) for item in items for name, reports in self._reports.items()
         }
-        self.due = self._awaited.reached(self._lanes, (entry.partition, entry.offset))
+        self.due = self._pending.reached(self._lanes, (entry.partition, entry.offset))
         place = (entry.source, entry.partition, entry.offset)
         sent = {n: reports.reached(self._lanes, place) for n, reports in self._reports.items()}
         told = {name: [identity(row) for row in rows] for name, rows in sent.items() if rows}

@@ -74,14 +74,16 @@ def test_a_schedule_goes_on_anywhere(way: str, slides: set[int], first: int, sec
     for slide in sorted(slides):
         schedule.add(slide)
     schedule.between(first, first + 20)
-    instants, due = schedule.between(second, second + 20)
+    due = schedule.between(second, second + 20)
     expected = [
         (instant, slide)
         for instant in range(second + 1, second + 21)
         for slide in sorted(slides)
         if instant % slide == 0
     ]
-    assert [*zip(instants.tolist(), due.tolist(), strict=True)] == expected
+    assert [*zip(due.instants.tolist(), due.slides.tolist(), strict=True)] == expected
+    if due.places is not None:
+        assert [sorted(slides)[place] for place in due.places] == due.slides.tolist()
 
 
 @given(slides=st.lists(SLIDES, min_size=1), after=st.integers(0, 50), length=st.integers(0, 99))

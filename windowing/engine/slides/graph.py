@@ -34,6 +34,11 @@ class SlidingTree:
         return below
 
     @property
+    def nodes(self) -> frozenset[int]:
+        """All slides, dummies included."""
+        return frozenset(() if self.root is None else (self.root, *self.parents))
+
+    @property
     def tests(self) -> Fraction:
         """How many slides a walk tests per tuple, in the long run."""
         if self.root is None:
@@ -43,8 +48,7 @@ class SlidingTree:
     @property
     def pushes(self) -> Fraction:
         """How many slides a walk finds due per tuple, dummies included."""
-        nodes = set(self.parents) | ({self.root} if self.root is not None else set())
-        return sum((Fraction(1, slide) for slide in nodes), Fraction(0))
+        return sum((Fraction(1, slide) for slide in self.nodes), Fraction(0))
 
     def due(self, instant: int) -> list[int]:
         """Return the slides that divide an instant, dummies included, by a walk from the root.
@@ -53,9 +57,13 @@ class SlidingTree:
         """
         if self.root is None or instant % self.root:
             return []
-        found = [self.root]
+        found, children = [self.root], self.children
         for slide in found:
-            found += [below for below in self.children.get(slide, ()) if instant % below == 0]
+            if slide in children:
+                for below in children[slide]:
+                    # A comprehension costs more to begin than most slides have below them.
+                    if instant % below == 0:
+                        found.append(below)
         return found
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -74,13 +74,11 @@ class Timer:
 
     Attributes:
         slide: its period.
-        alpha: the weight of the past in the mean delay, from 0 to 1.
         wall, ts: wall clock and time stamp of the first tuple.
         delay: the mean delay of tuples (lambda).
     """
 
     slide: int
-    alpha: float
     wall: int
     ts: int
     delay: float
@@ -106,10 +104,16 @@ class Timer:
             else:
                 return
 
-    def take(self, wall: int, ts: int) -> Iterator[Run]:
-        """Take a tuple: it adjusts the mean delay, and ends a wait."""
+    def take(self, wall: int, ts: int, alpha: float) -> Iterator[Run]:
+        """Take a tuple: it adjusts the mean delay, and ends a wait.
+
+        Args:
+            wall: the clock.
+            ts: the tuple's time stamp.
+            alpha: the weight of the past in the mean delay, from 0 to 1.
+        """
         delay = (wall - self.wall) - (ts - self.ts)
-        self.delay = self.alpha * self.delay + (1 - self.alpha) * delay
+        self.delay = alpha * self.delay + (1 - alpha) * delay
         if self._pending is not None:
             yield self._run(wall, "tuple")
 
@@ -128,3 +132,64 @@ class Timer:
         assert self._pending is not None  # noqa: S101 - callers have looked
         (_, due), self._pending = self._pending, None
         return Run(at, due, self.slide, cause)
+
+
+class TimerDriven:
+    """Runs that timers begin (B): one timer for all queries of a slide.
+
+    The first tuple that comes while such queries are active starts it. A tuple that comes when none
+    is active any more drops it, with its mean delay and the run that it waits with.
+
+    Args:
+        alpha: the weight of the past in the mean delay, from 0 to 1; may be changed at any time.
+        delay: the mean delay that a timer begins with.
+    """
+
+    def __init__(self, alpha: float, delay: float = 0.0) -> None:
+        self.alpha = alpha
+        self._delay = delay
+        self._queries: dict[int, list[SlidingQuery]] = {}
+        self._timers: dict[int, Timer] = {}
+
+    @property
+    def delays(self) -> dict[int, float]:
+        """The mean delay of each timer, by its slide."""
+        return {slide: timer.delay for slide, timer in self._timers.items()}
+
+    def join(self, query: SlidingQuery) -> None:
+        """Let a query join: from the next tuple on."""
+        self._queries.setdefault(query.slide, []).append(query)
+
+    def leave(self, query: SlidingQuery) -> None:
+        """Let a query leave."""
+        self._queries[query.slide].remove(query)
+
+    def until(self, wall: int, *, inclusive: bool) -> list[tuple[Run, SlidingQuery]]:
+        """Let the clock run, and return the runs on the way with their queries.
+
+        Args:
+            wall: the clock.
+            inclusive: whether what happens exactly then has happened, too; before a tuple that
+                comes then it has not.
+        """
+        return self._of_queries(
+            run for timer in self._timers.values() for run in timer.until(wall, inclusive=inclusive)
+        )
+
+    def take(self, wall: int, ts: int) -> list[tuple[Run, SlidingQuery]]:
+        """Take a tuple, and return the runs that it begins, with their queries."""
+        for slide in [slide for slide, queries in self._queries.items() if not queries]:
+            del self._queries[slide]
+            self._timers.pop(slide, None)
+        runs = list[Run]()
+        for slide in self._queries:
+            if slide in self._timers:
+                runs += self._timers[slide].take(wall, ts, self.alpha)
+            else:
+                self._timers[slide] = Timer(slide, wall, ts, self._delay)
+        return self._of_queries(runs)
+
+    def _of_queries(self, runs: Iterable[Run]) -> list[tuple[Run, SlidingQuery]]:
+        """Return runs with each of their queries, by instant, slide and name."""
+        found = [(run, query) for run in runs for query in self._queries[run.slide]]
+        return sorted(found, key=lambda one: (one[0].at, one[1].slide, one[1].id))

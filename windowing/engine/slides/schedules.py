@@ -1,8 +1,8 @@
 """Which slides are due between two instants: five ways, with one answer.
 
 A slide is due at its multiples, on a counter of records or on a clock. The sliding graph is the
-paper's; the others are ours. The calendar has no state, so it is the default; a timing wheel is as
-fast where records come one by one.
+paper's; the others are ours. The calendar has no state, so it is the default; a timing wheel is
+faster where records come one by one (`benchmarks/slides.md`).
 
 Source: Salehi et al., "Knowing when to slide", section 4 (the graph and its walk).
 """
@@ -10,7 +10,10 @@ Source: Salehi et al., "Knowing when to slide", section 4 (the graph and its wal
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
@@ -18,8 +21,21 @@ import numpy as np
 from windowing.engine.slides.graph import SlidingGraph, SlidingTree
 from windowing.engine.wids import Ints
 
-Due = tuple[Ints, Ints]
-"""Instants and the slides that are due there, sorted by instant, then slide."""
+
+@dataclass(frozen=True)
+class Due:
+    """What is due in a batch, by instant, then slide.
+
+    Attributes:
+        instants: when.
+        slides: which slide is due there.
+        places: where each of `slides` is among all slides in ascending order, if the schedule
+            knows that anyway; None: to be looked up.
+    """
+
+    instants: Ints
+    slides: Ints
+    places: Ints | None = None
 
 
 class Schedule(Protocol):
@@ -53,10 +69,8 @@ class Plain:
         """Return what is due."""
         ascending = sorted(self._slides)
         return _due(
-            (instant, slide)
+            (instant, [slide for slide in ascending if instant % slide == 0])
             for instant in range(after + 1, until + 1)
-            for slide in ascending
-            if instant % slide == 0
         )
 
 
@@ -70,6 +84,7 @@ class Graph:
     def __init__(self, optimise: Callable[[SlidingTree], SlidingTree] = lambda tree: tree) -> None:
         self._graph, self._optimise = SlidingGraph(), optimise
         self._tree: SlidingTree | None = None
+        self._dummies: frozenset[int] = frozenset()
 
     def add(self, slide: int) -> None:
         """Add a slide."""
@@ -83,81 +98,88 @@ class Graph:
 
     def between(self, after: int, until: int) -> Due:
         """Return what is due; only multiples of the root are looked at."""
-        if self._tree is None:
-            self._tree = self._optimise(self._graph.tree)
-        tree = self._tree
+        tree = self._current()
         if tree.root is None:
             return _due(())
-        known = set(self._graph.nodes)
         instants = range(after - after % tree.root + tree.root, until + 1, tree.root)
-        return _due(
-            (instant, slide)
-            for instant in instants
-            for slide in sorted(known.intersection(tree.due(instant)))
-        )
+        return _due((instant, self._slides(tree, instant)) for instant in instants)
+
+    def _current(self) -> SlidingTree:
+        """Return the tree of the slides in the set; made anew if they have changed."""
+        if self._tree is None:
+            self._tree = self._optimise(self._graph.tree)
+            self._dummies = self._tree.nodes.difference(self._graph.nodes)
+        return self._tree
+
+    def _slides(self, tree: SlidingTree, instant: int) -> list[int]:
+        found = tree.due(instant)
+        if self._dummies:
+            found = [slide for slide in found if slide not in self._dummies]
+        found.sort()
+        return found
 
 
-class _Next:
-    """Slides with the next instant of each; what waits for another one is stale."""
+class _Waiting(ABC):
+    """Slides that wait for the first instant that each is due at after the last answer."""
 
     def __init__(self) -> None:
-        self._next: dict[int, int] = {}
+        self._slides: set[int] = set()
         self._at: int | None = None
 
     def add(self, slide: int) -> None:
         """Add a slide."""
-        if self._at is None:
-            self._next[slide] = 0
-        else:
-            self._seat(slide, self._at)
+        self._slides.add(slide)
+        if self._at is not None:
+            self._wait(_next(self._at, slide), slide)
 
     def remove(self, slide: int) -> None:
         """Remove a slide."""
-        del self._next[slide]
+        self._slides.remove(slide)
+        if self._at is not None:
+            self._forget(_next(self._at, slide), slide)
 
-    def _begin(self, after: int) -> None:
-        """Start to answer from an instant on, unless it is where the last answer ended."""
+    def between(self, after: int, until: int) -> Due:
+        """Return what is due."""
         if self._at != after:
             self._clear()
-            for slide in self._next:
-                self._seat(slide, after)
-        self._at = after
+            for slide in self._slides:
+                self._wait(_next(after, slide), slide)
+        self._at = until
+        return self._advance(after, until)
 
-    def _seat(self, slide: int, after: int) -> None:
-        self._next[slide] = after - after % slide + slide
-        self._wait(self._next[slide], slide)
+    @abstractmethod
+    def _advance(self, after: int, until: int) -> Due:
+        """Return what is due, and let it wait for its next instants."""
 
-    def _fires(self, instant: int, slide: int) -> bool:
-        """Whether a slide is due, and if so let it wait for its next instant."""
-        if self._next.get(slide) != instant:
-            return False
-        self._seat(slide, instant)
-        return True
-
+    @abstractmethod
     def _clear(self) -> None:
-        raise NotImplementedError
+        """Let nothing wait."""
 
+    @abstractmethod
     def _wait(self, instant: int, slide: int) -> None:
-        raise NotImplementedError
+        """Let a slide wait for an instant."""
+
+    @abstractmethod
+    def _forget(self, instant: int, slide: int) -> None:
+        """Let a slide that waits for an instant wait no more."""
 
 
-class Heap(_Next):
+class Heap(_Waiting):
     """A heap of the next instants."""
 
     def __init__(self) -> None:
         super().__init__()
         self._heap: list[tuple[int, int]] = []
 
-    def between(self, after: int, until: int) -> Due:
-        """Return what is due."""
-        self._begin(after)
-        found = []
-        while self._heap and self._heap[0][0] <= until:
-            one = heapq.heappop(self._heap)
-            if self._fires(*one):
-                found.append(one)
-        self._at = until
-        return _due(found)
+    def _advance(self, after: int, until: int) -> Due:
+        del after  # what is due by then has left the heap
+        heap, instants, slides = self._heap, list[int](), list[int]()
+        while heap and heap[0][0] <= until:
+            instant, slide = heap[0]
+            instants.append(instant)
+            slides.append(slide)
+            heapq.heapreplace(heap, (instant + slide, slide))
+        return Due(_column(instants), _column(slides))
 
     def _clear(self) -> None:
         self._heap.clear()
@@ -165,29 +187,43 @@ class Heap(_Next):
     def _wait(self, instant: int, slide: int) -> None:
         heapq.heappush(self._heap, (instant, slide))
 
+    def _forget(self, instant: int, slide: int) -> None:
+        self._heap.remove((instant, slide))
+        heapq.heapify(self._heap)
 
-class Wheel(_Next):
-    """A timing wheel: the slides that wait for each instant. It touches only what is due."""
+
+class Wheel(_Waiting):
+    """A timing wheel: the slides that wait for each instant. It touches only what is due.
+
+    It visits every instant, and so is meant for counters of records.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting: dict[int, list[int]] = {}
+        self._waiting: defaultdict[int, list[int]] = defaultdict(list)
 
-    def between(self, after: int, until: int) -> Due:
-        """Return what is due; visits every instant, and so is meant for counters of records."""
-        self._begin(after)
-        found = []
+    def _advance(self, after: int, until: int) -> Due:
+        waiting = self._waiting
+        instants, counts, found = list[int](), list[int](), list[int]()
         for instant in range(after + 1, until + 1):
-            waiting = self._waiting.pop(instant, ())
-            found += [(instant, slide) for slide in sorted(waiting) if self._fires(instant, slide)]
-        self._at = until
-        return _due(found)
+            if instant in waiting:
+                slides = waiting.pop(instant)
+                slides.sort()
+                for slide in slides:
+                    waiting[instant + slide].append(slide)
+                instants.append(instant)
+                counts.append(len(slides))
+                found += slides
+        return Due(np.repeat(_column(instants), counts), _column(found))
 
     def _clear(self) -> None:
         self._waiting.clear()
 
     def _wait(self, instant: int, slide: int) -> None:
-        self._waiting.setdefault(instant, []).append(slide)
+        self._waiting[instant].append(slide)
+
+    def _forget(self, instant: int, slide: int) -> None:
+        self._waiting[instant].remove(slide)
 
 
 class Calendar:
@@ -198,7 +234,7 @@ class Calendar:
 
     def add(self, slide: int) -> None:
         """Add a slide."""
-        self._slides = np.append(self._slides, slide)
+        self._slides = np.insert(self._slides, np.searchsorted(self._slides, slide), slide)
 
     def remove(self, slide: int) -> None:
         """Remove a slide."""
@@ -206,14 +242,17 @@ class Calendar:
 
     def between(self, after: int, until: int) -> Due:
         """Return what is due."""
-        counts = until // self._slides - after // self._slides
-        slides = np.repeat(self._slides, counts)
-        # Within its slide, each instant has a number from 1.
-        ends = np.cumsum(counts)
-        numbers = np.arange(1, len(slides) + 1) - np.repeat(ends - counts, counts)
-        instants = (after // slides + numbers) * slides
-        order = np.lexsort((slides, instants))
-        return instants[order], slides[order]
+        # Counted from `after`, so that the numbers to sort are as small as the batch.
+        first = self._slides - after % self._slides
+        counts = (until - after - first) // self._slides + 1
+        places = np.repeat(np.arange(len(counts)), counts)
+        numbers = np.arange(len(places)) - (np.cumsum(counts) - counts)[places]
+        instants = first[places] + numbers * self._slides[places]
+        # Slides ascend, so a stable sort keeps them in order. Short integers are sorted by digits.
+        short = instants.astype(np.min_scalar_type(until - after))
+        order = np.argsort(short, kind="stable")
+        places = places[order]
+        return Due(after + instants[order], self._slides[places], places)
 
 
 SCHEDULES: Final[dict[str, Callable[[], Schedule]]] = {
@@ -226,15 +265,20 @@ SCHEDULES: Final[dict[str, Callable[[], Schedule]]] = {
 """Every way, by its name."""
 
 
-def _due(found: Iterable[tuple[int, int]]) -> Due:
-    def column(pairs: list[tuple[int, int]], place: int) -> Ints:
-        return np.fromiter((pair[place] for pair in pairs), dtype=np.int64, count=len(pairs))
-
-    pairs = list(found)
-    return column(pairs, 0), column(pairs, 1)
+def _next(after: int, slide: int) -> int:
+    """Return the first multiple of a slide after an instant."""
+    return after - after % slide + slide
 
 
-def in_pairs(due: Due) -> Iterator[tuple[int, int]]:
-    """Return instants and slides as pairs of integers."""
-    instants, slides = due
-    return zip(instants.tolist(), slides.tolist(), strict=True)
+def _due(found: Iterable[tuple[int, list[int]]]) -> Due:
+    """Return the slides that are due at ascending instants, as columns."""
+    instants, counts, slides = list[int](), list[int](), list[int]()
+    for instant, due in found:
+        instants.append(instant)
+        counts.append(len(due))
+        slides += due
+    return Due(np.repeat(_column(instants), counts), _column(slides))
+
+
+def _column(values: Sequence[int]) -> Ints:
+    return np.fromiter(values, dtype=np.int64, count=len(values))

@@ -43,7 +43,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True)
-class Shown:
+class Observation:
     """One thing that a window shows.
 
     Attributes:

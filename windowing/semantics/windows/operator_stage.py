@@ -26,7 +26,7 @@ from windowing.model.user import user_operator
 from windowing.model.windows.policy import Delta, Policy, WindowClause
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Item
-from windowing.semantics.windows.history import Advance, Insert, Mark, Operation, Shown
+from windowing.semantics.windows.history import Advance, Insert, Mark, Observation, Operation
 from windowing.semantics.windows.joins import compared
 from windowing.semantics.windows.policies import evaluate
 
@@ -127,7 +127,10 @@ class Stage:
         return operations
 
     def _sent(
-        self, one: Shown, items: Sequence[Item] = (), values: Mapping[str, Scalar] | None = None
+        self,
+        one: Observation,
+        items: Sequence[Item] = (),
+        values: Mapping[str, Scalar] | None = None,
     ) -> Sent:
         cause = self._causes[one.step]
         if cause is None:
@@ -144,7 +147,7 @@ class Stage:
 
     # --- Aggregate ----------------------------------------------------------------------------
 
-    def _aggregated(self, step: AggregateStep, shown: Sequence[Shown]) -> Iterator[Sent]:
+    def _aggregated(self, step: AggregateStep, shown: Sequence[Observation]) -> Iterator[Sent]:
         full = set[Any]()
         for one in shown:
             match one.kind:
@@ -161,7 +164,7 @@ class Stage:
                 case "emptyWindowPunct":
                     yield self._sent(one)
 
-    def _groups(self, step: AggregateStep, one: Shown) -> Iterator[Sent]:
+    def _groups(self, step: AggregateStep, one: Observation) -> Iterator[Sent]:
         groups: dict[Key, list[Item]] = defaultdict(list)
         for item in self._items(one.tuples):
             groups[tuple(item.fields[name] for name in step.group_by)].append(item)
@@ -171,14 +174,16 @@ class Stage:
 
     # --- Sort ---------------------------------------------------------------------------------
 
-    def _sorted(self, step: SortStep, shown: Sequence[Shown]) -> Iterator[Sent]:
+    def _sorted(self, step: SortStep, shown: Sequence[Observation]) -> Iterator[Sent]:
         for one in shown:
             if one.kind in ("flush", "emptyWindowPunct"):
                 for item in self._in_order(step, self._items(one.tuples)):
                     yield self._sent(one, [item])
                 yield self._sent(one)
 
-    def _smallest(self, step: SortStep, shown: Sequence[Shown], final_us: int | None) -> list[Sent]:
+    def _smallest(
+        self, step: SortStep, shown: Sequence[Observation], final_us: int | None
+    ) -> list[Sent]:
         """Return for each tuple that leaves the smallest that was not sent; at the end, all."""
         unsent: dict[Any, list[Item]] = {}
         sent = list[Sent]()
@@ -210,7 +215,7 @@ class Stage:
 
     # --- Dedup --------------------------------------------------------------------------------
 
-    def _first(self, step: DedupStep, shown: Sequence[Shown]) -> Iterator[Sent]:
+    def _first(self, step: DedupStep, shown: Sequence[Observation]) -> Iterator[Sent]:
         for one in shown:
             if one.kind == "trigger":
                 newest = self._inserted[one.step]
@@ -223,7 +228,7 @@ class Stage:
 
     # --- users' operators ---------------------------------------------------------------------
 
-    def _handled(self, step: UserStep, shown: Sequence[Shown]) -> Iterator[Sent]:
+    def _handled(self, step: UserStep, shown: Sequence[Observation]) -> Iterator[Sent]:
         handlers = user_operator.handled(user_operator.load(step.reference, step.settings))
         for one in shown:
             name = _HANDLERS.get(one.kind)

@@ -28,9 +28,9 @@ from windowing.semantics.windows.history import (
     Key,
     Kind,
     Mark,
+    Observation,
     Operation,
     Row,
-    Shown,
 )
 
 
@@ -72,7 +72,7 @@ def evaluate(
     *,
     empty: bool = True,
     beside: bool = False,
-) -> list[Shown]:
+) -> list[Observation]:
     """Return what a window shows, in order; at one instant, partitions in that of their creation.
 
     Args:
@@ -103,7 +103,7 @@ class _Course:
         self._empty, self._beside = empty, beside
         self._lives: dict[Key, _Life] = {}
         self._numbers = self._step = 0
-        self.shown: list[Shown] = []
+        self.shown: list[Observation] = []
 
     def apply(self, step: int, operation: Operation) -> None:
         """Apply one operation."""
@@ -137,7 +137,9 @@ class _Course:
     ) -> None:
         stored = self._stored(of) if of is not None and self._beside else []
         numbers, beside = ([arrival.number for arrival in some] for some in (tuples, stored))
-        self.shown.append(Shown(self._step, self._now_us, kind, key, tuple(numbers), tuple(beside)))
+        self.shown.append(
+            Observation(self._step, self._now_us, kind, key, tuple(numbers), tuple(beside))
+        )
 
     def _key(self, row: Row) -> Key:
         by = self._clause.partition_by

@@ -40,7 +40,7 @@ class FileStage:
         batch_id: the batch's number.
         folder: the folder of the tables, shared by driver and executors.
         schemas: the tables' columns, by name.
-        inline_bytes: results of at most so many bytes, in one task, are passed on.
+        inline_bytes: results up to this size in one task are passed on, larger ones written.
     """
 
     text: str

@@ -110,7 +110,7 @@ def vacuum(
 
 
 def _left_commits(table: Path, hours: int) -> Iterator[Path]:
-    """Yield commits that were begun so many hours ago, and never finished."""
+    """Yield commits that were begun more than `hours` ago, and never finished."""
     before = time.time() - timedelta(hours=hours).total_seconds()
     for path in (table / "_delta_log").glob(STAGED):
         with suppress(FileNotFoundError):  # a job has finished it meanwhile

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from windowing.engine.rows.flows.partial import Partial, fold_of
-from windowing.engine.rows.flows.window_store import Held
+from windowing.engine.rows.flows.window_store import StoredWindow
 from windowing.model.flow import StreamFlow
 from windowing.model.record import Place, Value, WindowRow, WindowView, lane_order
 
@@ -28,22 +28,22 @@ class Emission:
     ) -> None:
         self._fold, self._mode, self._read = fold_of(flow), flow.accumulation, read
 
-    def full(self, held: Held) -> list[WindowRow]:
+    def full(self, held: StoredWindow) -> list[WindowRow]:
         """Return revision 0."""
         held.revision = 0
         return self._rows(held, "full", 0)
 
-    def late(self, held: Held) -> list[WindowRow]:
+    def late(self, held: StoredWindow) -> list[WindowRow]:
         """Return the next revision; at least 1, even without a full row."""
         held.revision = max(held.revision + 1, 1)
         return self._rows(held, "late", held.revision)
 
-    def early(self, held: Held) -> list[WindowRow]:
+    def early(self, held: StoredWindow) -> list[WindowRow]:
         """Return the next provisional row."""
         held.early += 1
         return self._rows(held, "early", held.early)
 
-    def tombstone(self, held: Held, absorbed_by: int) -> list[WindowRow]:
+    def tombstone(self, held: StoredWindow, absorbed_by: int) -> list[WindowRow]:
         """Return the tombstone of an absorbed session: its last row, empty."""
         early = held.revision < 0
         row = WindowRow(
@@ -59,7 +59,7 @@ class Emission:
         )
         return [*self._taken_back(held), row]
 
-    def view(self, held: Held, *, pending: bool) -> WindowView:
+    def view(self, held: StoredWindow, *, pending: bool) -> WindowView:
         """Return a window as a query of the store shows it."""
         content = held.content
         return WindowView(
@@ -72,7 +72,7 @@ class Emission:
             pending=held.pending if pending else None,
         )
 
-    def _rows(self, held: Held, pane: str, revision: int) -> list[WindowRow]:
+    def _rows(self, held: StoredWindow, pane: str, revision: int) -> list[WindowRow]:
         shown = held.fresh if self._mode == "discarding" else held.content
         row = WindowRow(
             start=held.start,
@@ -90,7 +90,7 @@ class Emission:
         held.shown_end, held.fresh, held.news = held.end, Partial(), 0
         return rows
 
-    def _taken_back(self, held: Held) -> list[WindowRow]:
+    def _taken_back(self, held: StoredWindow) -> list[WindowRow]:
         return [] if held.shown is None else [replace(held.shown, retracts=True)]
 
     def _value(self, key: str | None, partial: Partial) -> Value:

@@ -21,7 +21,7 @@ from windowing.engine.rows.flows.due import Due, DueIndex
 from windowing.engine.rows.flows.operator import Arrival, FlowOperator
 from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
-from windowing.engine.rows.flows.window_store import Held, WindowStore
+from windowing.engine.rows.flows.window_store import StoredWindow, WindowStore
 from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.state import StateStore
 from windowing.model.flow import StreamFlow
@@ -73,7 +73,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         self.store = WindowStore(store, lambda start, key: keys.session_start(key, start))
         self._due_rows = DueIndex(store)
         # Starts that rows have shown and that a record of this call has absorbed.
-        self._absorbed: list[Held] = []
+        self._absorbed: list[StoredWindow] = []
 
     def insert(self, row: Arrival, port: int = 0) -> bool:
         """Add a record to its session, or store it until its release."""
@@ -171,7 +171,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         touched = [s for s in self._of(key) if s.start - gap < at < s.end]
         start = min([at, *(s.start for s in touched)])
         end = max([at + gap, *(s.end for s in touched)])
-        merged = Held(start, end, key, partial, partial, news)
+        merged = StoredWindow(start, end, key, partial, partial, news)
         for session in touched:
             self.store.delete(session)
             self._due_rows.remove(_closing(session))
@@ -189,7 +189,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         self.store.put(merged)
         self._due_rows.add(_closing(merged))
 
-    def _of(self, key: str | None) -> Iterable[Held]:
+    def _of(self, key: str | None) -> Iterable[StoredWindow]:
         return self.store.scan(keys.key(key))
 
     def _shown(self, due: Due, *, closing: bool) -> list[WindowRow]:
@@ -219,7 +219,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         return ((name, msgspec.msgpack.decode(data, type=_Late)) for name, data in found)
 
 
-def _closing(session: Held) -> Due:
+def _closing(session: StoredWindow) -> Due:
     return Due(session.end, False, session.start, session.end, session.key)
 
 

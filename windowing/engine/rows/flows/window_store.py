@@ -20,7 +20,7 @@ UNTIL_TICK = -(2**63)
 """The release of records that wait for a wall-clock period."""
 
 
-class Held(msgspec.Struct, array_like=True):
+class StoredWindow(msgspec.Struct, array_like=True):
     """A window of one key, or a session.
 
     Attributes:
@@ -69,22 +69,22 @@ class WindowStore:
 
     def __init__(self, store: StateStore, name: Callable[[int, str | None], bytes]) -> None:
         self._store, self._name = store, name
-        self._decoder = msgspec.msgpack.Decoder(Held)
+        self._decoder = msgspec.msgpack.Decoder(StoredWindow)
 
-    def get(self, start: int, key: str | None) -> Held | None:
+    def get(self, start: int, key: str | None) -> StoredWindow | None:
         """Return a window, or None."""
         data = self._store.get(self._path(start, key))
         return None if data is None else self._decoder.decode(data)
 
-    def put(self, held: Held) -> None:
+    def put(self, held: StoredWindow) -> None:
         """Store a window."""
         self._store.put(self._path(held.start, held.key), msgspec.msgpack.encode(held))
 
-    def delete(self, held: Held) -> None:
+    def delete(self, held: StoredWindow) -> None:
         """Delete a window."""
         self._store.delete(self._path(held.start, held.key))
 
-    def scan(self, prefix: bytes = b"") -> Iterator[Held]:
+    def scan(self, prefix: bytes = b"") -> Iterator[StoredWindow]:
         """Yield windows in the order of their names."""
         found = self._store.scan(_PREFIX + prefix.hex())
         return (self._decoder.decode(data) for _, data in found)

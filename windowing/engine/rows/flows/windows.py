@@ -15,7 +15,7 @@ from windowing.engine.rows.flows.due import Due, DueIndex
 from windowing.engine.rows.flows.operator import Arrival, FlowOperator
 from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
-from windowing.engine.rows.flows.window_store import UNTIL_TICK, Held, WindowStore
+from windowing.engine.rows.flows.window_store import UNTIL_TICK, StoredWindow, WindowStore
 from windowing.engine.state import StateStore
 from windowing.model.flow import Periods, StreamFlow
 from windowing.model.record import Place, Progress, WindowRow, place_of
@@ -144,12 +144,12 @@ class WindowOperator(FlowOperator[WindowRow]):
         for start in starts:
             end = start + self._size
             if before < end:
-                held = self.store.get(start, group) or Held(start, end, group)
+                held = self.store.get(start, group) or StoredWindow(start, end, group)
                 self._admit(held, partial)
                 held.news += 1
                 self._due_rows.add(Due(end, False, start, end, group))
             elif self._accepts_late(before, end):
-                held = self.store.get(start, group) or Held(start, end, group)
+                held = self.store.get(start, group) or StoredWindow(start, end, group)
                 self._wait(held, partial, before)
             else:
                 continue
@@ -165,7 +165,7 @@ class WindowOperator(FlowOperator[WindowRow]):
         kept = self._retention is None or before < end + self._retention
         return self._every is not None and kept
 
-    def _wait(self, held: Held, partial: Partial, before: Progress) -> None:
+    def _wait(self, held: StoredWindow, partial: Partial, before: Progress) -> None:
         release = UNTIL_TICK
         if self._late_by is None:
             assert self._every is not None  # noqa: S101 - otherwise no late record is taken
@@ -174,16 +174,16 @@ class WindowOperator(FlowOperator[WindowRow]):
         known = held.waiting.get(release, Partial())
         held.waiting[release] = merge(self._fold, known, partial)
 
-    def _admit(self, held: Held, partial: Partial) -> None:
+    def _admit(self, held: StoredWindow, partial: Partial) -> None:
         held.content = merge(self._fold, held.content, partial)
         held.fresh = merge(self._fold, held.fresh, partial)
 
-    def _get(self, start: int, key: str | None) -> Held:
+    def _get(self, start: int, key: str | None) -> StoredWindow:
         held = self.store.get(start, key)
         assert held is not None  # noqa: S101 - a window for which a row is due is never purged
         return held
 
-    def _forget_messages(self, gone: Held) -> None:
+    def _forget_messages(self, gone: StoredWindow) -> None:
         """Delete the records of a purged window that no stored window holds."""
         if not self.parts.holistic:
             return
@@ -195,7 +195,7 @@ class WindowOperator(FlowOperator[WindowRow]):
         for place in places:
             self.parts.forget(gone.key, place)
 
-    def _neighbours(self, places: Sequence[Place] | set[Place], gone: Held) -> list[int]:
+    def _neighbours(self, places: Sequence[Place] | set[Place], gone: StoredWindow) -> list[int]:
         """Return the starts of the other windows that may hold any of these records."""
         if not places:
             return []

@@ -11,15 +11,13 @@ from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
 from windowing.engine.rows.operators.functions import Custom, Group, function_of
-from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
+from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator
 from windowing.engine.rows.operators.percentiles import OrderedWindow
 from windowing.engine.rows.operators.summaries import Summarized, SummaryOf, summaries_of
 from windowing.engine.rows.policies import (
     Clock,
     Event,
-    Marker,
     Profile,
-    SlidingWindow,
     Storage,
     TumblingWindow,
     WindowEvent,
@@ -50,7 +48,7 @@ class Output:
     arguments: tuple[str, ...] = ()
 
 
-class Aggregate(Operator):
+class Aggregate(WindowOperator):
     """The operator that aggregates the tuples of a window.
 
     Args:
@@ -96,7 +94,6 @@ class Aggregate(Operator):
         self._full: dict[Key, None] = {}
         self._summaries: list[SummaryOf] | None = None
         self._ordered: OrderedWindow | None = None
-        self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
             self._summaries = summaries_of(self._called)
             summarizer = None if self._summaries is None else self._summarize
@@ -113,16 +110,6 @@ class Aggregate(Operator):
             if not group_by and OrderedWindow.computes(self._called):
                 self._ordered = OrderedWindow(self._window, self._called)
         self._windows = [self._window]
-
-    def insert(self, row: Tuple, port: int = 0) -> bool:
-        """Process a tuple."""
-        self._window.insert(row)
-        return True
-
-    def punctuate(self, marker: Marker, port: int = 0) -> None:
-        """Process a punctuation; final ones flush nothing, and sliding windows ignore all."""
-        if marker is Marker.window and isinstance(self._window, TumblingWindow):
-            self._window.take_marker(marker)
 
     # --- reporting ----------------------------------------------------------------------------
 

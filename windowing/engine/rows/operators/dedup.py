@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding
-from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
+from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator
 from windowing.engine.rows.policies import Clock, Event, Profile, Storage, WindowEvent
 from windowing.engine.rows.policies.index import Index, values_of
 from windowing.model.operators.models import check_dedup
 from windowing.model.windows.policy import WindowClause
 
 
-class Dedup(Operator):
+class Dedup(WindowOperator):
     """The operator that sends each tuple once.
 
     All tuples enter the window, sent or not, so that a duplicate renews the memory of the first.

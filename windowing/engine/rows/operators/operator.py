@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from windowing.engine.rows.policies import Marker, PolicyWindow
+from windowing.engine.rows.policies import Marker, PolicyWindow, SlidingWindow, TumblingWindow
 from windowing.engine.rows.policies.window import advance_together
 
 Tuple = Mapping[str, Any]
@@ -86,3 +86,19 @@ class Operator(ABC):
 
     def _emit_punctuation(self, port: int = 0) -> None:
         self._send(Sent(port, Punctuation()))
+
+
+class WindowOperator(Operator):
+    """An operator over one window, which a subclass opens."""
+
+    _window: TumblingWindow | SlidingWindow
+
+    def insert(self, row: Tuple, port: int = 0) -> bool:
+        """Process a tuple."""
+        self._window.insert(row)
+        return True
+
+    def punctuate(self, marker: Marker, port: int = 0) -> None:
+        """Process a punctuation; final ones flush nothing, and sliding windows ignore all."""
+        if marker is Marker.window and isinstance(self._window, TumblingWindow):
+            self._window.take_marker(marker)

@@ -12,13 +12,12 @@ from functools import total_ordering
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
+from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator
 from windowing.engine.rows.policies import (
     Clock,
     Event,
     Marker,
     Profile,
-    SlidingWindow,
     Storage,
     TumblingWindow,
     WindowEvent,
@@ -60,7 +59,7 @@ def null_first(value: Any) -> tuple[bool, Any]:
     return value is not None, value
 
 
-class Sort(Operator):
+class Sort(WindowOperator):
     """The operator that sorts the tuples of a window.
 
     A tumbling window is sent as a whole (batch). With a sliding window, whose trigger is count(1),
@@ -95,7 +94,6 @@ class Sort(Operator):
         orders = [Order(one) for one in order] * (len(sort_by) if len(order) == 1 else 1)
         self._sort_by = list(zip(sort_by, orders, strict=True))
         self._buffers: dict[Key, list[Tuple]] = {}
-        self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
             self._window = open_tumbling(window, profile, clock, storage)
             self._window.on(Event.before_flush, self._send_batch)
@@ -106,11 +104,6 @@ class Sort(Operator):
             self._window.on(Event.before_evict, self._send_smallest)
             self._window.on(Event.partition_eviction, self._drop_victims)
         self._windows = [self._window]
-
-    def insert(self, row: Tuple, port: int = 0) -> bool:
-        """Process a tuple."""
-        self._window.insert(row)
-        return True
 
     def punctuate(self, marker: Marker, port: int = 0) -> None:
         """Process a punctuation: a window marker ends a batch, a final one empties the buffers."""

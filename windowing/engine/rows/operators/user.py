@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
+from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator
 from windowing.engine.rows.policies import (
     Clock,
     Event,
-    Marker,
     Profile,
-    SlidingWindow,
     Storage,
-    TumblingWindow,
     WindowEvent,
 )
 from windowing.engine.rows.policies.events import Key
@@ -33,7 +30,7 @@ _EVENTS = {
 }
 
 
-class Handlers(Operator):
+class Handlers(WindowOperator):
     """An operator that is a set of handlers; empty windows call none.
 
     Args:
@@ -59,7 +56,6 @@ class Handlers(Operator):
     ) -> None:
         super().__init__(send)
         self._handle = handle
-        self._window: TumblingWindow | SlidingWindow
         if window.kind == "tumbling":
             self._window = open_tumbling(window, profile, clock, storage)
         else:
@@ -84,16 +80,6 @@ class Handlers(Operator):
         if rows:
             for sent in self._handle(name, key, rows, row):
                 self._emit(sent)
-
-    def insert(self, row: Tuple, port: int = 0) -> bool:
-        """Process a tuple."""
-        self._window.insert(row)
-        return True
-
-    def punctuate(self, marker: Marker, port: int = 0) -> None:
-        """Process a punctuation; final ones flush nothing, and sliding windows ignore all."""
-        if marker is Marker.window and isinstance(self._window, TumblingWindow):
-            self._window.take_marker(marker)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the window's state; handlers have none."""

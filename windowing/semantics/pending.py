@@ -22,7 +22,7 @@ from windowing.semantics.windows.tuples import RowDefinition
 Line = dict[str, Any]
 
 
-class Awaited:
+class PendingRows:
     """The rows of a log that are not due yet.
 
     Args:
