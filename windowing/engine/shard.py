@@ -167,6 +167,7 @@ class Shard:
         merged = {
             query: {name: self._schemas[query].canonical(frame) for name, frame in parts.items()}
             for query, parts in held.items()
+            if any(map(len, parts.values()))
         }
         replaced = {
             query: part.held(stored)
