@@ -27,8 +27,9 @@ ALL: Final = ""
 FRESH_S: Final = 10.0
 """An answer that is younger is not replaced."""
 
-_PATIENCE_S: Final = 1.5
-"""How long a page waits for the first answer, before it is shown without."""
+_PATIENCE_S: Final = 5.0
+"""How long a page waits for the first answer, before it is shown without: it usually takes a
+second or two, and a page without it is of no use."""
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 """What a pipeline's name looks like; anything else never reaches a path or a command."""

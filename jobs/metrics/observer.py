@@ -21,6 +21,7 @@ from jobs.metrics.exposition import Exposition
 from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
 from jobs.metrics.lineage import Lineage, Subject, lineage_of
 from jobs.metrics.lines import Lines
+from jobs.overview.keeper import Keeper
 from jobs.runs.targets import announce, withdraw
 from windowing.model.source import Source
 from windowing.spark.sinks.written import Written
@@ -47,6 +48,7 @@ class Place:
         targets: the folder for Prometheus; None: there is none.
         first_batch: the run's number of the checkpoint's batch 0.
         subject: of what lineage tells, if anybody wants it; None: of nothing.
+        keeper: keeps up what overviews count in the run's tables; None: they are not ours.
     """
 
     pipeline: str
@@ -57,6 +59,7 @@ class Place:
     targets: Path | None = None
     first_batch: int = 0
     subject: Subject | None = None
+    keeper: Keeper | None = None
 
 
 class Metrics:
@@ -93,6 +96,8 @@ class Metrics:
     def look(self, query: StreamingQuery) -> None:
         """Take note of the batches that have ended since the last look."""
         self._safely("figures of batches are missing", lambda: self._look(query))
+        if (keeper := self._place.keeper) is not None:
+            self._safely("overviews have to count more", keeper.look)
 
     def close(self, error: BaseException | None = None) -> None:
         """End the endpoint.
@@ -102,6 +107,8 @@ class Metrics:
         """
         self._safely("the last batches' figures are missing", lambda: self._flush(None))
         self._safely("the endpoint of the metrics does not end", self._shown.close)
+        if (keeper := self._place.keeper) is not None:
+            self._safely("overviews have to count more", keeper.keep)
         if self._lineage is not None:
             lineage = self._lineage
             self._safely("the last event of lineage is missing", lambda: lineage.end(error))
