@@ -152,6 +152,7 @@ def _metrics_place(args: argparse.Namespace, pipeline: Pipeline) -> Place:
         targets=args.targets,
         first_batch=read_base(args.checkpoint).batch,
         subject=Subject(pipeline, args.run, args.bootstrap, args.table),
+        windows=pipeline,
         keeper=_keeper(args, pipeline),
     )
 

@@ -22,7 +22,9 @@ from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, 
 from jobs.metrics.lineage import Lineage, Subject, lineage_of
 from jobs.metrics.lines import Lines
 from jobs.overview.keeper import Keeper
+from jobs.overview.lanes import Stand, open_windows
 from jobs.runs.targets import announce, withdraw
+from windowing.model import Pipeline
 from windowing.model.source import Source
 from windowing.spark.sinks.written import Written
 
@@ -48,6 +50,7 @@ class Place:
         targets: the folder for Prometheus; None: there is none.
         first_batch: the run's number of the checkpoint's batch 0.
         subject: of what lineage tells, if anybody wants it; None: of nothing.
+        windows: the pipeline whose open windows are counted; None: they are not.
         keeper: keeps up what overviews count in the run's tables; None: they are not ours.
     """
 
@@ -59,6 +62,7 @@ class Place:
     targets: Path | None = None
     first_batch: int = 0
     subject: Subject | None = None
+    windows: Pipeline | None = None
     keeper: Keeper | None = None
 
 
@@ -179,11 +183,23 @@ class Metrics:
     def _put(self, batch_id: int, told: Told | None, counts: Counts | None) -> None:
         self._move(told, counts)
         self._shown.place(self._lanes)
+        opened = self._open_windows()
+        self._shown.open(opened)
         line = line_of(batch_id, told, counts, self._lanes, datetime.now(UTC))
+        line["open_windows"] = opened
         if (lineage := self._lineage) is not None:
             told_on = partial(lineage.batch, line, counts)
             self._safely("events of lineage are missing", told_on)
         self._lines.append(line)
+
+    def _open_windows(self) -> dict[str, int | None]:
+        """Return by query how many windows are open; None: unknown, or not of a time."""
+        if self._place.windows is None:
+            return {}
+        progress = {name: lane.progress_us for name, lane in self._lanes.items()}
+        ended = {name for name, lane in self._lanes.items() if lane.ended}
+        stand = Stand.at(self._place.windows, progress, ended)
+        return {found.query: found.open for found, _ in open_windows(stand)}
 
     def _move(self, told: Told | None, counts: Counts | None) -> None:
         """Take over where the lanes are after a batch."""
