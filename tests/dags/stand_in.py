@@ -284,6 +284,16 @@ def chaos(arguments):
     return code
 
 
+def verify(arguments):
+    code = script("verify", 0)
+    if code == 3:
+        say(f"run {option(arguments, '--run')} has not committed a batch yet")
+        return code
+    print("rows: 9 found, 9 expected")
+    print(f"lost {code}, duplicated 0, differing 0")
+    return code
+
+
 def scripted(answers):
     """The next of the answers that the script lists; the last one stays."""
     said = HOME / "said"
@@ -334,6 +344,7 @@ OPTIONS = {
     "quality": {"--run", "--json"},
     "heartbeat": {"--once", "--silent", "--max-delay"},
     "tables": set(),
+    "verify": {"--run", "--since", "--until", "--jobs"},
     "chaos": {"--seed", "--report"},
 }
 """What each command takes; the DAGs use no other ones."""
@@ -346,6 +357,7 @@ COMMANDS = {
     "handover": handover,
     "progress": progress,
     "quality": quality,
+    "verify": verify,
     "chaos": lambda arguments: chaos(arguments[1:]),
 }
 
