@@ -301,12 +301,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--metrics", type=parsed, default=DEFAULT, help="host:port, or off")
     parser.add_argument("--targets", type=Path, help="a folder for Prometheus to find it")
     parser.add_argument("--lineage", type=json.loads, default={}, help="OpenLineage's variables")
+    parser.add_argument("--telemetry", type=json.loads, default={}, help="OpenTelemetry's")
     parser.add_argument("--kafka", type=Path, help="settings of the cluster")
     args = parser.parse_args(argv)
     args.folder = args.folder or args.checkpoint.parent
     if args.kafka is not None:
         kafka_settings.use(args.kafka)
-    os.environ.update(args.lineage)
+    os.environ.update(args.lineage | args.telemetry)
     attempt = Attempt(args.folder)
     try:
         run(args, attempt)

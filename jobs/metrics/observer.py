@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry
 
+from infra import telemetry_settings
 from jobs.metrics.exposition import Exposition
 from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
 from jobs.metrics.lineage import Lineage, Subject, lineage_of
@@ -30,6 +31,8 @@ from windowing.spark.sinks.written import Written
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
+
+    from jobs.metrics.telemetry import Telemetry
 
 _ANY: Final = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
@@ -77,6 +80,7 @@ class Metrics:
         self._place, self._lines = place, Lines(place.folder)
         self._shown = Exposition(place.pipeline, place.run)
         self._lineage: Lineage | None = None
+        self._telemetry: Telemetry | None = None
         self._lanes: dict[str, LaneFigures] = {}
         self._counted: dict[int, Counts] = {}
         self._newest, self._seen, self._said = -1, "", set[str]()
@@ -92,6 +96,8 @@ class Metrics:
             self._safely("the endpoint of the metrics is missing", self._serve)
         if self._place.subject is not None:
             self._safely("events of lineage are missing", self._trace)
+        if telemetry_settings.is_configured():
+            self._safely("exports to OpenTelemetry are missing", self._send)
 
     def written(self, batch: Written) -> None:
         """Take note of a batch that is in the sink."""
@@ -113,6 +119,8 @@ class Metrics:
         self._safely("the endpoint of the metrics does not end", self._shown.close)
         if (keeper := self._place.keeper) is not None:
             self._safely("overviews have to count more", keeper.keep)
+        if self._telemetry is not None:
+            self._safely("the last export to OpenTelemetry is missing", self._telemetry.end)
         if self._lineage is not None:
             lineage = self._lineage
             self._safely("the last event of lineage is missing", lambda: lineage.end(error))
@@ -140,6 +148,12 @@ class Metrics:
         self._lineage = lineage_of(self._place.subject)
         if self._lineage is not None:
             self._lineage.begin()
+
+    def _send(self) -> None:
+        # An installation may do without it: the package's extra `telemetry`.
+        from jobs.metrics.telemetry import Telemetry  # noqa: PLC0415
+
+        self._telemetry = Telemetry(self.registry, self._place.pipeline, self._place.run)
 
     def _withdraw(self) -> None:
         withdraw(self._place.folder, self._place.targets, self._place.pipeline, self._place.run)
