@@ -34,7 +34,7 @@ def telemetry_settings() -> dict[str, str]:
     for name in ENDPOINTS:
         url = urlsplit(found.get(name, ""))
         if name in found and (url.scheme not in ("http", "https") or not url.netloc):
-            msg = f"{name}={found[name]!r} is no URL: write http://HOST:4318"
+            msg = f"{name}={found[name]!r} is no URL: write http://127.0.0.1:4318"
             raise SettingsError(msg)
         if "@" in url.netloc:
             msg = (

@@ -33,6 +33,17 @@ PipelineFile = Annotated[
 Memory = Annotated[
     str, typer.Option(metavar="SIZE", help="Memory to use, approximately; beyond it, the disk.")
 ]
+Topic = Annotated[bool, typer.Option("--topic", help="Read the log from the pipeline's topic.")]
+LogFile = Annotated[
+    Path | None, typer.Option("--input", metavar="FILE", help="Read the log from EVENTS.jsonl.")
+]
+RunName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The run; default: the live one, or a table's only one."),
+]
+Bootstrap = Annotated[
+    str | None, typer.Option(help="Broker for --topic; default: the local stack's.")
+]
 Since = Annotated[
     str | None,
     typer.Option(
@@ -135,19 +146,10 @@ def verify(
     postgres: Annotated[
         bool, typer.Option("--postgres", help="The pipeline's PostgreSQL tables; PGHOST, ….")
     ] = False,
-    topic: Annotated[
-        bool, typer.Option("--topic", help="Read the log from the pipeline's topic.")
-    ] = False,
-    input_: Annotated[
-        Path | None, typer.Option("--input", metavar="FILE", help="Read the log from EVENTS.jsonl.")
-    ] = None,
-    run: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The run; default: the live one, or a table's only one."),
-    ] = None,
-    bootstrap: Annotated[
-        str | None, typer.Option(help="Broker for --topic; default: the local stack's.")
-    ] = None,
+    topic: Topic = False,
+    input_: LogFile = None,
+    run: RunName = None,
+    bootstrap: Bootstrap = None,
     since: Since = None,
     until: Where = None,
     engine: Evaluating = Engine.local,

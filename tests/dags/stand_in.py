@@ -312,7 +312,8 @@ def main(arguments):
     if answers := script("answers"):
         return scripted(answers)
     verb = arguments[0]
-    if unknown := {word for word in arguments if word.startswith("--")} - OPTIONS[verb]:
+    given = {word.partition("=")[0] for word in arguments if word.startswith("--")}
+    if unknown := given - OPTIONS[verb]:
         say(f"no such option: {', '.join(unknown)}")
         return 2
     if verb in script("fail", {}) and verb != "quality":
@@ -345,6 +346,7 @@ OPTIONS = {
     "heartbeat": {"--once", "--silent", "--max-delay"},
     "tables": set(),
     "verify": {"--run", "--since", "--until", "--jobs"},
+    "replay": {"--run", "--from", "--to"},
     "chaos": {"--seed", "--report"},
 }
 """What each command takes; the DAGs use no other ones."""

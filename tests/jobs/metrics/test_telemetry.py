@@ -180,7 +180,8 @@ def test_a_receiver_that_refuses_fails_no_job_and_is_mentioned_once(
 
 
 @pytest.mark.parametrize(
-    ("url", "why"), [("collector:4318", "no URL"), ("http://me:secret@c:4318", "contains a login")]
+    ("url", "why"),
+    [("collector:4318", "no URL"), ("http://me:secret@127.0.0.1:4318", "contains a login")],
 )
 def test_settings_that_cannot_be_handed_over_are_refused(
     monkeypatch: pytest.MonkeyPatch, url: str, why: str
