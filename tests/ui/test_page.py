@@ -112,9 +112,8 @@ def test_fifty_pipelines_and_the_filter(logged_in: webdriver.Chrome, airflow: En
         logged_in.get(f"{airflow.airflow_url}/pipelines/")
         rows = logged_in.find_elements(By.CSS_SELECTOR, "tbody tr")
         names = [row.find_element(By.TAG_NAME, "a").text for row in rows]
-        assert sorted(names) == [f"p{number:02}" for number in range(50)]
-        lights = [row.find_element(By.CSS_SELECTOR, ".light").text for row in rows]
-        assert lights == sorted(lights, key=["red", "yellow", "grey", "green"].index)
+        # Those that have run are red, and come before those that have not.
+        assert names == [f"p{number:02}" for number in (*range(0, 50, 2), *range(1, 50, 2))]
         box = logged_in.find_element(By.NAME, "search")
         box.send_keys("P07")
         box.submit()
