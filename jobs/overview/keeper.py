@@ -39,6 +39,7 @@ class Keeper:
         tables: the folder of its tables.
         run: the run's name.
         queries: names of its queries.
+        bytes_max: how large new files of a table may be to be read here; None: of any size.
         clock: seconds that only go forward.
     """
 
@@ -46,6 +47,7 @@ class Keeper:
     tables: Path
     run: str
     queries: Sequence[str]
+    bytes_max: int | None = BYTES_MAX
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
@@ -70,7 +72,8 @@ class Keeper:
         """Count what is new; raise as of `look`."""
         if is_remote(self.tables):
             return  # such tables are read as a whole, each time
-        found = Tables(self.tables, self.run, cache.load(self.run_folder, self.tables), BYTES_MAX)
+        known = cache.load(self.run_folder, self.tables)
+        found = Tables(self.tables, self.run, known, self.bytes_max)
         found.results(self.queries)
         found.lanes()
         found.dead()

@@ -245,7 +245,7 @@ def test_a_driver_keeps_up_what_overviews_count(tmp_path: Path) -> None:
     assert timeless(msgspec.to_builtins(shown)) == timeless(looked(folder, "r1", None))
 
 
-def test_a_driver_reads_nothing_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_reads_nothing_large(tmp_path: Path) -> None:
     folder, known = tmp_path / "tables", tmp_path / "run"
     known.mkdir()
     job = Job(UPDATE, folder, "r1")
@@ -253,8 +253,7 @@ def test_a_driver_reads_nothing_large(tmp_path: Path, monkeypatch: pytest.Monkey
     Keeper(known, folder, "r1", QUERIES).keep()
     before = cache.load(known, folder)
     job.step(2)
-    monkeypatch.setattr("jobs.overview.keeper.BYTES_MAX", 10)
-    Keeper(known, folder, "r1", QUERIES).keep()
+    Keeper(known, folder, "r1", QUERIES, bytes_max=10).keep()
     after = cache.load(known, folder)
     assert (after.lanes, after.seen["metrics"]) == (before.lanes, before.seen["metrics"])
     assert timeless(looked(folder, "r1", known)) == timeless(looked(folder, "r1", None))
