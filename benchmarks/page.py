@@ -91,7 +91,6 @@ def _opened(airflow: Endpoints, lanes: int, *, in_airflow: bool) -> float:
 def _browser() -> Iterator[webdriver.Chrome]:
     """A new browser with a new profile."""
     options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or ""
     for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     driver = webdriver.Chrome(
