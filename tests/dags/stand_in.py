@@ -49,7 +49,14 @@ def record(arguments):
         fcntl.flock(calls, fcntl.LOCK_EX)
         stdin = os.readlink("/proc/self/fd/0")
         print(
-            json.dumps({"arguments": arguments, "task_pid": os.getppid(), "stdin": stdin}),
+            json.dumps(
+                {
+                    "arguments": arguments,
+                    "task_pid": os.getppid(),
+                    "stdin": stdin,
+                    "parent": os.environ.get("OPENLINEAGE_PARENT_ID"),
+                }
+            ),
             file=calls,
         )
     login = {name: value for name, value in os.environ.items() if "_KAFKA" in name}
