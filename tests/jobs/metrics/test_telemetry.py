@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -68,28 +70,40 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    """A receiver, in an environment that names none before and after."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in HANDED_OVER:
+            patch.delenv(name, raising=False)
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        server = Receiver()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            server.server_close()
+            for name in HANDED_OVER:
+                os.environ.pop(name, None)
+
+
 @pytest.fixture
-def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    for name in HANDED_OVER:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Receiver()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
+def receiver() -> Iterator[Receiver]:
+    with receiving() as server:
+        yield server
 
 
 def place(folder: Path) -> Place:
     return Place("tide", "r1", folder, pipeline().source, ("127.0.0.1", 0))
 
 
-def by_labels(points: Any) -> dict[tuple[tuple[str, str], ...], Any]:
+def by_labels(points: Any, pipeline: str = "tide") -> dict[tuple[tuple[str, str], ...], Any]:
+    """Points by their labels besides those of the run `r1`."""
     found = {}
     for point in points:
         labels = {one.key: one.value.string_value for one in point.attributes}
-        assert {name: labels.pop(name) for name in RUN} == RUN
+        assert (labels.pop("pipeline"), labels.pop("run")) == (pipeline, "r1")
         found[tuple(sorted(labels.items()))] = point
     return found
 
