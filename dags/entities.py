@@ -40,6 +40,10 @@ NIGHTLY = "chaos_nightly"
 """The DAG of the chaos plans; no pipeline may have its name."""
 
 
+AUDITS = "audit_nightly"
+"""The DAG of the audits; no pipeline may have its name."""
+
+
 class StepKind(Enum):
     """The way a step is carried out."""
 
@@ -177,6 +181,8 @@ def _owner_of(name: str) -> str | None:
     """Return what else has a DAG of this name; None: nothing."""
     if name == NIGHTLY:
         return "the chaos plans"
+    if name == AUDITS:
+        return "the nightly audits"
     if name.endswith(NEWS):
         return "the news of a pipeline's table"
     return "the upkeep of a pipeline's tables" if name.endswith(UPKEEP) else None

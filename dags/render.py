@@ -134,11 +134,12 @@ def render_news(deployment: Deployment) -> DAG:
         description=f"Updates {deployment.asset_uri} when {deployment.name}.check_again has passed",
         default_args={"owner": "slackwater", "retry_delay": RETRY_DELAY, "retries": 2},
     ) as dag:
-        PublishNews(task_id=PUBLISH, asset=_asset(deployment))
+        PublishNews(task_id=PUBLISH, asset=asset_of(deployment))
     return dag
 
 
-def _asset(deployment: Deployment) -> Asset:
+def asset_of(deployment: Deployment) -> Asset:
+    """Return the Asset of a pipeline's table."""
     return Asset(name=f"{deployment.name}/{deployment.table}", uri=deployment.asset_uri)
 
 
@@ -211,7 +212,7 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
             )
         case StepKind.PUBLISH:
             return PublishTable(
-                asset=_asset(deployment),
+                asset=asset_of(deployment),
                 submit_task_id=SUBMIT,
                 wait_task_id=WAIT,
                 quality_task_id=QUALITY,

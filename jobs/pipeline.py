@@ -41,6 +41,7 @@ from jobs.driver.live import is_live
 from jobs.driver.orphan import Orphan, executors
 from jobs.metrics.lineage import Subject
 from jobs.metrics.observer import Metrics, Place, observed
+from jobs.overview.keeper import Keeper
 from jobs.runs.attempts import Attempt, TooManyDeaths
 from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER, write_whole
 from jobs.runs.names import job_name
@@ -151,7 +152,16 @@ def _metrics_place(args: argparse.Namespace, pipeline: Pipeline) -> Place:
         targets=args.targets,
         first_batch=read_base(args.checkpoint).batch,
         subject=Subject(pipeline, args.run, args.bootstrap, args.table),
+        windows=pipeline,
+        keeper=_keeper(args, pipeline),
     )
+
+
+def _keeper(args: argparse.Namespace, pipeline: Pipeline) -> Keeper | None:
+    """Return what keeps up the counts of the run's Delta tables; None: its sink has others."""
+    if pipeline.destination.kind != "table":
+        return None
+    return Keeper(args.folder, args.table, args.run, [flow.name for flow in pipeline.flows])
 
 
 def _place(text: str) -> Path:
@@ -291,12 +301,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--metrics", type=parsed, default=DEFAULT, help="host:port, or off")
     parser.add_argument("--targets", type=Path, help="a folder for Prometheus to find it")
     parser.add_argument("--lineage", type=json.loads, default={}, help="OpenLineage's variables")
+    parser.add_argument("--telemetry", type=json.loads, default={}, help="OpenTelemetry's")
     parser.add_argument("--kafka", type=Path, help="settings of the cluster")
     args = parser.parse_args(argv)
     args.folder = args.folder or args.checkpoint.parent
     if args.kafka is not None:
         kafka_settings.use(args.kafka)
-    os.environ.update(args.lineage)
+    os.environ.update(args.lineage | args.telemetry)
     attempt = Attempt(args.folder)
     try:
         run(args, attempt)

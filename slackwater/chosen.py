@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,8 +58,12 @@ def stack_for(file: Path, *parts: str) -> Endpoints:
     return stack.endpoints(only=parts)
 
 
-def what_is_up() -> Endpoints:
-    """Return the running parts of the stack; listing runs needs none of them."""
+def what_is_up(said: Callable[[str], None] = tell) -> Endpoints:
+    """Return the running parts of the stack; listing runs needs none of them.
+
+    Args:
+        said: called with a sentence on each part that does not run.
+    """
     from infra import stack
     from infra.errors import InfraError
 
@@ -70,7 +75,7 @@ def what_is_up() -> Endpoints:
         try:
             stack.endpoints(only=[part], check=False)
         except InfraError as error:
-            tell(str(error))
+            said(str(error))
             found = replace(found, **dict.fromkeys(names, ""))
     return found
 

@@ -17,6 +17,7 @@ from slackwater.classes import check_classes
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
+from slackwater.until import Committed, Until, committed
 
 if TYPE_CHECKING:
     from chaos.readers.output import Output
@@ -32,11 +33,31 @@ PipelineFile = Annotated[
 Memory = Annotated[
     str, typer.Option(metavar="SIZE", help="Memory to use, approximately; beyond it, the disk.")
 ]
+Topic = Annotated[bool, typer.Option("--topic", help="Read the log from the pipeline's topic.")]
+LogFile = Annotated[
+    Path | None, typer.Option("--input", metavar="FILE", help="Read the log from EVENTS.jsonl.")
+]
+RunName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The run; default: the live one, or a table's only one."),
+]
+Bootstrap = Annotated[
+    str | None, typer.Option(help="Broker for --topic; default: the local stack's.")
+]
 Since = Annotated[
     str | None,
     typer.Option(
-        metavar="OFFSETS|TIME|last",
-        help='Judge only the rows after it: {"0": 100}, an ISO time, the last verification.',
+        metavar="OFFSETS|TIME|last|unverified",
+        help='Judge only the rows after it: {"0": 100}, an ISO time, the last verification; '
+        "unverified: after the last one, or all if there is none.",
+    ),
+]
+Where = Annotated[
+    Until | None,
+    typer.Option(
+        help="Judge a run by the whole log, or by what it has committed; default: committed if its "
+        "job is alive.",
+        show_default=False,
     ),
 ]
 Master = Annotated[str, typer.Option(metavar="URL", help="Spark's master, for --engine spark.")]
@@ -125,20 +146,12 @@ def verify(
     postgres: Annotated[
         bool, typer.Option("--postgres", help="The pipeline's PostgreSQL tables; PGHOST, ….")
     ] = False,
-    topic: Annotated[
-        bool, typer.Option("--topic", help="Read the log from the pipeline's topic.")
-    ] = False,
-    input_: Annotated[
-        Path | None, typer.Option("--input", metavar="FILE", help="Read the log from EVENTS.jsonl.")
-    ] = None,
-    run: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The run; default: the live one, or a table's only one."),
-    ] = None,
-    bootstrap: Annotated[
-        str | None, typer.Option(help="Broker for --topic; default: the local stack's.")
-    ] = None,
+    topic: Topic = False,
+    input_: LogFile = None,
+    run: RunName = None,
+    bootstrap: Bootstrap = None,
     since: Since = None,
+    until: Where = None,
     engine: Evaluating = Engine.local,
     master: Master = "local[2]",
     memory: Memory = "2GB",
@@ -152,11 +165,12 @@ def verify(
     A log of any length is judged in bounded memory, part by part: docs/verify.md says which
     pipelines cannot be divided.
 
-    `--since last` judges only what has come since a run's last verification that passed.
+    `--since last` judges only what has come since a run's last verification that passed. While a
+    run's job goes on, it is judged by the part of the log that it has committed.
     """
     from chaos.verdict.in_parts import Means
     from slackwater.judged import judged
-    from slackwater.since import Log
+    from slackwater.since import Log, named_since
 
     outputs = [table is not None, output is not None, postgres].count(True)
     _check_choice(outputs, [topic, input_ is not None].count(True))
@@ -164,14 +178,20 @@ def verify(
     of = judged(pipeline, table, run, is_needed=not outputs, is_file=output is not None)
     if of.first:
         say(f"run {of.name} was begun at {_places(of.pipeline, of.first)}: so is the log here")
-    found, of_run = _output(of, table, output, postgres=postgres), not (output or input_)
-    log = Log(of.pipeline.source, input_, bootstrap, of.first)
+    since = named_since(since, of)
+    at = committed(
+        until, of, of_run=not outputs, is_file=output is not None
+    )  # before the tables, which have at least that
+    if at is not None:
+        say(f"run {of.name} is judged {at}: {_places(of.pipeline, at.ends)}")
+    found, of_run = _output(of, table, output, at, postgres=postgres), not (output or input_)
+    log = Log(of.pipeline.source, input_, bootstrap, of.first, None if at is None else at.ends)
     with _evaluating(engine, master, means) as means:
         verdict = _verdict(of, log, found, means, since, keeps=of_run)
     for line in verdict.lines():
         say(line)
     if of_run:
-        of.keep(verdict)
+        of.keep(verdict, *([f"since {since}"] if since else []), *([str(at)] if at else []))
     raise typer.Exit(PASSED if verdict.ok else FAILED)
 
 
@@ -204,7 +224,9 @@ def _verdict(
         return with_records(verdict, of.pipeline, log, means, point)
 
 
-def _output(of: Judged, table: Path | None, file: Path | None, *, postgres: bool) -> Output:
+def _output(
+    of: Judged, table: Path | None, file: Path | None, at: Committed | None, *, postgres: bool
+) -> Output:
     """Read the output from the place given on the command line, or else from the run's sink."""
     from chaos.readers.catalogue import read_output
     from chaos.readers.delta import read_tables
@@ -213,11 +235,12 @@ def _output(of: Judged, table: Path | None, file: Path | None, *, postgres: bool
 
     if file is not None:
         return read_files(file)
+    before = None if at is None else at.batches
     if postgres:
-        return read_postgres(of.pipeline, of.name)
+        return read_postgres(of.pipeline, of.name, before=before)
     if table is not None:
-        return read_tables(table, of.pipeline, of.name)
-    return read_output(of.pipeline, of.table, of.name)
+        return read_tables(table, of.pipeline, of.name, before=before)
+    return read_output(of.pipeline, of.table, of.name, before=before)
 
 
 _UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}

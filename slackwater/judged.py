@@ -43,13 +43,19 @@ class Judged:
         """The file with the point of the run's last verification; None: there is no run here."""
         return None if self.run is None else self.run.folder / "verified.jsonl"
 
-    def keep(self, verdict: Verdict) -> None:
-        """Keep the verdict in the run's folder, if there is one."""
+    def keep(self, verdict: Verdict, *scope: str) -> None:
+        """Keep the verdict in the run's folder, if there is one.
+
+        Args:
+            verdict: the verdict.
+            scope: what of the run it is about, if not everything.
+        """
         from jobs.runs.verdicts import Judge, keep_verdict
 
         if self.run is not None:
             last = verdict.lines()[-1]
-            keep_verdict(self.run, Judge.verify, passed=verdict.ok, sentence=last)
+            sentence = " ".join([f"{last};" if scope else last, *scope])
+            keep_verdict(self.run, Judge.verify, passed=verdict.ok, sentence=sentence)
 
 
 def judged(

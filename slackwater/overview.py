@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE
@@ -46,8 +47,22 @@ def overview(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object for one file, else a JSON list.")
     ] = False,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="For programs that ask often: a line with a JSON list of files is answered by "
+            "a line of JSON, until the input ends.",
+        ),
+    ] = False,
 ) -> None:
     """Show how pipelines stand: lights, lanes, open windows, dead letters, verdicts."""
+    if follow:
+        if files or run is not None:
+            msg = "--follow reads the files from its input: give neither files nor --run"
+            raise typer.BadParameter(msg)
+        _follow()
+        return
     if run is not None and len(files or ()) != 1:
         msg = f"--run {run}: give the one pipeline file whose run it is"
         raise typer.BadParameter(msg)
@@ -65,6 +80,22 @@ def overview(
         _show(one)
     if not found:
         say("no pipeline here: `slackwater init` makes one")
+
+
+def _follow() -> None:
+    """Answer each line of the input; an error is an answer, too, and the next line another try."""
+    from jobs.runs.overview import Surroundings
+
+    for line in sys.stdin:
+        try:
+            files = [Path(file) for file in json.loads(line)]
+            about = Surroundings.of(what_is_up(lambda _: None))
+            told = [one.model_dump(mode="json") for one in _found(about, files, None)]
+            answer: dict[str, Any] = {"overviews": told}
+        except Exception as error:  # whoever asked is told
+            answer = {"error": str(error) or type(error).__name__}
+        say(json.dumps(answer, ensure_ascii=False))
+        sys.stdout.flush()
 
 
 def _found(about: Surroundings, files: list[Path], run: str | None) -> list[Overview]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LAST: Final = "last"
 """The value of `--since` for what has come since the last verification."""
 
+UNVERIFIED: Final = "unverified"
+"""The value for the same, or for everything, if no verification has passed yet."""
+
 
 @dataclass(frozen=True)
 class Log:
@@ -32,20 +35,24 @@ class Log:
         file: an EVENTS.jsonl; None: the log is in the source's topics.
         bootstrap: the broker as given.
         first: first offset to read by lane; None: from the beginning.
+        ends: first offset not to read, by lane; None: up to the end.
     """
 
     source: Source
     file: Path | None
     bootstrap: str | None
     first: Mapping[int, int] | None
+    ends: Mapping[int, int] | None = None
 
     def __iter__(self) -> Iterator[LogRecord]:
-        from chaos.readers.log import behind, read_events, read_topics
+        from chaos.readers.log import behind, read_events, read_topics, up_to
 
         if self.file:
-            read = read_events(self.file, self.source)
-        else:
+            read = up_to(self.source, read_events(self.file, self.source), self.ends)
+        elif self.ends is None:
             read = read_topics(broker(self.bootstrap), self.source, self.first)
+        else:
+            read = read_topics(broker(self.bootstrap), self.source, self.first, self.ends)
         return behind(self.source, read, self.first)
 
     def after(self, point: Point) -> Log:
@@ -54,11 +61,18 @@ class Log:
         return replace(self, first={**(self.first or {}), **lasts})
 
 
+def named_since(text: str | None, of: Judged) -> str | None:
+    """Return where a range begins, once it is known whether a verification has passed yet."""
+    if text == UNVERIFIED and of.point is not None:
+        return LAST if of.point.exists() else None
+    return text
+
+
 def point_of(text: str | None, of: Judged, log: Log, means: Means, folder: Path) -> Point | None:
     """Return the point at which a range begins; None: it is the whole log.
 
     Args:
-        text: as given by the user.
+        text: as of `named_since`.
         of: the run or table that is judged.
         log: the whole log.
         means: what may be used to read it up to an offset or instant.
@@ -76,9 +90,9 @@ def point_of(text: str | None, of: Judged, log: Log, means: Means, folder: Path)
     spec = of.pipeline
     if text is None:
         return None
-    if text == LAST:
+    if text in (LAST, UNVERIFIED):
         if of.point is None:
-            msg = "--since last: only runs keep where their last verification ended: give offsets"
+            msg = f"--since {text}: only runs keep where a verification ended: give offsets"
             raise typer.BadParameter(msg)
         point = read_point(of.point)
         point.check(spec)

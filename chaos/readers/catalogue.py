@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
-from chaos.readers.output import Output
+from chaos.readers.output import Output, OutputError
 from chaos.readers.reader import READERS
 from windowing.model import Pipeline
 from windowing.model.registry import PluginError
@@ -16,15 +17,25 @@ for _module in ("table", "postgres"):
     import_module(f"chaos.readers.{_module}")
 
 
-def read_output(pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
+def read_output(
+    pipeline: Pipeline, folder: Path | None, run: str | None, *, before: int | None = None
+) -> Output:
     """Read what a run wrote, wherever its pipeline sends the rows; arguments as of a reader.
 
     Raises:
-        OutputError: as of the reader.
+        OutputError: as of the reader; or it cannot leave out later batches.
         PluginError: the sink is a plug-in's, and no reader for it is there.
     """
     kind = pipeline.destination.kind
     if kind not in READERS:
         msg = f"no reader is there for sink: {{{kind}: NAME}}: its package must declare one"
         raise PluginError(msg)
-    return READERS[kind](pipeline, folder, run)
+    if before is None:
+        return READERS[kind](pipeline, folder, run)
+    if "before" not in signature(READERS[kind]).parameters:
+        msg = (
+            f"the reader of sink: {{{kind}: NAME}} cannot leave out the batches of a job that goes "
+            "on: give it the parameter `before`, or stop the job"
+        )
+        raise OutputError(msg)
+    return READERS[kind](pipeline, folder, run, before=before)

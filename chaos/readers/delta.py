@@ -38,33 +38,39 @@ from windowing.semantics import Counts
 from windowing.table_rows import dataset_of, folder_of, rows_in
 
 
-def read_tables(table_dir: str | Path, pipeline: Pipeline, run: str | None = None) -> Output:
+def read_tables(
+    table_dir: str | Path, pipeline: Pipeline, run: str | None = None, *, before: int | None = None
+) -> Output:
     """Read what one run wrote to the Delta tables of a pipeline.
 
     Args:
         table_dir: folder with one table per query, `dead_letters` and `metrics`.
         pipeline: the pipeline.
         run: name of the run; None if the tables hold only one.
+        before: only what batches with lower numbers wrote; None: everything.
 
     Raises:
         OutputError: a table is missing or lacks a column; no such run, or several to choose from.
         DamagedOutput: a table cannot be read.
     """
     with _undamaged(place(table_dir)):
-        return _read_tables(place(table_dir), pipeline, run)
+        return _read_tables(place(table_dir), pipeline, run, before)
 
 
-def _read_tables(folder: Path, pipeline: Pipeline, run: str | None) -> Output:
+def _read_tables(folder: Path, pipeline: Pipeline, run: str | None, before: int | None) -> Output:
     tables = {query.name: _open(folder, query.name) for query in pipeline.flows}
     dead, metrics = _open(folder, "dead_letters"), _open(folder, "metrics")
     run = _choose(run, folder, [*tables.values(), dead, metrics])
     flows = {query.name: query for query in pipeline.flows}
+    written = pc.field("run") == run
+    if before is not None:
+        written &= pc.field("batch_id") < before
     rows = _TableLines(
-        folder, run, tables, lambda table, name: table_rows(table, flows[name], folder / name)
+        folder, written, tables, lambda table, name: table_rows(table, flows[name], folder / name)
     )
     letters = _TableLines(
         folder,
-        run,
+        written,
         {"dead_letters": dead},
         lambda table, name: table_dead_letters(table, folder / name),
     )
@@ -73,7 +79,9 @@ def _read_tables(folder: Path, pipeline: Pipeline, run: str | None) -> Output:
     return Output(
         rows=rows,
         dead=letters,
-        counts=_table_counts(_arrow(metrics, run=run), letters, pipeline, folder / "metrics"),
+        counts=_table_counts(
+            _arrow(metrics, run=run, before=before), letters, pipeline, folder / "metrics"
+        ),
         ordered=False,
         name=f"{folder} run {run}",
     )
@@ -85,13 +93,13 @@ class _TableLines:
 
     Attributes:
         folder: the pipeline's folder, for messages.
-        run: the run's name.
+        written: which rows are the run's.
         tables: the tables by name, each at the version at which it was opened.
         lines: the lines of some of a table's rows, given its name.
     """
 
     folder: Path
-    run: str
+    written: pc.Expression
     tables: Mapping[str, DeltaTable]
     lines: Callable[[pa.Table, str], Iterable[Line]]
 
@@ -116,7 +124,7 @@ class _TableLines:
         with _whole(folder_of(table)):
             dataset = dataset_of(table)
             yield dataset.schema.empty_table()
-            for batch in dataset.to_batches(filter=pc.field("run") == self.run):
+            for batch in dataset.to_batches(filter=self.written):
                 yield pa.Table.from_batches([batch])
 
 
@@ -169,9 +177,15 @@ def _choose(run: str | None, folder: Path, tables: list[DeltaTable]) -> str:
     return run
 
 
-def _arrow(table: DeltaTable, columns: list[str] | None = None, run: str | None = None) -> pa.Table:
+def _arrow(
+    table: DeltaTable,
+    columns: list[str] | None = None,
+    run: str | None = None,
+    before: int | None = None,
+) -> pa.Table:
     with _whole(folder_of(table)):
-        return rows_in(table, columns=columns, run=run)
+        found = rows_in(table, columns=columns, run=run)
+        return found if before is None else found.filter(pc.field("batch_id") < before)
 
 
 def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[Any]]:

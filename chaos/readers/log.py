@@ -134,7 +134,10 @@ def read_topic(
 
 
 def read_topics(
-    bootstrap: str, source: Source, first: Mapping[int, int] | None = None
+    bootstrap: str,
+    source: Source,
+    first: Mapping[int, int] | None = None,
+    ends: Mapping[int, int] | None = None,
 ) -> Iterator[LogRecord]:
     """Yield the committed records of a source, for a join one topic after the other.
 
@@ -142,14 +145,40 @@ def read_topics(
         bootstrap: `host:port` of a broker.
         source: the source, which numbers the lanes.
         first: first offset to read, by lane; None, or a missing lane: from its beginning.
+        ends: first offset not to read, by lane, each of them; None: `committed_ends` now.
 
     Raises:
         LogError: as `read_topic`.
     """
-    places = [(source.place(lane), offset) for lane, offset in (first or {}).items()]
     for part in source.parts:
-        begins = {partition: at for (own, partition), at in places if own.topic == part.topic}
-        yield from read_topic(bootstrap, part.topic, begins=begins)
+        yield from read_topic(
+            bootstrap,
+            part.topic,
+            begins=_of_topic(source, part.topic, first or {}),
+            ends=None if ends is None else _of_topic(source, part.topic, ends),
+        )
+
+
+def _of_topic(source: Source, topic: str, offsets: Mapping[int, int]) -> dict[int, int]:
+    """Return offsets by lane as those of a topic's partitions."""
+    placed = ((source.place(lane), offset) for lane, offset in offsets.items())
+    return {partition: at for (part, partition), at in placed if part.topic == topic}
+
+
+def up_to(
+    source: Source, log: Iterable[LogRecord], ends: Mapping[int, int] | None
+) -> Iterator[LogRecord]:
+    """Yield the records of a log before some offsets.
+
+    Args:
+        source: the source, which numbers the lanes.
+        log: its log.
+        ends: first offset to leave out, by lane, each of them; None: nothing is left out.
+    """
+    for record in log:
+        lane = source.number(record.source, record.partition)
+        if ends is None or lane is None or record.offset < ends.get(lane, 0):
+            yield record
 
 
 def behind(

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any, ClassVar, LiteralString
 
 import psycopg
 from psycopg import sql
@@ -35,33 +36,59 @@ MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"
 _COUNTED = ("read", "applied", "outside", "dropped")
 
 
-def read_postgres(pipeline: Pipeline, run: str | None = None) -> Output:
+def read_postgres(
+    pipeline: Pipeline, run: str | None = None, *, before: int | None = None
+) -> Output:
     """Read what one run wrote to the tables of a pipeline's PostgreSQL sink.
 
     Args:
         pipeline: the pipeline.
         run: name of the run; None if the tables hold only one.
+        before: only what batches with lower numbers wrote; None: everything.
 
     Raises:
         OutputError: the pipeline has no such sink, no database answers, a table or column is
             missing, or the run does not exist or is ambiguous.
     """
     with reading(pipeline, run) as (connection, chosen):
-        schema = schema_of(pipeline)
-        dead = list(_dead_letters(connection, schema, chosen))
+        schema, written = schema_of(pipeline), _Written(chosen, before)
+        dead = list(_dead_letters(connection, schema, written))
         rows = [
-            line for query in pipeline.flows for line in _rows(connection, schema, query, chosen)
+            line for query in pipeline.flows for line in _rows(connection, schema, query, written)
         ]
-        counted = _counted(connection, schema, chosen)
+        counted = _counted(connection, schema, written)
     counts = tally(counted, dead, pipeline)
     return Output(rows, dead, counts, ordered=False, name=f"PostgreSQL {schema} run {chosen}")
 
 
 @reader("postgres")
-def read_schema(pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
+def read_schema(
+    pipeline: Pipeline, folder: Path | None, run: str | None, *, before: int | None = None
+) -> Output:
     """Read the tables of the pipeline's schema; raise like `read_postgres`."""
     del folder
-    return read_postgres(pipeline, run)
+    return read_postgres(pipeline, run, before=before)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """Which rows of a table are read.
+
+    Attributes:
+        run: those of this run.
+        before: those of batches with lower numbers; None: of all.
+    """
+
+    run: str
+    before: int | None
+
+    CONDITION: ClassVar[LiteralString] = "run = %s and batch_id < coalesce(%s, batch_id + 1)"
+    """The condition in SQL; its parameters are `values`."""
+
+    @property
+    def values(self) -> list[str | int | None]:
+        """What stands in the condition."""
+        return [self.run, self.before]
 
 
 def schema_of(pipeline: Pipeline) -> str:
@@ -113,18 +140,21 @@ def _choose(connection: psycopg.Connection, schema: str, run: str | None) -> str
     return run
 
 
-def _rows(connection: psycopg.Connection, schema: str, query: Flow, run: str) -> Iterable[Line]:
+def _rows(
+    connection: psycopg.Connection, schema: str, query: Flow, written: _Written
+) -> Iterable[Line]:
     fields = tuple(dict.fromkeys(query.key))  # PATTR may be in group_by too
     columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *query.shows)))
     statement = sql.SQL(
         "select query, window_id, {}, {}, pane, revision, records, offsets, {}, {} from {}"
-        " where run = %s and pane <> 'early'"
+        " where {} and pane <> 'early'"
     ).format(
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_start")),
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_end")),
         sql.SQL(", ").join(_mark(mark, query) for mark in ("op", "absorbed_by")),
         columns,
         sql.Identifier(schema, query.name),
+        sql.SQL(written.CONDITION),
     )
     for (
         name,
@@ -138,7 +168,7 @@ def _rows(connection: psycopg.Connection, schema: str, query: Flow, run: str) ->
         op,
         absorbed_by,
         *values,
-    ) in connection.execute(statement, [run]):
+    ) in connection.execute(statement, written.values):
         spread = [restored(value) for value in values]
         key, results = dict(zip(fields, spread, strict=False)), spread[len(fields) :]
         row = Row(
@@ -163,25 +193,25 @@ def _mark(mark: str, query: Flow) -> sql.Composable:
     return sql.Identifier(mark) if mark in query.marks else sql.SQL("null")
 
 
-def _dead_letters(connection: psycopg.Connection, schema: str, run: str) -> Iterable[Line]:
+def _dead_letters(connection: psycopg.Connection, schema: str, written: _Written) -> Iterable[Line]:
     statement = sql.SQL(
-        'select source, partition, "offset", query, reason from {} where run = %s'
-    ).format(sql.Identifier(schema, "dead_letters"))
-    for fields in connection.execute(statement, [run]):
+        'select source, partition, "offset", query, reason from {} where {}'
+    ).format(sql.Identifier(schema, "dead_letters"), sql.SQL(written.CONDITION))
+    for fields in connection.execute(statement, written.values):
         letter = DeadLetter(*fields)
         yield dead_letter_identity(letter), dead_letter_line(letter)
 
 
 def _counted(
-    connection: psycopg.Connection, schema: str, run: str
+    connection: psycopg.Connection, schema: str, written: _Written
 ) -> list[tuple[str, int, list[int]]]:
     sums = sql.SQL(", ").join(
         sql.SQL("sum({})::bigint").format(sql.Identifier(name)) for name in _COUNTED
     )
-    statement = sql.SQL(
-        "select query, min(batch_id), {} from {} where run = %s group by query"
-    ).format(sums, sql.Identifier(schema, "metrics"))
-    found = connection.execute(statement, [run])
+    statement = sql.SQL("select query, min(batch_id), {} from {} where {} group by query").format(
+        sums, sql.Identifier(schema, "metrics"), sql.SQL(written.CONDITION)
+    )
+    found = connection.execute(statement, written.values)
     return [(query, batch, numbers) for query, batch, *numbers in found]
 
 

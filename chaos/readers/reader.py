@@ -17,13 +17,17 @@ from windowing.model.registry import Registry
 class OutputReader(Protocol):
     """Reads what one run wrote."""
 
-    def __call__(self, pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
+    def __call__(
+        self, pipeline: Pipeline, folder: Path | None, run: str | None, *, before: int | None = None
+    ) -> Output:
         """Read the output of a run.
 
         Args:
             pipeline: the pipeline that wrote it.
             folder: folder of the run's tables, for a sink that writes files.
             run: name of the run; None if there is only one.
+            before: only what batches with lower numbers wrote; None: everything. A reader without
+                this parameter can only read everything.
 
         Raises:
             OutputError: something is missing, or the run does not exist or is ambiguous.

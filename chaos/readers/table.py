@@ -11,7 +11,9 @@ from windowing.model import Pipeline
 
 
 @reader("table")
-def read_folder(pipeline: Pipeline, folder: Path | None, run: str | None) -> Output:
+def read_folder(
+    pipeline: Pipeline, folder: Path | None, run: str | None, *, before: int | None = None
+) -> Output:
     """Read the tables in a run's folder.
 
     Raises:
@@ -20,4 +22,4 @@ def read_folder(pipeline: Pipeline, folder: Path | None, run: str | None) -> Out
     if folder is None:
         msg = f"pipeline {pipeline.name} writes to tables: name their folder"
         raise OutputError(msg)
-    return read_tables(folder, pipeline, run)
+    return read_tables(folder, pipeline, run, before=before)

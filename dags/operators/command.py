@@ -14,7 +14,7 @@ import shlex
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -111,11 +111,22 @@ class Command:
     """A call of `slackwater`, with its output streamed while it runs.
 
     The child has no standard input: Airflow's would keep the end of the task from being noticed.
+
+    Args:
+        arguments: of the command.
+        log: gets each line of its output.
+        more: variables of its environment, besides those of `environment`.
     """
 
-    def __init__(self, arguments: Sequence[str], log: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        log: Callable[[str], None],
+        more: Mapping[str, str] | None = None,
+    ) -> None:
         self._arguments = list(arguments)
         self._log = log
+        self._more = dict(more or {})
         self._process: subprocess.Popen[str] | None = None
 
     def run(self) -> Output:
@@ -130,7 +141,7 @@ class Command:
             self._process = process = subprocess.Popen(
                 line,
                 cwd=project_root(),
-                env=environment() | kafka_connection.login(),
+                env=environment() | kafka_connection.login() | self._more,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

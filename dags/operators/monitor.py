@@ -12,6 +12,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.triggers.base import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TriggerEvent
 
+from dags.operators import lineage
 from dags.operators.command import CommandError, run_quietly
 from dags.operators.job import GAVE_UP, Job, jobs_arguments, jobs_of, named
 from dags.operators.links import SparkDriverLink
@@ -136,6 +137,7 @@ class MonitorJob(CommandTask):
             raise AirflowSkipException(msg)
         if job.ended:
             self.log.info("%s: it goes on from its checkpoint", job)
+            self._more = lineage.parent(context)
             self.call("start", file, "--run", run)
         SparkDriverLink().show(self, context, job.ui or submission.get("ui"))
         self.defer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context
@@ -17,6 +17,8 @@ class CommandTask(BaseOperator):
     """A task that calls `slackwater`, and stops the call when it is itself stopped."""
 
     _command: Command | None = None
+    _more: Mapping[str, str] = {}
+    """Variables of the command's environment that are this task's own."""
 
     def call(self, *arguments: str) -> Output:
         """Run the command with its output in the task's log.
@@ -46,7 +48,7 @@ class CommandTask(BaseOperator):
         return self._run(arguments, self.log.debug)
 
     def _run(self, arguments: Sequence[str], log: Callable[[str], None]) -> Output:
-        self._command = Command(arguments, log)
+        self._command = Command(arguments, log, self._more)
         return self._command.run()
 
     def on_kill(self) -> None:

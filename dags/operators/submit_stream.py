@@ -10,7 +10,7 @@ from airflow.sdk import Context, ResumableJobMixin
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from dags.entities import run_name
-from dags.operators import spark_driver
+from dags.operators import lineage, spark_driver
 from dags.operators.choose_run import Choice, OnChange, Wish, YoungerRunError, choices
 from dags.operators.command import USAGE_ERROR, CommandError, Output
 from dags.operators.job import Job, jobs_arguments, jobs_of
@@ -92,6 +92,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
             AirflowException: it failed.
             AirflowFailException: all ways are refused, and a retry would be too.
         """
+        self._more = lineage.parent(context)
         before = self._jobs()
         self._tell("before", before)
         wish = self._wish(context)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dags.operators.command import CommandError, Output, run_quietly
+from dags.operators.command import CommandError
 from infra.layout import default_layout
 
 ALL: Final = ""
@@ -27,13 +27,14 @@ ALL: Final = ""
 FRESH_S: Final = 10.0
 """An answer that is younger is not replaced."""
 
-_PATIENCE_S: Final = 1.5
-"""How long a page waits for the first answer, before it is shown without."""
+_PATIENCE_S: Final = 5.0
+"""How long a page waits for the first answer, before it is shown without: it usually takes a
+second or two, and a page without it is of no use."""
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 """What a pipeline's name looks like; anything else never reaches a path or a command."""
 
-Call = Callable[[Sequence[str]], Awaitable[Output]]
+Ask = Callable[[Sequence[str]], Awaitable[list[dict[str, Any]]]]
 
 
 @dataclass(frozen=True)
@@ -57,40 +58,39 @@ class Answers:
     """The answers by pipeline.
 
     Args:
-        call: calls `slackwater` with arguments.
+        ask: asks how pipelines stand, given their files; none: all.
     """
 
-    def __init__(self, call: Call = run_quietly) -> None:
-        self._call = call
+    def __init__(self, ask: Ask) -> None:
+        self._look = ask
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._errors: dict[str, str] = {}
 
-    async def of(self, name: str, arguments: Sequence[str] = ()) -> Answer:
+    async def of(self, name: str, files: Sequence[str] = ()) -> Answer:
         """Return the answer for a pipeline, and see to it that the next one is newer.
 
         Args:
             name: the pipeline, or `ALL`.
-            arguments: what to ask for besides `overview --json`: the pipeline's file.
+            files: the pipeline's file.
         """
         kept = self._kept(name)
         if kept is None or kept[1] >= FRESH_S:
-            task = self._ask(name, arguments)
+            task = self._ask(name, files)
             if kept is None:
                 await asyncio.wait([task], timeout=_PATIENCE_S)
                 kept = self._kept(name)
         told, age_s = kept or (None, 0.0)
         return Answer(told, age_s, self._errors.get(name), name in self._asking)
 
-    def _ask(self, name: str, arguments: Sequence[str]) -> asyncio.Task[None]:
+    def _ask(self, name: str, files: Sequence[str]) -> asyncio.Task[None]:
         """Begin to look for a newer answer, unless that has begun."""
         if name not in self._asking:
-            self._asking[name] = asyncio.create_task(self._replace(name, arguments))
+            self._asking[name] = asyncio.create_task(self._replace(name, files))
         return self._asking[name]
 
-    async def _replace(self, name: str, arguments: Sequence[str]) -> None:
+    async def _replace(self, name: str, files: Sequence[str]) -> None:
         try:
-            output = await self._call(["overview", *arguments, "--json"])
-            told = _told(output)
+            told = await self._look(files)
             for one in told if name == ALL else ():
                 _write(_file(str(one["pipeline"])), [one])
             _write(_file(name), told)
@@ -108,16 +108,6 @@ class Answers:
         except (OSError, ValueError):
             return None
         return told, max(time.time() - at_s, 0.0)
-
-
-def _told(output: Output) -> list[dict[str, Any]]:
-    """Return the objects that the command printed.
-
-    Raises:
-        ValueError: it printed no JSON.
-    """
-    told = json.loads(output.stdout[-1] if output.stdout else "")
-    return told if isinstance(told, list) else [told]
 
 
 def _file(name: str) -> Path:

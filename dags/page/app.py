@@ -25,6 +25,7 @@ from dags.entities import Deployment, plan_names, read_deployments
 from dags.operators.command import CommandError, pipelines_folder, project_root, run_quietly
 from dags.page.actions import ACTION, ACTIONS, comes_from_here, start
 from dags.page.answers import ALL, NAME, Answers
+from dags.page.follower import Follower
 from dags.page.views import charts_of, page, quality_of, row_of, sorted_by_light
 from windowing.model import parse_pipeline
 
@@ -103,7 +104,7 @@ app = FastAPI(
     redoc_url=None,
     openapi_url=None,
 )
-answers = Answers()
+answers = Answers(Follower().ask)
 
 
 @app.middleware("http")

@@ -134,6 +134,15 @@ class Exposition:
                 behind = self._gauges["lane_event_time_lag_seconds"].labels(*self._of, name)
                 behind.set_function(partial(self._since, progress_s))
 
+    def open(self, windows: Mapping[str, int | None]) -> None:
+        """Show how many windows of each query are open; nothing, where that is unknown."""
+        for query, number in windows.items():
+            if number is None:
+                # What was true once is no answer.
+                self._gauges["open_windows"].remove(*self._of, query)
+            else:
+                self._set("open_windows", number, query)
+
     def begin(self, lanes: Iterable[str]) -> None:
         """Show lanes of which nothing is known yet, and counters where they begin."""
         self._add("batches", 0)
@@ -198,6 +207,10 @@ _GAUGES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "last_moved_timestamp_seconds": (
         "When a batch last ended, or the query last waited for records.",
         (),
+    ),
+    "open_windows": (
+        "Windows between the progress of all lanes and the newest record, whatever their keys.",
+        ("query",),
     ),
     "processed_rows_per_second": ("Input rows per second of the last batch.", ()),
     "state_rows": ("Rows of state, where Spark counts them.", ()),

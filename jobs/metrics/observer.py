@@ -17,16 +17,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry
 
+from infra import telemetry_settings
 from jobs.metrics.exposition import Exposition
 from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
 from jobs.metrics.lineage import Lineage, Subject, lineage_of
 from jobs.metrics.lines import Lines
+from jobs.overview.keeper import Keeper
+from jobs.overview.lanes import Stand, open_windows
 from jobs.runs.targets import announce, withdraw
+from windowing.model import Pipeline
 from windowing.model.source import Source
 from windowing.spark.sinks.written import Written
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
+
+    from jobs.metrics.telemetry import Telemetry
 
 _ANY: Final = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
@@ -47,6 +53,8 @@ class Place:
         targets: the folder for Prometheus; None: there is none.
         first_batch: the run's number of the checkpoint's batch 0.
         subject: of what lineage tells, if anybody wants it; None: of nothing.
+        windows: the pipeline whose open windows are counted; None: they are not.
+        keeper: keeps up what overviews count in the run's tables; None: they are not ours.
     """
 
     pipeline: str
@@ -57,6 +65,8 @@ class Place:
     targets: Path | None = None
     first_batch: int = 0
     subject: Subject | None = None
+    windows: Pipeline | None = None
+    keeper: Keeper | None = None
 
 
 class Metrics:
@@ -70,6 +80,7 @@ class Metrics:
         self._place, self._lines = place, Lines(place.folder)
         self._shown = Exposition(place.pipeline, place.run)
         self._lineage: Lineage | None = None
+        self._telemetry: Telemetry | None = None
         self._lanes: dict[str, LaneFigures] = {}
         self._counted: dict[int, Counts] = {}
         self._newest, self._seen, self._said = -1, "", set[str]()
@@ -85,6 +96,8 @@ class Metrics:
             self._safely("the endpoint of the metrics is missing", self._serve)
         if self._place.subject is not None:
             self._safely("events of lineage are missing", self._trace)
+        if telemetry_settings.is_configured():
+            self._safely("exports to OpenTelemetry are missing", self._send)
 
     def written(self, batch: Written) -> None:
         """Take note of a batch that is in the sink."""
@@ -93,6 +106,8 @@ class Metrics:
     def look(self, query: StreamingQuery) -> None:
         """Take note of the batches that have ended since the last look."""
         self._safely("figures of batches are missing", lambda: self._look(query))
+        if (keeper := self._place.keeper) is not None:
+            self._safely("overviews have to count more", keeper.look)
 
     def close(self, error: BaseException | None = None) -> None:
         """End the endpoint.
@@ -102,6 +117,10 @@ class Metrics:
         """
         self._safely("the last batches' figures are missing", lambda: self._flush(None))
         self._safely("the endpoint of the metrics does not end", self._shown.close)
+        if (keeper := self._place.keeper) is not None:
+            self._safely("overviews have to count more", keeper.keep)
+        if self._telemetry is not None:
+            self._safely("the last export to OpenTelemetry is missing", self._telemetry.end)
         if self._lineage is not None:
             lineage = self._lineage
             self._safely("the last event of lineage is missing", lambda: lineage.end(error))
@@ -129,6 +148,12 @@ class Metrics:
         self._lineage = lineage_of(self._place.subject)
         if self._lineage is not None:
             self._lineage.begin()
+
+    def _send(self) -> None:
+        # An installation may do without it: the package's extra `telemetry`.
+        from jobs.metrics.telemetry import Telemetry  # noqa: PLC0415
+
+        self._telemetry = Telemetry(self.registry, self._place.pipeline, self._place.run)
 
     def _withdraw(self) -> None:
         withdraw(self._place.folder, self._place.targets, self._place.pipeline, self._place.run)
@@ -172,11 +197,23 @@ class Metrics:
     def _put(self, batch_id: int, told: Told | None, counts: Counts | None) -> None:
         self._move(told, counts)
         self._shown.place(self._lanes)
+        opened = self._open_windows()
+        self._shown.open(opened)
         line = line_of(batch_id, told, counts, self._lanes, datetime.now(UTC))
+        line["open_windows"] = opened
         if (lineage := self._lineage) is not None:
             told_on = partial(lineage.batch, line, counts)
             self._safely("events of lineage are missing", told_on)
         self._lines.append(line)
+
+    def _open_windows(self) -> dict[str, int | None]:
+        """Return by query how many windows are open; None: unknown, or not of a time."""
+        if self._place.windows is None:
+            return {}
+        progress = {name: lane.progress_us for name, lane in self._lanes.items()}
+        ended = {name for name, lane in self._lanes.items() if lane.ended}
+        stand = Stand.at(self._place.windows, progress, ended)
+        return {found.query: found.open for found, _ in open_windows(stand)}
 
     def _move(self, told: Told | None, counts: Counts | None) -> None:
         """Take over where the lanes are after a batch."""

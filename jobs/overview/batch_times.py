@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
-import polars as pl
 
 _POINTS_MAX: Final = 2_048
 """How many batches' times are kept: many more than a history has buckets."""
@@ -23,9 +22,9 @@ class BatchTimes:
         self._known = dict(known)
         self._order: tuple[np.ndarray, np.ndarray] | None = None
 
-    def learn(self, batch_id: pl.Series, at_us: pl.Series) -> None:
+    def learn(self, batch_id: Iterable[int], at_us: Iterable[int | None]) -> None:
         """Take the times of batches; what is known of a batch already stays."""
-        for batch, at in zip(batch_id.to_list(), at_us.to_list(), strict=True):
+        for batch, at in zip(batch_id, at_us, strict=True):
             if at is not None:
                 self._known.setdefault(batch, at)
         self._order = None
@@ -35,18 +34,19 @@ class BatchTimes:
         self._known[batch] = at_us
         self._order = None
 
-    def of(self, batch_id: pl.Series) -> pl.Series:
-        """Return the times of batches; null, if none is known at all."""
+    def of(self, batch_id: np.ndarray) -> np.ndarray | None:
+        """Return the times of batches; None, if none is known at all."""
         batches, times = self._ordered()
         if not len(batches):
-            return pl.Series([None] * len(batch_id), dtype=pl.Int64)
-        place = np.searchsorted(batches, batch_id.to_numpy(), side="right") - 1
-        return pl.Series(times[np.maximum(place, 0)])
+            return None
+        place = np.searchsorted(batches, batch_id, side="right") - 1
+        known: np.ndarray = times[np.maximum(place, 0)]
+        return known
 
     def at(self, batch: int) -> int | None:
         """Return the time of a batch."""
-        found = self.of(pl.Series([batch], dtype=pl.Int64))[0]
-        return None if found is None else int(found)
+        found = self.of(np.array([batch], dtype=np.int64))
+        return None if found is None else int(found[0])
 
     def points(self) -> list[tuple[int, int]]:
         """Return few of them, evenly spread, with the last ones."""

@@ -1,15 +1,16 @@
-"""Counts what is in the files of a run's tables, column by column."""
+"""Counts what is in the files of a run's tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from jobs.overview.batch_times import BatchTimes
 from jobs.overview.buckets import Buckets, of_times
-from jobs.overview.files import AT, BATCH, Files
+from jobs.overview.files import AT, BATCH, Files, Unreadable, unreadable
 from jobs.overview.found import (
     EXAMPLES_MAX,
     LATE,
@@ -19,7 +20,9 @@ from jobs.overview.found import (
     Letter,
     Reason,
     Results,
+    Sums,
 )
+from jobs.overview.rows import rows_in, written
 
 _WRITTEN: Final = pl.col("window_end").dt.epoch("us") + pl.col("lag_us")
 """When a row was written; null for windows that do not end in time."""
@@ -50,29 +53,47 @@ DEAD: Final = {
 }
 
 
+def counted(kind: type[Sums], files: Files, times: BatchTimes) -> Sums:
+    """Count what is in files of a table.
+
+    Args:
+        kind: what the table has.
+        files: those that have not been counted.
+        times: of batches; it learns those that the files tell.
+
+    Raises:
+        Unreadable: a file cannot be read.
+    """
+    count: Callable[[Files, BatchTimes], Any] = _COUNT[kind]
+    try:
+        return cast("Sums", count(files, times))
+    except (OSError, PolarsError) as error:
+        raise Unreadable(unreadable(files.folder, error)) from None
+
+
 def results(files: Files, times: BatchTimes) -> Results:
     """Count rows and revisions."""
     revises = (pl.col("pane") == "late") & pl.col("op").is_null()
     by_batch = (
-        files.read(RESULTS)
+        rows_in(files, RESULTS)
         .group_by(BATCH)
         .agg(rows=pl.len(), revisions=revises.sum(), at_us=_WRITTEN.min())
         .sort(BATCH)
         .collect()
     )
-    return results_of(by_batch, files.written, times)
+    return results_of(by_batch, written(files), times)
 
 
-def results_of(by_batch: pl.DataFrame, written: pl.DataFrame, times: BatchTimes) -> Results:
+def results_of(by_batch: pl.DataFrame, known: pl.DataFrame, times: BatchTimes) -> Results:
     """Sum up rows and revisions by batch.
 
     Args:
         by_batch: `batch_id`, `rows`, `revisions`, and `at_us`, when rows of it were written.
-        written: when else batches are known to have been written.
+        known: when else batches are known to have been written.
         times: learns both.
     """
-    for one in (by_batch, written):
-        times.learn(one[BATCH], one[AT])
+    for one in (by_batch, known):
+        _learn(times, one)
     found = Results(int(by_batch["rows"].sum()), int(by_batch["revisions"].sum()))
     found.history = _history(by_batch, times, ("rows", "revisions"))
     return found
@@ -81,7 +102,7 @@ def results_of(by_batch: pl.DataFrame, written: pl.DataFrame, times: BatchTimes)
 def lanes(files: Files, times: BatchTimes) -> LaneCounts:
     """Count what lanes have read, and note how far they are."""
     by_lane = (
-        files.read(METRICS)
+        rows_in(files, METRICS)
         .group_by(BATCH, "lane")
         # Every query counts all that is read, so one of them tells.
         .agg(
@@ -93,7 +114,7 @@ def lanes(files: Files, times: BatchTimes) -> LaneCounts:
         .sort(BATCH)
         .collect()
     )
-    times.learn(files.written[BATCH], files.written[AT])
+    _learn(times, written(files))
     return lanes_of(by_lane, times)
 
 
@@ -134,8 +155,8 @@ def lanes_of(by_lane: pl.DataFrame, times: BatchTimes) -> LaneCounts:
 
 def dead(files: Files, times: BatchTimes) -> Dead:
     """Count dead letters by reason and lane, and keep a few."""
-    times.learn(files.written[BATCH], files.written[AT])
-    return dead_of(files.read(DEAD).collect(), times)
+    _learn(times, written(files))
+    return dead_of(rows_in(files, DEAD).collect(), times)
 
 
 def dead_of(read: pl.DataFrame, times: BatchTimes) -> Dead:
@@ -159,5 +180,15 @@ def dead_of(read: pl.DataFrame, times: BatchTimes) -> Dead:
 
 def _history(by_batch: pl.DataFrame, times: BatchTimes, names: Sequence[str]) -> Buckets:
     """Return counts of batches by time; none, if the time of no batch is known."""
-    known = by_batch.with_columns(times.of(by_batch[BATCH]).alias(AT)).drop_nulls(AT)
-    return of_times((at, counts) for at, *counts in known.select(AT, *names).iter_rows())
+    at_us = times.of(by_batch[BATCH].to_numpy())
+    if at_us is None:
+        return of_times(())
+    counts = by_batch.select(*names).iter_rows()
+    return of_times((int(at), list(one)) for at, one in zip(at_us, counts, strict=True))
+
+
+def _learn(times: BatchTimes, known: pl.DataFrame) -> None:
+    times.learn(known[BATCH].to_list(), known[AT].to_list())
+
+
+_COUNT: Final = {Results: results, LaneCounts: lanes, Dead: dead}

@@ -29,11 +29,13 @@ class Added:
         path: its path in the table's folder.
         batches: the smallest and the largest batch in it; None: unknown.
         at_us: when it was committed.
+        size: in bytes.
     """
 
     path: str
     batches: tuple[int, int] | None
     at_us: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -52,27 +54,10 @@ class Files:
     whole: bool
     elsewhere: Callable[[Mapping[str, Any]], pl.LazyFrame] | None = None
 
-    def read(self, columns: Mapping[str, Any]) -> pl.LazyFrame:
-        """Return columns of the rows in them; a column that a file lacks is null."""
-        if self.elsewhere is not None:
-            return self.elsewhere(columns)
-        if not self.fresh:
-            return pl.LazyFrame(schema=dict(columns))
-        return pl.scan_parquet(
-            [self.folder / file.path for file in self.fresh],
-            schema=dict(columns),
-            missing_columns="insert",
-            extra_columns="ignore",
-            hive_partitioning=False,
-            glob=False,
-        )
-
     @property
-    def written(self) -> pl.DataFrame:
-        """When files with a single batch were committed, by batch."""
-        alone = [file for file in self.fresh if file.batches and len({*file.batches}) == 1]
-        rows = [(file.batches[0], file.at_us) for file in alone if file.batches]
-        return pl.DataFrame(rows, schema={BATCH: pl.Int64, AT: pl.Int64}, orient="row")
+    def size(self) -> int:
+        """Bytes of those that have not been counted."""
+        return sum(file.size for file in self.fresh)
 
 
 class Unreadable(RuntimeError):
@@ -130,4 +115,5 @@ def _added(actions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Added]]:
             ends = [stats.get(name, {}).get(BATCH) for name in ("minValues", "maxValues")]
             batches = None if None in ends else (int(ends[0]), int(ends[1]))
             at_us = int(add["modificationTime"]) * 1000
-            yield add["partitionValues"]["run"], Added(unquote(add["path"]), batches, at_us)
+            added = Added(unquote(add["path"]), batches, at_us, int(add["size"]))
+            yield add["partitionValues"]["run"], added

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -153,3 +153,7 @@ class Dead(msgspec.Struct):
             for lane, count in others.items():
                 own[lane] = own.get(lane, 0) + count
         self.history.merge(other.history)
+
+
+Sums = TypeVar("Sums", Results, LaneCounts, Dead)
+"""What is found in a table, by what the table has."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -42,15 +42,32 @@ class Stand:
     @classmethod
     def of(cls, pipeline: Pipeline, counts: LaneCounts | None, told: Measured) -> Stand:
         """Return it, as the tables say, or else the driver's metrics."""
-        found = {}
+        known: dict[str, int | None] = {}
+        ended = set()
         for number in range(pipeline.source.partitions):
             name = pipeline.source.lane(number)
             count = counts.lanes.get(name) if counts else None
             if count is not None and count.ended:
-                found[name] = _ENDED
-                continue
-            us = told.progress_us(name) if count is None else count.progress_us
-            found[name] = _NEVER if us is None else us
+                ended.add(name)
+            known[name] = told.progress_us(name) if count is None else count.progress_us
+        return cls.at(pipeline, known, ended)
+
+    @classmethod
+    def at(
+        cls, pipeline: Pipeline, progress_us: Mapping[str, int | None], ended: Collection[str]
+    ) -> Stand:
+        """Return it, given each lane's progress.
+
+        Args:
+            pipeline: what it runs.
+            progress_us: by lane; None, or a missing lane: none yet.
+            ended: lanes that have ended.
+        """
+        found = {}
+        for number in range(pipeline.source.partitions):
+            name = pipeline.source.lane(number)
+            us = progress_us.get(name)
+            found[name] = _ENDED if name in ended else _NEVER if us is None else us
         return cls(pipeline, found)
 
     @property

@@ -16,6 +16,7 @@ from jobs.overview.files import Added, Files, Unreadable, unreadable
 from windowing.table_rows import rows_in
 
 _LOW, _HIGH, _AT = "min.batch_id", "max.batch_id", "modification_time"
+_SIZE: Final = "size_bytes"
 _RUN: Final = "partition.run"
 
 
@@ -71,6 +72,8 @@ def _files(actions: pl.DataFrame, run: str) -> list[Added]:
     known = _LOW in mine.columns and _HIGH in mine.columns
     ends = [(None, None)] * len(mine) if not known else mine.select(_LOW, _HIGH).iter_rows()
     return [
-        Added(unquote(path), None if None in (low, high) else (low, high), at * 1000)
-        for path, at, (low, high) in zip(mine["path"], mine[_AT], ends, strict=True)
+        Added(unquote(path), None if None in (low, high) else (low, high), at * 1000, size)
+        for path, at, size, (low, high) in zip(
+            mine["path"], mine[_AT], mine[_SIZE], ends, strict=True
+        )
     ]

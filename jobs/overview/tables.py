@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
-from polars.exceptions import PolarsError
-
-from jobs.overview import counting
 from jobs.overview.batch_times import BatchTimes
 from jobs.overview.cache import Cache, Seen, is_newest
-from jobs.overview.files import Files, Unreadable, added_since, unreadable
-from jobs.overview.found import Dead, LaneCounts, Results
-
-Sums = TypeVar("Sums", Results, LaneCounts, Dead)
+from jobs.overview.counting import counted
+from jobs.overview.files import Files, Unreadable, added_since
+from jobs.overview.found import Dead, LaneCounts, Results, Sums
 
 
 @dataclass
@@ -26,6 +21,8 @@ class Tables:
         folder: the folder that they are in.
         run: the run.
         cache: what is known already; it is brought up to date.
+        bytes_max: how large the new files of a table may be to be counted; None: as large as they
+            are. Of a table with more, what is known stays.
 
     Attributes:
         problems: what could not be read, and why.
@@ -35,6 +32,7 @@ class Tables:
     folder: Path
     run: str
     cache: Cache
+    bytes_max: int | None = None
     problems: list[str] = field(default_factory=list)
     changed: bool = False
 
@@ -44,20 +42,19 @@ class Tables:
     def results(self, queries: Sequence[str]) -> dict[str, Results]:
         """Count what is in the tables of queries; a table that cannot be read is left out."""
         found = {
-            name: self._updated(name, self.cache.results.get(name), counting.results)
-            for name in queries
+            name: self._updated(name, self.cache.results.get(name), Results) for name in queries
         }
         self.cache.results = {name: one for name, one in found.items() if one is not None}
         return self.cache.results
 
     def lanes(self) -> LaneCounts | None:
         """Count what is in the table of metrics; None: it cannot be read."""
-        self.cache.lanes = self._updated("metrics", self.cache.lanes, counting.lanes)
+        self.cache.lanes = self._updated("metrics", self.cache.lanes, LaneCounts)
         return self.cache.lanes
 
     def dead(self) -> Dead | None:
         """Count what is in the table of dead letters; None: it cannot be read."""
-        self.cache.dead = self._updated("dead_letters", self.cache.dead, counting.dead)
+        self.cache.dead = self._updated("dead_letters", self.cache.dead, Dead)
         return self.cache.dead
 
     def finish(self) -> Cache:
@@ -66,19 +63,18 @@ class Tables:
             self.cache.times = self.times.points()
         return self.cache
 
-    def _updated(
-        self, name: str, known: Sums | None, count: Callable[[Files, BatchTimes], Sums]
-    ) -> Sums | None:
+    def _updated(self, name: str, known: Sums | None, kind: type[Sums]) -> Sums | None:
         """Return the sums of a table, after reading what is new in it."""
         seen = self.cache.seen.get(name) if known is not None else None
         if is_newest(self.folder / name, seen):
             return known
         try:
             files, now = self._files(self.folder / name, seen)
-            found = count(files, self.times)
-        except (Unreadable, OSError, PolarsError) as error:
-            is_said = isinstance(error, Unreadable)
-            self.problems.append(str(error) if is_said else unreadable(self.folder / name, error))
+            if self.bytes_max is not None and files.size > self.bytes_max:
+                return known
+            found = counted(kind, files, self.times)
+        except Unreadable as error:
+            self.problems.append(str(error))
             self.cache.seen.pop(name, None)
             return None
         self.changed, self.cache.seen[name] = True, now

@@ -15,6 +15,7 @@ from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
 from infra.lineage_settings import lineage_settings
 from infra.metrics_address import metrics_address
+from infra.telemetry_settings import telemetry_settings
 from jobs.runs.attempts import forget_attempts
 from jobs.runs.folder import (
     FAILURE_FILE,
@@ -293,6 +294,8 @@ def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str
     args += ["--metrics", metrics_address(), "--targets", str(targets_folder(endpoints))]
     if lineage := lineage_settings():
         args += ["--lineage", json.dumps(lineage)]
+    if telemetry := telemetry_settings():
+        args += ["--telemetry", json.dumps(telemetry)]
     if secrets is not None:
         args += ["--kafka", str(secrets)]
     if options.available_now:

@@ -107,6 +107,27 @@ def test_a_batch_that_dies_in_its_transaction_is_written_once(
     assert_same_rows(found.counts(names), wanted.counts(names))
 
 
+@pytest.mark.containers
+@pytest.mark.usefixtures("postgres")
+def test_batches_that_were_not_committed_yet_can_be_left_out() -> None:
+    from windowing.engine.input.batches import batches, checked
+    from windowing.runtime.local import LocalEngine
+    from windowing.runtime.output import tagged
+    from windowing.spark.sinks import PostgresSink
+
+    pipeline = with_sink(CORE)
+    log = list(checked(read_events(DATA / CORE / "events.jsonl"), pipeline))
+    engine, sink, fed = LocalEngine(pipeline), PostgresSink(pipeline, "out", "r1"), 0
+    for number, batch in enumerate(batches(log, 5, pipeline)):
+        sink.take([frame for sent in engine.feed(batch) for frame in tagged(sent)], number)
+        fed = number + 1
+    assert fed > 3
+    for before in (1, 3, fed):
+        found = read_postgres(pipeline, "r1", before=before)
+        verdict = verify(pipeline, log[: 5 * before], found)
+        assert verdict.ok, "\n".join(verdict.lines())
+
+
 def assert_same_rows(found: pd.DataFrame, wanted: pd.DataFrame) -> None:
     """Quality sees the same frames, whichever sink wrote them; tables keep no order."""
 

@@ -12,10 +12,11 @@ def with_upkeep(pipelines, name="flight_delays"):
 
 
 def test_only_a_file_that_asks_has_upkeep(pipelines):
-    assert sorted(load_dags()) == ["flight_delays", "flight_delays.news"]
+    assert sorted(load_dags()) == ["audit_nightly", "flight_delays", "flight_delays.news"]
     with_upkeep(pipelines)
     dags = load_dags()
-    assert sorted(dags) == ["flight_delays", "flight_delays.news", "flight_delays.upkeep"]
+    names = ["audit_nightly", "flight_delays", "flight_delays.news", "flight_delays.upkeep"]
+    assert sorted(dags) == names
     dag = dags["flight_delays.upkeep"]
     assert dag.schedule == "@hourly"
     assert (dag.catchup, dag.max_active_runs) == (False, 1)

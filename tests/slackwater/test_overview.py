@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from typer.testing import CliRunner
 
 from infra.layout import PIPELINES_VARIABLE
 from jobs.overview.schema import Overview
 from jobs.runs.verdicts import Judge, keep_verdict
+from slackwater.main import app
 from tests.life.machine import BAD, FILE, GOOD
 from tests.slackwater.test_run_commands import Desk, desk, write_tables
 from windowing.engine.plan import plan_of
@@ -116,6 +118,20 @@ def test_all_of_a_project(desk: Desk, tmp_path: Path, monkeypatch: pytest.Monkey
     assert found["ebb"]["light"]["colour"] == "grey"
     assert sorted(answers(desk, desk.file, folder / "new.yml")) == ["ebb", "tide"]
     assert "● red broken" in desk.call("overview")
+
+
+def test_who_follows_is_answered_line_by_line_like_one_who_calls(desk: Desk) -> None:
+    desk.submit("r1")
+    asked = [json.dumps([str(desk.file)]), "[7]", json.dumps(["nowhere.yml"]), "", "[]"]
+    done = CliRunner().invoke(app, ["overview", "--follow"], input="\n".join(asked) + "\n")
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(told) == len(asked)
+    (one,) = told[0]["overviews"]
+    assert one | {"at": None} == answer(desk) | {"at": None}
+    assert [sorted(line) for line in told[1:4]] == [["error"]] * 3
+    assert "nowhere.yml" in told[2]["error"]
+    assert "tide" in {one["pipeline"] for one in told[4]["overviews"]}
+    desk.call("overview", desk.file, "--follow", code=2)
 
 
 def test_a_damaged_copy_of_the_file_is_said(desk: Desk) -> None:

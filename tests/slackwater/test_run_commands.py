@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from typer.testing import CliRunner
 
 from infra import elsewhere
@@ -23,6 +24,7 @@ from tests.life.machine import BAD, FILE, GOOD
 from tests.life.pretended import PretendedCluster
 from windowing.engine.input.batches import batches, checked
 from windowing.model import load_pipeline
+from windowing.model.source import Source
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged
 from windowing.spark.sinks.table import TableSink
@@ -97,6 +99,68 @@ def write_tables(run: runs.Run, events: Path) -> None:
     for number, batch in enumerate(batches(log, 40, pipeline)):
         emissions = engine.feed(batch, wall_us=number)
         sink.take([frame for one in emissions for frame in tagged(one)], number)
+
+
+def commit(run: runs.Run, batches: int, offset: int) -> None:
+    """What Spark's checkpoint says once a run has committed some batches of the lane."""
+    for name, text in (("offsets", json.dumps({GOOD: {"0": offset}})), ("commits", "v1\n{}")):
+        (run.checkpoint / name).mkdir(parents=True, exist_ok=True)
+        (run.checkpoint / name / str(batches - 1)).write_text(text)
+
+
+@pytest.fixture
+def topic(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The topic has the records of the file of events."""
+    from chaos.readers import log
+
+    def read(_: str, source: Source, __: object, ends: Any = None) -> Iterator[log.LogRecord]:
+        return log.up_to(source, log.read_events(desk.events, source), ends)
+
+    monkeypatch.setattr(log, "read_topics", read)
+
+
+@pytest.mark.usefixtures("topic")
+def test_a_live_run_is_judged_by_what_it_has_committed(desk: Desk) -> None:
+    run = desk.submit("r1")
+    asked = ("verify", desk.file, "--since", "unverified", "--until", "committed")
+    assert "has not committed a batch yet" in desk.call(*asked, code=3)
+    # Batches of 40, 40 and 20 records; the third is written, and not committed yet.
+    write_tables(run, desk.events)
+    commit(run, 2, 80)
+    told = desk.call(*asked)
+    assert f"run r1 is judged up to batch 1: {GOOD}/0 offset 80" in told
+    assert "read 80 = applied 80" in told
+    (shown,) = desk.runs()
+    assert shown["last_verify"]["sentence"] == "lost 0, duplicated 0, differing 0; up to batch 1"
+    # The log's end lies beyond what the tables of a stopped or lost job would have.
+    desk.events.write_text(
+        desk.events.read_text()
+        + json.dumps(
+            {"source": GOOD, "partition": 0, "offset": 100, "value": {"ts": 10**9, "v": 1}}
+        )
+        + "\n"
+    )
+    commit(run, 3, 100)
+    told = desk.call(*asked)
+    assert "before the range: " in told
+    assert "read 100 = applied 100" in told
+    (shown,) = desk.runs()
+    assert shown["last_verify"]["sentence"].endswith("; since last up to batch 2")
+    assert "up to batch 2" in desk.call("verify", desk.file), "its job is alive"
+    assert "up to batch" not in desk.call("verify", desk.file, "--until", "end", code=1)
+
+
+@pytest.mark.usefixtures("topic")
+def test_rows_that_are_lost_before_a_commit_are_found_in_a_live_run(desk: Desk) -> None:
+    run = desk.submit("r1")
+    write_tables(run, desk.events)
+    commit(run, 2, 80)
+    desk.call("verify", desk.file)
+    table = DeltaTable(str(run.table / "tens"))
+    table.delete("batch_id = 1")
+    assert "lost " in desk.call("verify", desk.file, code=1)
+    said = desk.call("verify", desk.file, "--since", "unverified", code=1)
+    assert "are not those that were verified" in said
 
 
 def test_every_run_is_listed_with_its_state_and_the_live_one(desk: Desk) -> None:

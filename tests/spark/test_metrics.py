@@ -18,8 +18,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topics
 from jobs.metrics.lines import LINES_FILE, read_lines
+from jobs.overview import cache
 from jobs.runs.targets import address_of
 from tests.jobs.metrics.test_lineage import clean_environment, receiver
+from tests.jobs.metrics.test_telemetry import by_labels, receiving
 from windowing.model import Pipeline, parse_pipeline
 
 if TYPE_CHECKING:
@@ -106,9 +108,11 @@ def test_lines_and_endpoint_say_what_tables_hold(
     pipeline: Pipeline, kafka_broker: str, tmp_path: Path
 ) -> None:
     send(pipeline, kafka_broker)
-    with clean_environment(), receiver() as (url, events):
+    with clean_environment(), receiver() as (url, events), receiving() as collector:
         lineage = json.dumps({"OPENLINEAGE_URL": url, "OPENLINEAGE_NAMESPACE": "here"})
-        text = run(pipeline, kafka_broker, tmp_path, "--lineage", lineage)
+        telemetry = json.dumps({"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url})
+        settings = ("--lineage", lineage, "--telemetry", telemetry)
+        text = run(pipeline, kafka_broker, tmp_path, *settings)
     lines, topic = read_lines(tmp_path / "run"), pipeline.source.topic
     batches = Counter(row["batch_id"] for row in table(tmp_path, "metrics"))
     assert [line["batch_id"] for line in lines] == sorted(batches) == [*range(len(lines))]
@@ -136,6 +140,15 @@ def test_lines_and_endpoint_say_what_tables_hold(
     for line in lines:
         totals.update({lane: told["records"] for lane, told in line["lanes"].items()})
     assert totals == {f"{topic}/0": 28, f"{topic}/1": 24}
+
+    sent = by_labels(collector.last()["slackwater_records"].sum.data_points, "p")
+    assert {labels[0][1]: point.as_double for labels, point in sent.items()} == totals
+    known = cache.load(tmp_path / "run", tmp_path / "tables")
+    assert {name: one.rows for name, one in known.results.items()} == {
+        name: len(found) for name, found in rows.items()
+    }
+    assert known.dead is not None
+    assert sum(one.count for one in known.dead.reasons.values()) == len(letters)
 
     assert events[0]["eventType"] == "START"
     assert {one["name"] for one in events[0]["outputs"]} == {

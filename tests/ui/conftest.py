@@ -15,9 +15,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import presence_of_element_located, url_contains
 from selenium.webdriver.support.ui import WebDriverWait
 
+from benchmarks.old_run import OldRun
 from infra import stack
 from infra.endpoints import Endpoints
-from infra.layout import Layout
+from infra.layout import ROOT, Layout
 
 SCREENSHOTS = Path(os.environ.get("SLACKWATER_SCREENSHOTS", ".slackwater/screenshots"))
 """Where the tests leave what they saw."""
@@ -74,12 +75,24 @@ def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
 
 @pytest.fixture(scope="session")
 def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
-    """Airflow of the local stack, in a state folder of its own, alone."""
-    layout = Layout(tmp_path_factory.mktemp("state"))
+    """Airflow of the local stack, alone, with folders of its own for state and pipelines."""
+    layout = Layout(tmp_path_factory.mktemp("state"), tmp_path_factory.mktemp("pipelines"))
+    for file in (ROOT / "pipelines").glob("*.yml"):
+        shutil.copy(file, layout.pipelines)
+    old = OldRun(layout.state_dir, lanes=64, batches=400, rows=40_000)
+    old.make()
+    shutil.move(old.file, layout.pipelines)
     try:
         yield stack.up(only=["airflow"], layout=layout)
     finally:
         stack.down(layout=layout)
+
+
+@pytest.fixture
+def logged_in(browser: webdriver.Chrome, airflow: Endpoints) -> webdriver.Chrome:
+    """A browser whose user has logged in by the form."""
+    log_in(browser, airflow.airflow_url, airflow.airflow_user, airflow.airflow_password)
+    return browser
 
 
 @pytest.fixture

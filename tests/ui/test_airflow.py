@@ -18,7 +18,7 @@ from infra.endpoints import Endpoints
 from infra.layout import Layout
 from tests.chaos.quality.test_expectations import LOG, OUTCOME, P
 from tests.chaos.verdict.test_verify import write_tables
-from tests.ui.conftest import PATIENCE_S, log_in, shows
+from tests.ui.conftest import PATIENCE_S, shows
 
 DAG = "flight_delays"
 
@@ -27,13 +27,6 @@ pytestmark = [
     # Great Expectations is itself built on what its libraries deprecate.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-
-@pytest.fixture
-def logged_in(browser: webdriver.Chrome, airflow: Endpoints) -> webdriver.Chrome:
-    """A browser whose user has logged in by the form."""
-    log_in(browser, airflow.airflow_url, airflow.airflow_user, airflow.airflow_password)
-    return browser
 
 
 @pytest.mark.usefixtures("screenshot")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
 
 from chaos.quality import check
 from tests.chaos.quality.test_expectations import LOG, OUTCOME, P
 from tests.chaos.verdict.test_verify import write_tables
+from tests.ui.colors import READABLE, color, contrast
 
 pytestmark = [
     pytest.mark.ui,
@@ -64,23 +63,4 @@ def test_marks_can_be_told_from_the_page_in_the_light_and_in_the_dark(
         for what in (".passed, .failed", "body"):
             mark = color(browser.find_element(By.CSS_SELECTOR, what), "color")
             contrasts[scheme, what] = contrast(mark, page)
-    assert min(contrasts.values()) >= 4.5, contrasts  # WCAG 2, level AA
-
-
-def color(element: WebElement, name: str) -> list[float]:
-    """Red, green and blue of an element, from 0 to 255."""
-    return [float(part) for part in re.findall(r"[\d.]+", element.value_of_css_property(name))[:3]]
-
-
-def contrast(one: list[float], other: list[float]) -> float:
-    """The contrast of two colors, from 1 to 21, as WCAG 2 defines it."""
-
-    def luminance(parts: list[float]) -> float:
-        linear = [
-            p / 255 / 12.92 if p / 255 <= 0.04045 else ((p / 255 + 0.055) / 1.055) ** 2.4
-            for p in parts
-        ]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
+    assert min(contrasts.values()) >= READABLE, contrasts

@@ -6,6 +6,7 @@ import json
 import shutil
 import socket
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,27 @@ def test_what_is_scraped_is_what_was_told(tmp_path: Path) -> None:
     assert (second["records"], second["offset"]) == (0, 4)
     assert address_of(tmp_path) is None, "it has ended"
     assert [*(tmp_path / "targets").iterdir()] == []
+
+
+def test_open_windows_are_those_between_all_lanes_and_the_newest_record(tmp_path: Path) -> None:
+    """By hand: windows of 4 us; lane 1 stands at 9 us, so that 8 to 12 is the oldest open one. The
+    newest record was at 21 us, in 20 to 24: with 12 to 16 and 16 to 20 four are open."""
+    query, at = Query(), place(tmp_path)
+    counted = replace(at, windows=pipeline())
+    name = ("slackwater_open_windows", tuple(sorted({**RUN, "query": "w"}.items())))
+    with observed(counted) as metrics:
+
+        def batch(number: int, lanes: dict[int, tuple[int, int | None]]) -> float | None:
+            metrics.written(written(number, lanes))
+            query.recentProgress.append(progress(number, {"0": 6, "1": 4}))
+            metrics.look(query)  # type: ignore[arg-type]
+            return scraped(tmp_path)[1].get(name)
+
+        assert batch(0, {0: (7, 5), 1: (0, None)}) is None, "one lane has no progress yet"
+        assert batch(1, {0: (7, 21), 1: (3, 9)}) == 4
+        assert batch(2, {0: (0, 21), 1: (3, 21)}) == 1
+    told = [line["open_windows"] for line in read_lines(tmp_path)]
+    assert told == [{"w": None}, {"w": 4}, {"w": 1}]
 
 
 def test_promtool_finds_no_fault_with_names_and_help(tmp_path: Path) -> None:

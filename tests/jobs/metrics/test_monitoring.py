@@ -51,10 +51,14 @@ def promtool(*arguments: str) -> str:
 def driver(folder: Path) -> Iterator[Metrics]:
     """A driver's metrics after two batches; who leaves has died."""
     at, of = ("127.0.0.1", 0), pipeline()
-    metrics = Metrics(Place("tide", "r1", folder, of.source, at, folder / "targets"))
+    place = Place("tide", "r1", folder, of.source, at, folder / "targets", windows=of)
+    metrics = Metrics(place)
     metrics.begin()
     query = Query()
     two_batches(metrics, query)
+    metrics.written(written(3, {1: (0, 2_000_000)}))
+    query.recentProgress.append(progress(3, {"0": 9, "1": 4}))
+    metrics.look(query)  # type: ignore[arg-type]
     try:
         yield metrics
     finally:
@@ -135,9 +139,9 @@ def test_a_real_prometheus_finds_the_run_and_answers_every_panel(tmp_path: Path)
             lanes = until(lambda: value('slackwater_records_total{pipeline="tide"}'), log)
             assert lanes == {"levels/0": 10, "levels/1": 5}
             assert value('up{job="slackwater",pipeline="tide",run="r1"}') == {"": 1}
-            metrics.written(written(2, {0: (7, 9_000_000)}))
+            metrics.written(written(4, {0: (7, 9_000_000)}))
             query = Query()
-            query.recentProgress.append(progress(2, {"0": 16, "1": 4}))
+            query.recentProgress.append(progress(4, {"0": 16, "1": 4}))
             metrics.look(query)  # type: ignore[arg-type]
             until(lambda: value("slackwater_records_total")["levels/0"] == 17, log)
             rules = ask("rules")["groups"][0]["rules"]

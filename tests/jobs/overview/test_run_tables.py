@@ -13,6 +13,7 @@ import pytest
 from deltalake import DeltaTable
 
 from jobs.overview import cache
+from jobs.overview.keeper import EVERY_S, Keeper
 from jobs.overview.tables import Tables
 from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches
@@ -217,3 +218,42 @@ def test_tables_elsewhere_are_read_as_a_whole(
         with monkeypatch.context() as patched:
             patched.setattr("jobs.overview.opening.is_here", lambda table: False)
             assert looked(folder, "r1", known) == here
+
+
+def test_a_driver_keeps_up_what_overviews_count(tmp_path: Path) -> None:
+    folder, known = tmp_path / "tables", tmp_path / "run"
+    known.mkdir()
+    now_s = [100.0]
+    job, keeper = (
+        Job(UPDATE, folder, "r1"),
+        Keeper(known, folder, "r1", QUERIES, clock=lambda: now_s[0]),
+    )
+    job.step(3)
+    keeper.look()
+    assert not (known / cache.FILE).exists(), "it is not time yet"
+    now_s[0] += EVERY_S
+    keeper.look()
+    job.step(2)
+    keeper.look()
+    kept = cache.load(known, folder)
+    assert kept.lanes is not None
+    assert kept.lanes.last == 2
+    keeper.keep()
+    tables = Tables(folder, "r1", cache.load(known, folder))
+    shown = {"q": tables.results(QUERIES), "lanes": tables.lanes(), "dead": tables.dead()}
+    assert not tables.changed, "everything was counted"
+    assert timeless(msgspec.to_builtins(shown)) == timeless(looked(folder, "r1", None))
+
+
+def test_a_driver_reads_nothing_large(tmp_path: Path) -> None:
+    folder, known = tmp_path / "tables", tmp_path / "run"
+    known.mkdir()
+    job = Job(UPDATE, folder, "r1")
+    job.step(2)
+    Keeper(known, folder, "r1", QUERIES).keep()
+    before = cache.load(known, folder)
+    job.step(2)
+    Keeper(known, folder, "r1", QUERIES, bytes_max=10).keep()
+    after = cache.load(known, folder)
+    assert (after.lanes, after.seen["metrics"]) == (before.lanes, before.seen["metrics"])
+    assert timeless(looked(folder, "r1", known)) == timeless(looked(folder, "r1", None))

@@ -1,0 +1,170 @@
+"""Asks `slackwater overview --follow`, a process that stays: most of a call is its start.
+
+It is started by the first question and ends when nobody has asked for a while, or when this process
+ends, since its input ends then. If it cannot be had, each question is a call of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dags.operators import kafka_connection
+from dags.operators.command import (
+    USAGE_ERROR,
+    CommandError,
+    command_line,
+    environment,
+    project_root,
+    run_quietly,
+)
+
+IDLE_S: Final = 600.0
+"""How long it waits for another question before it is ended."""
+
+ANSWER_S: Final = 120.0
+"""How long an answer may take, on a busy machine."""
+
+AGAIN_S: Final = 60.0
+"""How long after a failure it is not tried again."""
+
+_LINE_MAX: Final = 256 << 20
+"""How long an answer may be, in bytes: 50 pipelines with 64 lanes have 10 MB."""
+
+
+class NoAnswer(Exception):
+    """The process cannot be started, or has ended."""
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How the process is started; with another environment it is another one."""
+
+    line: Sequence[str]
+    environment: Mapping[str, str]
+    folder: str
+
+
+class Follower:
+    """The process, for one event loop at a time."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+        self._started: tuple[asyncio.AbstractEventLoop, _Start] | None = None
+        self._turn = asyncio.Lock()
+        self._last: asyncio.TimerHandle | None = None
+        self._failed: tuple[_Start, float] | None = None
+
+    async def ask(self, files: Sequence[str]) -> list[dict[str, Any]]:
+        """Return how pipelines stand.
+
+        Args:
+            files: their files; none: all of the project.
+
+        Raises:
+            CommandError: the command failed, is not installed, or gives no answer in time.
+            ValueError: it printed no JSON.
+        """
+        try:
+            login = await kafka_connection.login_later()
+        except kafka_connection.ConnectionUnusable as error:
+            raise CommandError(str(error), USAGE_ERROR) from None
+        start = _Start(
+            command_line(["overview", "--follow"]), environment() | login, str(project_root())
+        )
+        if self._is_worth_a_try(start):
+            try:
+                return await self._asked(start, files)
+            except NoAnswer:
+                self._failed = (start, time.monotonic())
+        output = await run_quietly(["overview", *files, "--json"])
+        told = json.loads(output.stdout[-1] if output.stdout else "")
+        return told if isinstance(told, list) else [told]
+
+    def _is_worth_a_try(self, start: _Start) -> bool:
+        if self._failed is None:
+            return True
+        failed, at_s = self._failed
+        return failed != start or time.monotonic() - at_s > AGAIN_S
+
+    async def _asked(self, start: _Start, files: Sequence[str]) -> list[dict[str, Any]]:
+        """Ask the process, which answers one question at a time."""
+        loop = asyncio.get_running_loop()
+        if self._started is not None and self._started[0] is not loop:
+            # Its loop has ended, and its input with it.
+            self._process = self._started = self._last = None
+            self._turn = asyncio.Lock()
+        async with self._turn:
+            if self._started != (loop, start) or not self._lives:
+                self._end()
+                self._process, self._started = await _started(start), (loop, start)
+            process = self._process
+            assert process is not None  # noqa: S101 - as started
+            try:
+                answer = await asyncio.wait_for(_answer(process, files), ANSWER_S)
+            except TimeoutError:
+                self._end()
+                msg = f"slackwater overview has not answered in {ANSWER_S:g} s"
+                raise CommandError(msg, 1) from None
+            except BaseException:
+                self._end()  # the next question must not get this answer
+                raise
+            self._stay(loop)
+        if "error" in answer:
+            raise CommandError(answer["error"], 1)
+        told: list[dict[str, Any]] = answer["overviews"]
+        return told
+
+    @property
+    def _lives(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    def _stay(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Have the process end later than was planned."""
+        if self._last is not None:
+            self._last.cancel()
+        self._last = loop.call_later(IDLE_S, self._end)
+
+    def _end(self) -> None:
+        """End the process, by ending its input."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process = self._started = None
+
+
+async def _started(start: _Start) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *start.line,
+            cwd=start.folder,
+            env=dict(start.environment),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            limit=_LINE_MAX,
+        )
+    except OSError as error:
+        raise NoAnswer from error
+
+
+async def _answer(process: asyncio.subprocess.Process, files: Sequence[str]) -> dict[str, Any]:
+    """Ask a process that lives, and read its answer.
+
+    Raises:
+        NoAnswer: it has ended, or does not know how to follow.
+    """
+    assert process.stdin is not None  # noqa: S101 - as started
+    assert process.stdout is not None  # noqa: S101
+    try:
+        process.stdin.write(json.dumps(list(files)).encode() + b"\n")
+        await process.stdin.drain()
+        told = json.loads(await process.stdout.readline())
+    except (OSError, ValueError) as error:
+        raise NoAnswer from error
+    if not isinstance(told, dict):
+        raise NoAnswer
+    return told

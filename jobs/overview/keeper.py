@@ -1,0 +1,82 @@
+"""Keeps up what an overview counts of a run's tables, beside the job that writes them.
+
+So the first look at a run that is a year old reads sums, not rows. What is much to read, as after
+`optimize`, is left to whoever looks: a driver has its memory for its job.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from jobs.overview import cache
+from jobs.overview.tables import Tables
+from windowing.places import is_remote
+
+EVERY_S: Final = 60.0
+"""How often, in seconds."""
+
+SHARE: Final = 0.05
+"""The share of the time that it takes at most: after a long look the next one is later."""
+
+BYTES_MAX: Final = 32 << 20
+"""How large new files of a table may be, in bytes, to be read here."""
+
+
+class KeepError(RuntimeError):
+    """What was counted could not be kept."""
+
+
+@dataclass
+class Keeper:
+    """Keeps the counts of one run.
+
+    Args:
+        run_folder: the run's.
+        tables: the folder of its tables.
+        run: the run's name.
+        queries: names of its queries.
+        bytes_max: how large new files of a table may be to be read here; None: of any size.
+        clock: seconds that only go forward.
+    """
+
+    run_folder: Path
+    tables: Path
+    run: str
+    queries: Sequence[str]
+    bytes_max: int | None = BYTES_MAX
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._due_s = self.clock() + EVERY_S
+
+    def look(self) -> None:
+        """Count what is new, if it is time to.
+
+        Raises:
+            KeepError: the file cannot be written.
+        """
+        began_s = self.clock()
+        if began_s < self._due_s:
+            return
+        try:
+            self.keep()
+        finally:
+            took_s = self.clock() - began_s
+            self._due_s = began_s + max(EVERY_S, took_s / SHARE)
+
+    def keep(self) -> None:
+        """Count what is new; raise as of `look`."""
+        if is_remote(self.tables):
+            return  # such tables are read as a whole, each time
+        known = cache.load(self.run_folder, self.tables)
+        found = Tables(self.tables, self.run, known, self.bytes_max)
+        found.results(self.queries)
+        found.lanes()
+        found.dead()
+        # A table that cannot be read is shown by whoever looks.
+        if found.changed and (why := cache.save(self.run_folder, found.finish())) is not None:
+            raise KeepError(why)

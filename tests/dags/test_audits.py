@@ -1,0 +1,62 @@
+"""The nightly DAG of audits: every pipeline's live run, one after the other."""
+
+import pytest
+from airflow.models.asset import AssetEvent
+from airflow.utils.session import create_session
+from conftest import load_dags, run_through, states
+from sqlalchemy import select
+from test_structure import edited
+
+OPTIONS = ["--since", "unverified", "--until", "committed", "--jobs", "1"]
+
+
+def test_every_pipeline_is_audited_on_its_asset(pipelines):
+    edited(pipelines, "another")
+    (pipelines / "broken.yml").write_text("name: broken")
+    dag = load_dags()["audit_nightly"]
+    assert sorted(dag.task_ids) == ["another", "flight_delays"]
+    assert (dag.schedule, dag.catchup, dag.max_active_tasks) == ("30 0 * * *", False, 1)
+    assert not dag.is_paused_upon_creation
+    task = dag.get_task("flight_delays")
+    table = "slackwater://flight_delays/flight_delays"
+    assert [asset.uri for asset in task.inlets] == [table]
+    assert [asset.uri for asset in task.outlets] == [f"{table}/audit"]
+    assert all(not task.upstream_task_ids for task in dag.tasks), "none holds up another"
+
+
+def test_without_pipelines_there_is_no_dag(pipelines):
+    (pipelines / "flight_delays.yml").unlink()
+    assert "audit_nightly" not in load_dags()
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_a_night_judges_live_runs_and_tells_of_those_that_pass(pipelines, cluster):
+    edited(pipelines, "another")
+    edited(pipelines, "never")
+    for name in ("flight_delays", "another"):
+        run_through(load_dags()[name], run="r1")
+    cluster.script("another", verify=1)
+    night = run_through(load_dags()["audit_nightly"])
+    assert states(night) == {"flight_delays": "success", "another": "failed", "never": "skipped"}
+    assert night.state == "failed"
+    file = "pipelines/flight_delays.yml"
+    called = [call["arguments"] for call in cluster.calls("verify")]
+    assert ["verify", file, "--run", "r1", *OPTIONS] in called
+    assert len(called) == 2
+    with create_session() as session:
+        query = select(AssetEvent).where(AssetEvent.source_run_id == night.run_id)
+        event = session.scalars(query).one()
+        assert event.asset.uri == "slackwater://flight_delays/flight_delays/audit"
+        assert event.extra["run"] == "r1"
+        assert event.extra["verdict"] == "lost 0, duplicated 0, differing 0"
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_one_pipeline_can_be_chosen_and_a_run_without_commits_is_skipped(pipelines, cluster):
+    edited(pipelines, "another")
+    for name in ("flight_delays", "another"):
+        run_through(load_dags()[name], run="r1")
+    cluster.script(verify=3)
+    night = run_through(load_dags()["audit_nightly"], pipeline="flight_delays")
+    assert states(night) == {"flight_delays": "skipped", "another": "skipped"}
+    assert len(cluster.calls("verify")) == 1
