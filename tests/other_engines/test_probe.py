@@ -95,10 +95,11 @@ def test_random_tuple_engines_are_recovered() -> None:
 @pytest.mark.slow
 def test_a_thousand_engines_are_recovered_with_the_expected_shares() -> None:
     """The sources' shares: 641 of 1,000, and 240 of 500."""
-    chance = Random(1)
     unique: Counter[str] = Counter()
+    chance = Random(1)
     for _ in range(1000):
         unique["time"] += check_time(random_model(chance, Domain.time))
+    chance = Random(1)
     for _ in range(500):
         unique["tuple"] += check_tuple(random_model(chance, Domain.tuple))
     assert 600 <= unique["time"] <= 720
@@ -148,7 +149,7 @@ def test_a_start_without_formula_is_a_table_of_starts() -> None:
 def test_a_report_that_holds_the_tuple_that_caused_it_is_not_expressible() -> None:
     found = probe(EveryWindow(), Domain.time)
     assert isinstance(found, Unmodelable)
-    assert found.why == "no hypothesis explains this input"
+    assert found.why.startswith("a report holds the tuple that it follows")
     assert found.nearest is not None
     assert len(found.experiment.stream) == 1, "the first tuple alone shows it"
     assert found.answer == (((1,),),)
