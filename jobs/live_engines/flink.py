@@ -94,23 +94,32 @@ def flink_windows(windows: str) -> Iterator[FlinkWindows]:
     if not python.exists():
         msg = f"Flink is not installed in {FLINK_VENV}: run make setup-flink"
         raise InfraError(msg)
-    environment = {**os.environ, "FLINK_PYTHON": str(python)}
-    environment.pop("PYTHONPATH", None)
+    # Flink's own temporary files are deleted with ours, however it ends.
     with (
+        tempfile.TemporaryDirectory(prefix="slackwater-probe-", ignore_cleanup_errors=True) as own,
         tempfile.TemporaryFile() as said,
         subprocess.Popen(
-            [python, _PROGRAM],
+            [python, _PROGRAM, own],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=said,
-            env=environment,
+            env=_environment(python, own),
             text=True,
         ) as process,
     ):
         try:
             yield FlinkWindows(process, windows, said)
-        finally:
+        except BaseException:
             process.terminate()  # its JVM ends with it
+            raise
+        assert process.stdin is not None  # noqa: S101 - it was asked for
+        process.stdin.close()  # there are no more questions
+
+
+def _environment(python: Path, folder: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    tmp = {"TMPDIR": folder, "JVM_ARGS": f"-Djava.io.tmpdir={folder}"}
+    return {**kept, **tmp, "FLINK_PYTHON": str(python)}
 
 
 def _by_tuple(rows: Sequence[Any], stream: Sequence[StreamTuple]) -> Answer:

@@ -36,8 +36,8 @@ _SETTINGS = {
 }
 
 
-def main() -> None:
-    """Answer each line, until there are no more."""
+def main(folder: Path) -> None:
+    """Answer each line, until there are no more; temporary files are in the folder."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # Flink and its JVM print too
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -46,15 +46,15 @@ def main() -> None:
     answers.write(json.dumps({"version": __version__}) + "\n")
     answers.flush()
     for line in sys.stdin:
-        answers.write(json.dumps(_answer(tables, json.loads(line))) + "\n")
+        answers.write(json.dumps(_answer(tables, json.loads(line), folder)) + "\n")
         answers.flush()
 
 
-def _answer(tables: TableEnvironment, task: dict[str, Any]) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="slackwater-probe-") as folder:
+def _answer(tables: TableEnvironment, task: dict[str, Any], folder: Path) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(dir=folder) as inputs:
         names = [f"input_{number}" for number in range(len(task["inputs"]))]
         for name, times in zip(names, task["inputs"], strict=True):
-            _create(tables, name, times, Path(folder))
+            _create(tables, name, times, Path(inputs))
         try:
             return {"rows": _run(tables, task, names)}
         except TableException as error:
@@ -112,4 +112,4 @@ def _windows(task: dict[str, Any], name: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))
