@@ -92,7 +92,7 @@ def flink_windows(windows: str) -> Iterator[FlinkWindows]:
     """
     python = FLINK_VENV / "bin" / "python"
     if not python.exists():
-        msg = f"Flink is not installed in {FLINK_VENV}: run make setup-flink"
+        msg = f"Flink is not installed in {FLINK_VENV}: run make setup-flink in a checkout"
         raise InfraError(msg)
     # Flink's own temporary files are deleted with ours, however it ends.
     with (

@@ -51,8 +51,11 @@ class SparkWindows:
 
     def run_all(self, domain: Domain, inputs: Sequence[Input]) -> list[Answer]:
         """Run inputs, two at a time, each in a query of its own from an empty checkpoint."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        pool = ThreadPoolExecutor(_AT_ONCE)
+        try:
             return [*pool.map(lambda one: self.run(domain, *one), inputs)]
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error, those not begun are left out
 
     def run(self, domain: Domain, asked: Size, stream: Sequence[StreamTuple]) -> Answer:
         """Run tuples through a new query; rows of one batch are in the order of their windows.
