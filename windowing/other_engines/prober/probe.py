@@ -96,6 +96,20 @@ def probe(box: Box, domain: Domain, news: Callable[[str], None] = lambda _: None
         news(f"{asked}: {len(alive)} hypotheses are left")
     if not starts:
         raise Refused(next(iter(refused.values())))
+    models, fitted, extra = _fitted(box, domain, alive, starts)
+    possible = {
+        asked: frozenset().union(*(found[one] for one in fitted)) for asked, found in starts.items()
+    }
+    return Recovered(models, fitted, possible, extra, tuple(trials), refused)
+
+
+def _fitted(
+    box: Box, domain: Domain, alive: Sequence[Hypothesis], starts: Mapping[Size, Starts]
+) -> tuple[tuple[Model, ...], tuple[Hypothesis, ...], int]:
+    """Return the models with a formula for the start, their hypotheses, and the runs it took.
+
+    If no formula fits, all hypotheses are left.
+    """
     models = [
         Model(hypothesis, formula)
         for hypothesis in alive
@@ -103,11 +117,7 @@ def probe(box: Box, domain: Domain, news: Callable[[str], None] = lambda _: None
     ]
     models, extra = _told_apart(box, domain, models)
     fitted = {model.hypothesis for model in models} or set(alive)
-    possible = {
-        asked: frozenset().union(*(found[one] for one in fitted)) for asked, found in starts.items()
-    }
-    explained = tuple(one for one in alive if one in fitted)
-    return Recovered(tuple(models), explained, possible, extra, tuple(trials), refused)
+    return tuple(models), tuple(one for one in alive if one in fitted), extra
 
 
 def _asked_twice(
