@@ -13,7 +13,7 @@ help:  ## show what can be made
 setup:  ## install what is needed (nothing the second time)
 	@$(PYTHON) -m infra.setup
 
-setup-flink:  ## install Flink, for benchmarks.spark alone, in an environment of its own
+setup-flink:  ## install Flink, for benchmarks, probes and audits, in an environment of its own
 	@$(PYTHON) -m infra.setup --only uv flink
 
 setup-yarn: setup  ## install HDFS and YARN, for `slackwater up --stack yarn`
@@ -58,7 +58,7 @@ test-yarn: setup-yarn  ## a job on YARN, all its data on HDFS, and each of their
 	@$(VENV)/python -m pytest tests/sinks/test_hdfs.py tests/infra/test_yarn.py tests/spark/test_yarn_run.py --durations=5
 	@$(VENV)/slackwater chaos run chaos/plans/yarn/*.yml --seed 1 --stack yarn
 
-nightly: setup setup-yarn  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
+nightly: setup setup-yarn setup-flink  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
 	@$(VENV)/slackwater chaos nightly $(PARTS)
 
 docs: setup  ## write docs/commands.md from the command line itself

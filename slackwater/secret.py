@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slackwater import secret_probe
 from slackwater.console import FAILED, PASSED, say, tell
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ Picture = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
+    secret_probe.register(secret)
     app.add_typer(secret, name="secret")
 
 

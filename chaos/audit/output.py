@@ -15,6 +15,7 @@ from windowing.model.rows import Key, Value
 from windowing.table_rows import rows_in
 
 _STARTS = ("window_start", "start", "window.start")
+_PARQUET = b"PAR1"
 _UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 
 Written = dict[tuple[int, Key], list[dict[str, Value]]]
@@ -25,8 +26,8 @@ def read_written(path: Path, job: Job, start: str | None = None) -> Written:
     """Read an output.
 
     Args:
-        path: a file, or a folder of Parquet files or a Delta table. What Spark's file sink has not
-            committed is left out.
+        path: a file, a folder of files of Parquet or JSON lines, or a Delta table. What the file
+            sink of Spark or Flink has not committed is left out.
         job: the job that wrote it; columns are named as its key fields and aggregates.
         start: the column of the windows' starts; None: one of the usual names. Integers are in the
             unit of the event time.
@@ -60,8 +61,7 @@ def _frame(path: Path) -> pl.DataFrame:
     if (path / "_delta_log").is_dir():
         return pl.DataFrame(rows_in(DeltaTable(str(path))))
     if path.is_dir():
-        files = list(_committed(path))
-        return pl.concat(map(pl.read_parquet, files), how="vertical_relaxed")
+        return pl.concat(map(_part, _committed(path)), how="vertical_relaxed")
     match path.suffix:
         case ".jsonl" | ".json" | ".ndjson":
             return pl.read_ndjson(path, infer_schema_length=None)
@@ -70,11 +70,24 @@ def _frame(path: Path) -> pl.DataFrame:
     return pl.read_parquet(path)
 
 
+def _part(file: Path) -> pl.DataFrame:
+    """Read a file of a folder: Parquet by its first bytes (Flink gives it no suffix), or JSON."""
+    with file.open("rb") as opened:
+        is_parquet = opened.read(len(_PARQUET)) == _PARQUET
+    return pl.read_parquet(file) if is_parquet else pl.read_ndjson(file, infer_schema_length=None)
+
+
 def _committed(folder: Path) -> Iterator[Path]:
-    """Yield the Parquet files of a folder; of a stream of Spark's, those that its log names."""
+    """Yield the files of a folder; of a stream of Spark's, those that its log names.
+
+    Flink hides what it has not committed.
+    """
     log = folder / "_spark_metadata"
     if not log.is_dir():
-        yield from sorted(folder.rglob("*.parquet"))
+        for file in sorted(folder.rglob("*")):
+            hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+            if file.is_file() and not hidden and file.stat().st_size:
+                yield file
         return
     named = {}
     for entry in sorted(log.iterdir(), key=_batch):

@@ -115,7 +115,7 @@ def expected(
     for item, furthest in zip(items, engine.furthest(arrivals, together), strict=True):
         clock = engine.clock(furthest, job.delay_us)
         for start_us, end_us in _extents(job.query, item.value):
-            late = end_us + job.lateness_us <= clock
+            late = end_us + job.lateness_us <= clock + engine.ahead_us
             if late and engine.certain:
                 continue
             key = tuple(item.fields[name] for name in job.query.key)

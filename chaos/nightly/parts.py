@@ -11,6 +11,18 @@ from pathlib import Path
 PLANS = Path("chaos") / "plans"
 _SEEDS = 3
 _RUNS = 10_000
+_ON_FLINK = ("tests/chaos/audit/test_flink.py", "tests/other_engines/test_live_flink.py")
+_PROBED = {
+    "spark-append": ("spark", "--mode", "append"),
+    "spark-update": ("spark", "--mode", "update"),
+    "spark-complete": ("spark", "--mode", "complete"),
+    "flink-tvf": ("flink", "--mode", "tvf"),
+    "flink-group": ("flink", "--mode", "group"),
+    "slackwater": ("slackwater",),
+    "slackwater-tuples": ("slackwater", "--tuples"),
+    "slackwater-partitions": ("slackwater", "--mode", "partitions"),
+}
+PROBES = Path("docs") / "probes"
 _ON_YARN = ("tests/sinks/test_hdfs.py", "tests/infra/test_yarn.py", "tests/spark/test_yarn_run.py")
 
 
@@ -52,6 +64,8 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
         Part(
             "life", (*tests, "tests/slow/test_life.py"), {"LIFE_STEPS": "40", "LIFE_EXAMPLES": "5"}
         ),
+        *(_probe(name, arguments) for name, arguments in _PROBED.items()),
+        Part("flink", (*tests, *_ON_FLINK)),
         Part("guilty", _slackwater("chaos", "simulate", "--guilty", "all")),
         *(_plan(file, seed, reports) for file in sorted(PLANS.glob("*.yml"))),
         *(_plan(file, seed, reports) for file in sorted((PLANS / "quick").glob("*.yml"))),
@@ -93,6 +107,12 @@ def _slackwater(*arguments: str) -> tuple[str, ...]:
 def _simulated(seed: int) -> Part:
     command = _slackwater("chaos", "simulate", "--runs", str(_RUNS), "--seed", str(seed))
     return Part(f"simulate:{seed}", command)
+
+
+def _probe(name: str, arguments: Sequence[str]) -> Part:
+    """Probe a live engine; the part passes if the engine is what the committed table says."""
+    command = _slackwater("secret", "probe", *arguments, "--record", str(PROBES))
+    return Part(f"probe:{name}", command)
 
 
 def _plan(file: Path, seed: int, reports: Path, *, stack: str = "local") -> Part:

@@ -157,3 +157,11 @@ def test_windows_of_the_product_start_at_multiples_of_the_slide() -> None:
     flink = profile_of("Flink-Real")
     # Flink 1.6.0 printed, for size 10, slide 2 and first time 1, [-8, 2) as its first window.
     assert flink.windows(Domain.time, 10, 2, 1).start + 1 == -8
+
+
+def test_a_batch_end_engine_that_flushes_shows_open_windows_at_the_end() -> None:
+    behaviour = Behaviour(Tick.batch_end, CLOSED, flush=True)
+    windows = Windows(Domain.time, size=4, slide=2, start=-3)
+    # (-3, 1] and (-1, 3] end before 4, the newest time; (1, 5] and (3, 7] are still open.
+    found = contents(behaviour, windows, stream(1, 2, 4, batches=[1, 2, 2]))
+    assert found == [(3, (1,)), (3, (1, 2)), (None, (2, 3)), (None, (3,))]

@@ -72,7 +72,7 @@ def wakes(behaviour: Behaviour, windows: Windows, stream: Sequence[StreamTuple])
         ValueError: the tick is not defined for this domain.
     """
     if behaviour.tick is Tick.batch_end:
-        yield from _batch_ends(behaviour.delay, windows, stream)
+        yield from _batch_ends(behaviour, windows, stream)
         return
     previous: StreamTuple | None = None
     first_of: dict[int, int] = {}  # of a time or a batch: the smallest id
@@ -118,7 +118,9 @@ def _flush(windows: Windows, previous: StreamTuple | None, stream: Sequence[Stre
     return Wake(None, len(stream), _instants(windows, previous, last, last))
 
 
-def _batch_ends(delay: int, windows: Windows, stream: Sequence[StreamTuple]) -> Iterator[Wake]:
+def _batch_ends(
+    behaviour: Behaviour, windows: Windows, stream: Sequence[StreamTuple]
+) -> Iterator[Wake]:
     """Yield a tick after each batch, with instants up to the watermark."""
     if windows.domain is not Domain.time:
         msg = f"a batch-end tick is defined for time windows only, not for {windows.domain} windows"
@@ -128,9 +130,11 @@ def _batch_ends(delay: int, windows: Windows, stream: Sequence[StreamTuple]) -> 
     for place, (by, next_batch) in enumerate(zip(stream, following, strict=True)):
         newest = by.time if newest is None else max(newest, by.time)
         if next_batch != by.batch:
-            watermark = newest - delay
+            watermark = newest - behaviour.delay
             yield Wake(by, place + 1, range(since, watermark))
             since = max(since, watermark)
+    if behaviour.flush and newest is not None:
+        yield Wake(None, len(stream), range(since, newest + windows.size + 1))
 
 
 def _moments(

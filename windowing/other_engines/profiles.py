@@ -232,9 +232,10 @@ KNOWN = (
     Profile(
         "slackwater",
         "Slackwater",
-        Operator(ALIGNED_ENDS, Behaviour(Tick.time, _CLOSED, flush=True)),
+        Operator(ALIGNED_ENDS, Behaviour(Tick.batch_end, _CLOSED, flush=True)),
         Operator(CLOSED_ENDS, Behaviour(Tick.tuple, _CLOSED)),
-        "One partition in order, ALIGN end, ORIGIN 0; times from 0 on.",
+        "One partition in order, ALIGN end, ORIGIN 0; times from 0 on. A window of tuples is sent "
+        "with its last tuple; the model needs the next one.",
         drops_late=False,
         sessions_touch=False,
     ),

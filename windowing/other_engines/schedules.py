@@ -52,6 +52,7 @@ class WatermarkEngine:
         closing: the time that surely counts in the end.
         sends_open: whether windows that the clock has not reached may be sent.
         updates: whether a window may have several rows, of which the last one counts.
+        ahead_us: how far its clock may run ahead of the event time less the delay.
         first_us: where its clock begins.
         unit_us: the precision of its clock.
     """
@@ -63,6 +64,7 @@ class WatermarkEngine:
     closing: Callable[[Sequence[Arrival]], Time]
     sends_open: bool
     updates: bool
+    ahead_us: int = 0
     first_us: Time = -math.inf
     unit_us: int = 1_000
 
@@ -155,6 +157,9 @@ ENGINES = {
             closing=_slowest,
             sends_open=True,
             updates=False,
+            # A watermark says that no record with its very time follows. DataStream sets it a
+            # millisecond below the largest time less the delay, SQL does not.
+            ahead_us=1_000,
         ),
         WatermarkEngine(
             "kafka-streams",

@@ -17,7 +17,7 @@ from chaos.audit.report import write_audit
 from chaos.audit.verdict import Audit, Verdict, audit
 from chaos.audit.windows import expected
 from chaos.readers.log import LogRecord
-from tests.chaos.audit.engines import DELAY, ENGINES, RANGE, SLIDE, Event, Row
+from tests.chaos.audit.engines import DELAY, ENGINES, RANGE, SLIDE, Event, Row, starts
 from windowing.model import Pipeline, parse_pipeline
 
 NAMED = sorted(ENGINES)
@@ -126,6 +126,21 @@ def test_windows_that_nobody_may_send() -> None:
     assert [one.why.split(":")[0] for one in said.impossible] == ["lost"]
 
 
+def test_a_watermark_of_flink_may_lie_a_millisecond_higher_in_sql() -> None:
+    """[0, RANGE) is closed by `ts - DELAY` from RANGE - 1 on in SQL, from RANGE on otherwise."""
+    for newest, may_be_late in ((RANGE + DELAY - 1, True), (RANGE + DELAY - 2, False)):
+        found = [Event(0, 0, "a", 1), Event(0, newest, "a", 1), Event(0, RANGE - 1, "a", 1)]
+        held = {start for ts in (0, newest, RANGE - 1) for start in starts(ts)}
+        rows = [
+            Row(start, "a", n, n)
+            for start in sorted(held)
+            for n in [sum(start <= one.ts < start + RANGE for one in found)]
+        ]
+        assert judged("flink", found, rows, together=True).ok
+        dropped = [row._replace(n=1, total=1) if row.start == 0 else row for row in rows]
+        assert judged("flink", found, dropped, together=True).ok == may_be_late
+
+
 def test_the_share_that_the_log_does_not_determine() -> None:
     found = [Event(0, 90_000, "a", 1), Event(0, 1_000, "a", 1)]
     late, kept = [Row(0, "b", 1, 1)][:0], [Row(-10_000, "a", 1, 1), Row(0, "a", 1, 1)]
@@ -136,7 +151,7 @@ def test_the_share_that_the_log_does_not_determine() -> None:
         assert said.counts()[Verdict.explained] == 2
 
 
-@pytest.mark.parametrize("kind", ["parquet", "delta", "jsonl", "csv"])
+@pytest.mark.parametrize("kind", ["parquet", "delta", "jsonl", "csv", "flink", "flink-parquet"])
 def test_outputs_of_any_kind(kind: str, tmp_path: Path) -> None:
     job = Job.of("flink", described(), None)
     frame = pl.DataFrame({"start": [0, 10_000], "k": ["a", "b"], "n": [1, 2], "total": [3, -4]})
@@ -147,6 +162,11 @@ def test_outputs_of_any_kind(kind: str, tmp_path: Path) -> None:
         path = tmp_path / "folder"
         path.mkdir()
         frame.select(window, "k", "n", "total").write_parquet(path / "part-0.parquet")
+    elif kind.startswith("flink"):
+        path.mkdir()
+        write = frame.write_parquet if kind == "flink-parquet" else frame.write_ndjson
+        write(path / "part-53b0c2c4-0-0")
+        (path / ".part-53b0c2c4-0-1.inprogress.7a").write_text("not yet committed")
     elif kind == "delta":
         frame.write_delta(str(path))
     elif kind == "jsonl":

@@ -44,12 +44,16 @@ def explaining(
 def nearest(
     alive: Iterable[Hypothesis], domain: Domain, experiment: Experiment, given: Observed
 ) -> tuple[Hypothesis, int]:
-    """Return the hypothesis and start that answer as the engine did after the most tuples."""
+    """Return the hypothesis and start that answer as the engine did after the most tuples.
+
+    Reports that agree count for more than silence that does.
+    """
     pairs = [(one, start) for one in alive for start in starts_tried(experiment.asked)]
 
-    def agreeing(pair: tuple[Hypothesis, int]) -> int:
+    def agreeing(pair: tuple[Hypothesis, int]) -> tuple[int, int]:
         supposed = answer(pair[0], domain, pair[1], experiment)
-        return sum(ours == theirs for ours, theirs in zip(supposed, given, strict=True))
+        both = [ours for ours, theirs in zip(supposed, given, strict=True) if ours == theirs]
+        return sum(map(bool, both)), len(both)
 
     return max(pairs, key=agreeing)
 

@@ -30,7 +30,7 @@ class Hypothesis(NamedTuple):
     Attributes:
         tick: when it wakes up.
         report: when a window is shown.
-        pick: which one; always the largest for time windows, where it has no effect.
+        pick: which one; the largest where it has no effect.
     """
 
     tick: Tick
@@ -43,17 +43,33 @@ class Hypothesis(NamedTuple):
 
 @cache
 def hypotheses(domain: Domain) -> tuple[Hypothesis, ...]:
-    """Return every engine that is considered."""
+    """Return every engine that is considered; no two of them report the same of every input."""
     return tuple(
         Hypothesis(tick, report, pick)
         for tick in Tick
         if domain is Domain.time or tick is not Tick.batch_end
-        for report in _reports()
-        for pick in (Pick if domain is Domain.tuple else (Pick.largest,))
+        for report in reports_tried()
+        for pick in _picks(domain, tick, report)
     )
 
 
-def _reports() -> Iterator[Report]:
+def _picks(domain: Domain, tick: Tick, report: Report) -> tuple[Pick, ...]:
+    """Return the picks that can make a difference.
+
+    A time window is picked by nobody. A tuple-driven tick looks at one id; only the first tick may
+    look at several, which lie before the first tuple: their windows are empty, so the largest and
+    the smallest look alike, and all of them are shown only if empty windows are, again and again.
+    """
+    if domain is Domain.time:
+        return (Pick.largest,)
+    if tick is not Tick.tuple:
+        return tuple(Pick)
+    repeats_empty = not report.non_empty and not report.content_change
+    return (Pick.largest, Pick.all) if repeats_empty else (Pick.largest,)
+
+
+def reports_tried() -> Iterator[Report]:
+    """Yield every set of conditions that is tried."""
     yes_or_no = (False, True)
     periods = (None, *range(2, PERIOD_MAX + 1))
     for change, non_empty, close, period in product(yes_or_no, yes_or_no, yes_or_no, periods):

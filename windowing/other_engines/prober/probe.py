@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, repeat
 from typing import NamedTuple
 
-from windowing.other_engines.parameters import Domain, StreamTuple
-from windowing.other_engines.prober.box import Box, Observed, Size, ask
-from windowing.other_engines.prober.elimination import Starts, explaining, nearest, surviving
+from windowing.other_engines.parameters import Domain
+from windowing.other_engines.prober.box import Box, Observed, Refused, Size, ask, ask_all
+from windowing.other_engines.prober.elimination import Starts, surviving
 from windowing.other_engines.prober.formulas import Formula, formulas
 from windowing.other_engines.prober.hypotheses import Hypothesis, digest, hypotheses
 from windowing.other_engines.prober.inputs import SIZES, Experiment, drawn, experiments
+from windowing.other_engines.prober.unexplained import (
+    UNSTEADY,
+    Trial,
+    Unmodelable,
+    unexplained,
+)
 
 DRAWS = 60
 """Random experiments in a row on which all that is left must agree."""
@@ -39,47 +45,71 @@ class Recovered:
         hypotheses: ticks, reports and picks of the class.
         starts: for each size of windows, the starts that are possible.
         extra: number of random experiments that were run.
+        trials: the planned experiments, in order.
+        refused: sizes that the engine does not take, with its reason.
     """
 
     models: tuple[Model, ...]
     hypotheses: tuple[Hypothesis, ...]
     starts: Mapping[Size, frozenset[int]]
     extra: int
+    trials: tuple[Trial, ...]
+    refused: Mapping[Size, str]
 
 
-@dataclass(frozen=True)
-class Unmodelable:
-    """An engine that no hypothesis explains.
+Finding = Recovered | Unmodelable
+"""The result of a probe."""
 
-    Attributes:
-        why: the rule that it breaks.
-        experiment: the smallest unexplained input.
-        answer: what the engine reported.
-        nearest: the hypothesis and start that agree after the most tuples; None: repeats differ.
+
+def probe(box: Box, domain: Domain, news: Callable[[str], None] = lambda _: None) -> Finding:
+    """Find the parameters of an engine's window operator.
+
+    Args:
+        box: the engine.
+        domain: of its windows.
+        news: receives progress messages.
+
+    Raises:
+        Refused: the engine takes none of the windows that are asked for.
     """
-
-    why: str
-    experiment: Experiment
-    answer: Observed
-    nearest: tuple[Hypothesis, int] | None
-
-
-def probe(box: Box, domain: Domain) -> Recovered | Unmodelable:
-    """Find the parameters of an engine's window operator."""
     alive: Sequence[Hypothesis] = hypotheses(domain)
     starts: dict[Size, Starts] = {}
+    trials: list[Trial] = []
+    refused: dict[Size, str] = {}
     for asked in SIZES[domain]:
-        answers = []
-        for experiment in experiments(domain, asked):
-            given, again = (ask(box, domain, asked, experiment.stream) for _ in range(2))
-            if given != again:
-                return Unmodelable("two runs of one input differ", experiment, again, None)
-            answers.append(given)
+        inputs = experiments(domain, asked)
+        try:
+            answers, again = _asked_twice(box, domain, inputs)
+        except Refused as why:
+            refused[asked] = str(why)
+            continue
+        for experiment, first, second in zip(inputs, answers, again, strict=True):
+            if first != second:
+                trials += map(Trial, inputs, answers, repeat(len(alive)))
+                return Unmodelable(UNSTEADY, experiment, second, None, tuple(trials))
         starts[asked] = surviving(domain, asked, answers)
         left = [one for one in alive if one in starts[asked]]
+        trials += map(Trial, inputs, answers, repeat(len(left)))
         if not left:
-            return _unexplained(box, domain, alive, asked, answers)
+            return unexplained(box, domain, alive, trials)
         alive = left
+        news(f"{asked}: {len(alive)} hypotheses are left")
+    if not starts:
+        raise Refused(next(iter(refused.values())))
+    models, fitted, extra = _fitted(box, domain, alive, starts)
+    possible = {
+        asked: frozenset().union(*(found[one] for one in fitted)) for asked, found in starts.items()
+    }
+    return Recovered(models, fitted, possible, extra, tuple(trials), refused)
+
+
+def _fitted(
+    box: Box, domain: Domain, alive: Sequence[Hypothesis], starts: Mapping[Size, Starts]
+) -> tuple[tuple[Model, ...], tuple[Hypothesis, ...], int]:
+    """Return the models with a formula for the start, their hypotheses, and the runs it took.
+
+    If no formula fits, all hypotheses are left.
+    """
     models = [
         Model(hypothesis, formula)
         for hypothesis in alive
@@ -87,11 +117,15 @@ def probe(box: Box, domain: Domain) -> Recovered | Unmodelable:
     ]
     models, extra = _told_apart(box, domain, models)
     fitted = {model.hypothesis for model in models} or set(alive)
-    possible = {
-        asked: frozenset().union(*(found[one] for one in fitted)) for asked, found in starts.items()
-    }
-    explained = tuple(one for one in alive if one in fitted)
-    return Recovered(tuple(models), explained, possible, extra)
+    return tuple(models), tuple(one for one in alive if one in fitted), extra
+
+
+def _asked_twice(
+    box: Box, domain: Domain, inputs: Sequence[Experiment]
+) -> tuple[list[Observed], list[Observed]]:
+    """Run each experiment twice; return the answers of the first and of the second time."""
+    answers = ask_all(box, domain, [(one.asked, one.stream) for one in inputs] * 2)
+    return answers[: len(inputs)], answers[len(inputs) :]
 
 
 def _fitting(hypothesis: Hypothesis, starts: Mapping[Size, Starts]) -> list[Formula]:
@@ -118,46 +152,11 @@ def _told_apart(box: Box, domain: Domain, models: Sequence[Model]) -> tuple[list
         if len(set(supposed)) == 1:
             agreed += 1
             continue
+        try:
+            given = hash(ask(box, domain, asked, experiment.stream))
+        except Refused:
+            agreed += 1  # nobody can see this difference
+            continue
         agreed, extra = 0, extra + 1
-        given = hash(ask(box, domain, asked, experiment.stream))
         left = [one for one, answer in zip(left, supposed, strict=True) if answer == given]
     return left, extra
-
-
-def _unexplained(
-    box: Box,
-    domain: Domain,
-    alive: Sequence[Hypothesis],
-    asked: Size,
-    answers: Sequence[Observed],
-) -> Unmodelable:
-    """Return the smallest input that nothing explains of what the sizes before left over."""
-    inputs = experiments(domain, asked)
-    for experiment, given in zip(inputs, answers, strict=True):
-        if not explaining(alive, domain, experiment, given):
-            smallest, answer = _shrunk(box, domain, alive, experiment, given)
-            near = nearest(alive, domain, smallest, answer)
-            return Unmodelable("no hypothesis explains this input", smallest, answer, near)
-    why = "each input is explained by some hypothesis, but all of this size by none"
-    near = nearest(alive, domain, inputs[0], answers[0])
-    return Unmodelable(why, inputs[0], answers[0], near)
-
-
-def _shrunk(
-    box: Box,
-    domain: Domain,
-    alive: Sequence[Hypothesis],
-    experiment: Experiment,
-    given: Observed,
-) -> tuple[Experiment, Observed]:
-    """Drop tuples, from the last, as long as nothing explains the answer."""
-    for place in reversed(range(1, len(experiment.stream))):
-        kept = experiment.stream[:place] + experiment.stream[place + 1 :]
-        renumbered = tuple(
-            StreamTuple(number, number, one.time, one.batch) for number, one in enumerate(kept, 1)
-        )
-        smaller = replace(experiment, stream=renumbered)
-        answer = ask(box, domain, smaller.asked, renumbered)
-        if not explaining(alive, domain, smaller, answer):
-            experiment, given = smaller, answer
-    return experiment, given

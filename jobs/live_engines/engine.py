@@ -1,0 +1,41 @@
+"""A live engine in one mode, as it is asked for and as it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from windowing.other_engines.prober.box import Box
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An engine that runs.
+
+    Attributes:
+        box: takes experiments.
+        version: the engine's.
+    """
+
+    box: Box
+    version: str
+
+
+@dataclass(frozen=True)
+class LiveEngine:
+    """An engine in one mode.
+
+    Attributes:
+        name: as in commands.
+        mode: the mode, likewise.
+        title: for people.
+        profile: the profile that should describe it; None: the model is known not to express it.
+        opened: starts it, and ends it afterwards.
+    """
+
+    name: str
+    mode: str
+    title: str
+    profile: str | None
+    opened: Callable[[], AbstractContextManager[Opened]]
