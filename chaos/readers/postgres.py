@@ -50,7 +50,10 @@ def read_postgres(pipeline: Pipeline, run: str | None = None) -> Output:
         schema = schema_of(pipeline)
         dead = list(_dead_letters(connection, schema, chosen))
         rows = [
-            line for query in pipeline.flows for line in _rows(connection, schema, query, chosen)
+            line
+            for table, flows in pipeline.tables.items()
+            for query in flows
+            for line in _rows(connection, sql.Identifier(schema, table), query, chosen)
         ]
         counted = _counted(connection, schema, chosen)
     counts = tally(counted, dead, pipeline)
@@ -113,18 +116,20 @@ def _choose(connection: psycopg.Connection, schema: str, run: str | None) -> str
     return run
 
 
-def _rows(connection: psycopg.Connection, schema: str, query: Flow, run: str) -> Iterable[Line]:
+def _rows(
+    connection: psycopg.Connection, table: sql.Identifier, query: Flow, run: str
+) -> Iterable[Line]:
     fields = tuple(dict.fromkeys(query.key))  # PATTR may be in group_by too
     columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *query.shows)))
     statement = sql.SQL(
         "select query, window_id, {}, {}, pane, revision, records, offsets, {}, {} from {}"
-        " where run = %s and pane <> 'early'"
+        " where run = %s and pane <> 'early' and query = %s"
     ).format(
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_start")),
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_end")),
         sql.SQL(", ").join(_mark(mark, query) for mark in ("op", "absorbed_by")),
         columns,
-        sql.Identifier(schema, query.name),
+        table,
     )
     for (
         name,

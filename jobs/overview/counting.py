@@ -26,6 +26,7 @@ _WRITTEN: Final = pl.col("window_end").dt.epoch("us") + pl.col("lag_us")
 
 RESULTS: Final = {
     BATCH: pl.Int64,
+    "query": pl.String,
     "pane": pl.String,
     "op": pl.String,
     "window_end": pl.Datetime("us", "UTC"),
@@ -52,15 +53,28 @@ DEAD: Final = {
 
 def results(files: Files, times: BatchTimes) -> Results:
     """Count rows and revisions."""
+    return results_of(_counted(files, [BATCH]), files.written, times)
+
+
+def results_of_several(files: Files, times: BatchTimes) -> Results:
+    """Count rows and revisions of a table that several queries share."""
+    each = _counted(files, [BATCH, "query"])
+    by_batch = each.group_by(BATCH).agg(pl.col("rows", "revisions").sum(), pl.col(AT).min())
+    found = results_of(by_batch.sort(BATCH), files.written, times)
+    found.queries = by_query(each)
+    return found
+
+
+def by_query(counted: pl.DataFrame) -> dict[str, tuple[int, int]]:
+    """Sum up `rows` and `revisions` by `query`."""
+    sums = counted.group_by("query").agg(pl.col("rows", "revisions").sum())
+    return {query: (rows, revisions) for query, rows, revisions in sums.iter_rows()}
+
+
+def _counted(files: Files, by: list[str]) -> pl.DataFrame:
     revises = (pl.col("pane") == "late") & pl.col("op").is_null()
-    by_batch = (
-        files.read(RESULTS)
-        .group_by(BATCH)
-        .agg(rows=pl.len(), revisions=revises.sum(), at_us=_WRITTEN.min())
-        .sort(BATCH)
-        .collect()
-    )
-    return results_of(by_batch, files.written, times)
+    counts = {"rows": pl.len(), "revisions": revises.sum(), AT: _WRITTEN.min()}
+    return files.read(RESULTS).group_by(by).agg(**counts).sort(BATCH).collect()
 
 
 def results_of(by_batch: pl.DataFrame, written: pl.DataFrame, times: BatchTimes) -> Results:

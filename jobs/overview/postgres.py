@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, LiteralString, TypeVar
@@ -12,7 +12,7 @@ import psycopg
 from psycopg import sql
 
 from jobs.overview.batch_times import BatchTimes
-from jobs.overview.counting import DEAD, METRICS, dead_of, lanes_of, results_of
+from jobs.overview.counting import DEAD, METRICS, by_query, dead_of, lanes_of, results_of
 from jobs.overview.files import AT, BATCH
 from jobs.overview.found import Dead, LaneCounts, Results
 
@@ -21,6 +21,10 @@ _ROWS: Final = (
     " min((extract(epoch from window_end) * 1000000)::bigint + lag_us)"
     "  filter (where isfinite(window_end))"
     " from {} where run = %s group by batch_id order by batch_id"
+)
+_BY_QUERY: Final = (
+    "select query, count(*), count(*) filter (where pane = 'late' and {})"
+    " from {} where run = %s group by query"
 )
 _LANES: Final = (
     "select batch_id, lane, max(read), sum(dropped)::bigint, max(progress_us), bool_or(ended)"
@@ -49,9 +53,16 @@ class PostgresTables:
     times: BatchTimes = field(default_factory=BatchTimes)
     problems: list[str] = field(default_factory=list)
 
-    def results(self, queries: Sequence[str]) -> dict[str, Results]:
-        """Count what is in the tables of queries; a table that cannot be read is left out."""
-        found = {name: self._asked(partial(self._results, name)) for name in queries}
+    def results(self, tables: Mapping[str, bool]) -> dict[str, Results]:
+        """Count what is in tables of queries; a table that cannot be read is left out.
+
+        Args:
+            tables: by name, whether several queries share it.
+        """
+        found = {
+            name: self._asked(partial(self._results, name, shared=shared))
+            for name, shared in tables.items()
+        }
         return {name: one for name, one in found.items() if one is not None}
 
     def lanes(self) -> LaneCounts | None:
@@ -62,12 +73,16 @@ class PostgresTables:
         """Count what is in the table of dead letters; None: it cannot be read."""
         return self._asked(self._dead)
 
-    def _results(self, query: str) -> Results:
-        takes_back = "op" in self._columns(query)
+    def _results(self, table: str, *, shared: bool) -> Results:
+        takes_back = "op" in self._columns(table)
         keeps = sql.SQL("op is null" if takes_back else "true")
         schema = {BATCH: pl.Int64, "rows": pl.Int64, "revisions": pl.Int64, AT: pl.Int64}
-        rows = self._frame(_ROWS, query, schema, keeps)
-        return results_of(rows, rows.clear(), self.times)
+        rows = self._frame(_ROWS, table, schema, keeps)
+        found = results_of(rows, rows.clear(), self.times)
+        if shared:
+            each = {"query": pl.String, "rows": pl.Int64, "revisions": pl.Int64}
+            found.queries = by_query(self._frame(_BY_QUERY, table, each, keeps))
+        return found
 
     def _lanes(self) -> LaneCounts:
         schema = {name: type_ for name, type_ in METRICS.items() if name != "query"}

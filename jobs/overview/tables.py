@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -41,11 +41,16 @@ class Tables:
     def __post_init__(self) -> None:
         self.times = BatchTimes(self.cache.times)
 
-    def results(self, queries: Sequence[str]) -> dict[str, Results]:
-        """Count what is in the tables of queries; a table that cannot be read is left out."""
+    def results(self, tables: Mapping[str, bool]) -> dict[str, Results]:
+        """Count what is in tables of queries; a table that cannot be read is left out.
+
+        Args:
+            tables: by name, whether several queries share it.
+        """
+        count = {True: counting.results_of_several, False: counting.results}
         found = {
-            name: self._updated(name, self.cache.results.get(name), counting.results)
-            for name in queries
+            name: self._updated(name, self.cache.results.get(name), count[shared])
+            for name, shared in tables.items()
         }
         self.cache.results = {name: one for name, one in found.items() if one is not None}
         return self.cache.results

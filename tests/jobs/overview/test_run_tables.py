@@ -71,7 +71,8 @@ def looked(folder: Path, run: str, known: Path | None) -> dict[str, Any]:
     """What an overview reads, with a folder for what is known or without."""
     found = cache.Cache(tables=str(folder)) if known is None else cache.load(known, folder)
     tables = Tables(folder, run, found)
-    shown = {"q": tables.results(QUERIES), "lanes": tables.lanes(), "dead": tables.dead()}
+    found_rows = tables.results(dict.fromkeys(QUERIES, False))
+    shown = {"q": found_rows, "lanes": tables.lanes(), "dead": tables.dead()}
     assert tables.problems == []
     if known is not None:
         assert cache.save(known, tables.finish()) is None
@@ -198,7 +199,7 @@ def test_examples_are_the_newest_of_each_reason(tmp_path: Path) -> None:
 
 def test_a_table_that_is_not_there_is_said(tmp_path: Path) -> None:
     tables = Tables(tmp_path, "r1", cache.Cache(tables=str(tmp_path)))
-    assert (tables.results(["q"]), tables.lanes(), tables.dead()) == ({}, None, None)
+    assert (tables.results({"q": False}), tables.lanes(), tables.dead()) == ({}, None, None)
     assert [problem.split(" is ")[1] for problem in tables.problems] == [
         "not there yet: the run has not written to it"
     ] * 3

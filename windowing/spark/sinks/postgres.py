@@ -1,12 +1,12 @@
 """The PostgreSQL sink: a batch's rows and its token in one transaction, exactly once.
 
-A pipeline has a schema of the sink's name, with a table per query, `dead_letters` and `metrics`
-like the table sink; structs are flattened into columns (key fields, then aggregates) and offsets
-are JSON. `commits` holds the last batch of each run, whose row serialises a zombie and its
-successor, and `tokens` the token of each batch (see `adr/0014`): the same batch again is ignored,
-another one under its number is refused. A view `QUERY_newest` shows the live run's newest rows
-(`postgres_views`). The connection is libpq's, from the environment: PGHOST, PGPORT, PGUSER,
-PGPASSWORD, PGDATABASE, …
+A pipeline has a schema of the sink's name, with a table per query (or `results` for all),
+`dead_letters` and `metrics` like the table sink; structs are flattened into columns (key fields,
+then aggregates) and offsets are JSON. `commits` holds the last batch of each run, whose row
+serialises a zombie and its successor, and `tokens` the token of each batch (see `adr/0014`): the
+same batch again is ignored, another one under its number is refused. A view `TABLE_newest` shows
+the live run's newest rows (`postgres_views`). The connection is libpq's, from the environment:
+PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, …
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ _IDENTITY = {
     METRICS: ("run", "lane", "query", "batch_id"),
 }
 _RESULT_IDENTITY = ("run", "window_id", "pane", "revision", "op", "key")
+_SHARED_IDENTITY = (*_RESULT_IDENTITY, "query")
 
 
 @sink("postgres")
@@ -99,7 +100,7 @@ class PostgresSink:
     ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
         self._pipeline, self._token_of, self._tell = pipeline, token_of, tell
-        self._names = [query.name for query in pipeline.flows]
+        self._names = [*pipeline.tables]
         self._is_live = is_live
         self._told_live: bool | None = None
         with _connection() as connection:
@@ -217,6 +218,11 @@ class PostgresSink:
                 cursor.executemany(insert, [list(row.values()) for row in rows.to_pylist()])
         return fresh
 
+    def _identity(self, table: str) -> Sequence[str]:
+        """Return the columns that tell a table's rows apart."""
+        one = self._pipeline.destination.layout == "one"
+        return _IDENTITY.get(table, _SHARED_IDENTITY if one else _RESULT_IDENTITY)
+
     def _upsert(self, connection: psycopg.Connection, name: str, rows: pa.Table) -> None:
         columns = [column for column, _ in _flat(rows.schema)]
         instants = {f.name for f in rows.schema if pa.types.is_timestamp(f.type)}
@@ -229,7 +235,7 @@ class PostgresSink:
         with connection.cursor().copy(
             sql.SQL("copy staged ({}) from stdin").format(names)
         ) as copying:
-            for row in _records(rows, _IDENTITY.get(name, _RESULT_IDENTITY)):
+            for row in _records(rows, self._identity(name)):
                 copying.write_row(row)
         values = sql.SQL(", ").join(
             sql.SQL(_INSTANT).format(sql.Identifier(c)) if c in instants else sql.Identifier(c)
@@ -273,7 +279,8 @@ def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
 
 def _wanted(pipeline: Pipeline) -> dict[str, growth.Wanted]:
     """The tables that a pipeline needs beside those of the batches."""
-    keys = {query.name: tuple(dict.fromkeys(query.key)) for query in pipeline.flows}
+    # Queries with a table in common have the same key.
+    keys = {name: tuple(dict.fromkeys(of[0].key)) for name, of in pipeline.tables.items()}
     return {
         name: growth.Wanted(_flat(columns), keys.get(name, ()))
         for name, columns in schemas(pipeline).items()

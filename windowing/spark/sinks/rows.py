@@ -6,7 +6,7 @@ All table sinks write these, whatever the destination.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 import pyarrow as pa
@@ -32,6 +32,7 @@ from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
 from windowing.model.query import AnyFlow
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
+from windowing.spark.sinks.growth import conformed
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
 LAG = "lag_us"
@@ -39,6 +40,25 @@ LAG = "lag_us"
 _TIME = pa.timestamp("us", tz="UTC")
 _OFFSETS = pa.list_(pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())]))
 _MARKS = {"op": pa.string(), "absorbed_by": pa.int64()}
+_PLAIN = {
+    "run": pa.string(),
+    "query": pa.string(),
+    "window_id": pa.int64(),
+    "window_start": _TIME,
+    "window_end": _TIME,
+    "pane": pa.string(),
+    "revision": pa.int64(),
+    "records": pa.int64(),
+    "offsets": _OFFSETS,
+    "batch_id": pa.int64(),
+    LAG: pa.int64(),
+}
+_ORDER = (
+    *("run", "query", "window_id", "window_start", "window_end", "key", "pane", "revision"),
+    *(*_MARKS, "records", "offsets", "values", "batch_id", LAG),
+)
+"""The columns of results, of which a query has some."""
+
 _TYPES = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
 
 
@@ -53,6 +73,8 @@ class BatchRows:
     def __init__(self, pipeline: Pipeline, run: str) -> None:
         self._pipeline, self._run, source = pipeline, run, pipeline.source
         self._lanes = {number: source.lane(number) for number in range(source.partitions)}
+        self._flows = {flow.name: flow for flow in pipeline.flows}
+        self._schemas, self._own = schemas(pipeline), dict[str, pa.Schema]()
 
     def tables(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
         """Return the tables with rows of a batch, by name.
@@ -62,24 +84,40 @@ class BatchRows:
             batch_id: its number, part of every row.
         """
         tables = {}
-        for query in self._pipeline.flows:
-            parts = []
-            for kind in (RESULT, EARLY):
-                own = [
-                    from_bytes(bytes(f.frame))
-                    for f in frames
-                    if f.kind == kind and f.query == query.name
-                ]
-                if own:
-                    rows = pl.concat(own)
-                    parts.append(self._results(query, rows, batch_id, early=kind == EARLY))
-            if parts:
-                tables[query.name] = pa.concat_tables(parts)
+        for name, parts in self._by_table(self.results(frames, batch_id)).items():
+            schema = self._schemas[name]
+            own = parts if len(self._pipeline.tables[name]) == 1 else _united(parts, schema)
+            tables[name] = pa.concat_tables(own)
+        return tables | self.passed(frames, batch_id)
+
+    def passed(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
+        """Return the tables of dead letters and metrics that have rows; the arguments as above."""
+        tables = {}
         for name, kind in ((DEAD_LETTERS, DEAD_LETTER), (METRICS, METRIC)):
             parts = [from_bytes(bytes(f.frame)) for f in frames if f.kind == kind]
             if parts:
                 tables[name] = self._passed(name, parts, batch_id)
         return tables
+
+    def results(
+        self, frames: Sequence[Emitted], batch_id: int
+    ) -> Iterator[tuple[AnyFlow, pa.Table]]:
+        """Yield the rows of queries, with the columns of their own; the arguments as above."""
+        emitted: dict[tuple[str | None, str], list[pl.DataFrame]] = {}
+        for one in frames:
+            if one.kind in (RESULT, EARLY):
+                frame = from_bytes(bytes(one.frame))
+                emitted.setdefault((one.query, one.kind), []).append(frame)
+        for name, flow in self._flows.items() if emitted else ():
+            for kind in (RESULT, EARLY):
+                if own := emitted.get((name, kind)):
+                    yield flow, self._results(flow, pl.concat(own), batch_id, early=kind == EARLY)
+
+    def _by_table(self, results: Iterator[tuple[AnyFlow, pa.Table]]) -> dict[str, list[pa.Table]]:
+        found: dict[str, list[pa.Table]] = {}
+        for flow, rows in results:
+            found.setdefault(self._pipeline.table_of(flow.name), []).append(rows)
+        return found
 
     def _results(
         self,
@@ -110,7 +148,7 @@ class BatchRows:
         }
         if query.key:
             columns["key"] = frame[KEY].to_arrow()
-        schema = schemas(self._pipeline)[query.name]
+        schema = self._own_schema(query)
         return pa.table(
             [
                 pa.array(columns[f.name]).cast(f.type)
@@ -120,6 +158,11 @@ class BatchRows:
             ],
             schema=schema,
         )
+
+    def _own_schema(self, query: AnyFlow) -> pa.Schema:
+        if query.name not in self._own:
+            self._own[query.name] = result_schema(query, self._pipeline)
+        return self._own[query.name]
 
     def _lags(self, query: AnyFlow, ends: Sequence[int]) -> list[int | None]:
         """How long after its window's end each row is written; null where an end is no time.
@@ -155,7 +198,7 @@ class BatchRows:
             lane=number.replace_strict(self._lanes, return_dtype=pl.String),
             partition=number.replace_strict(partitions, return_dtype=pl.Int32),
         )
-        schema = schemas(self._pipeline)[name]
+        schema = self._schemas[name]
         return frame.select(schema.names).to_arrow().cast(schema)
 
 
@@ -164,10 +207,31 @@ def schemas(pipeline: Pipeline) -> dict[str, pa.Schema]:
     dead = ["run", "source", *DEAD_LETTER_SCHEMA, "batch_id"]
     metrics = ["run", "lane", *(n for n in METRIC_SCHEMA if n != "partition"), "batch_id"]
     return {
-        **{query.name: _result_schema(query, pipeline) for query in pipeline.flows},
+        **{name: _table_schema(flows, pipeline) for name, flows in pipeline.tables.items()},
         DEAD_LETTERS: pa.schema([(name, _passed_type(name)) for name in dead]),
         METRICS: pa.schema([(name, _passed_type(name)) for name in metrics]),
     }
+
+
+def _table_schema(flows: Sequence[AnyFlow], pipeline: Pipeline) -> pa.Schema:
+    """Return the columns of a table: those of all its queries, each where it first occurs."""
+    found: dict[str, pa.DataType] = {}
+    parts: dict[str, dict[str, pa.DataType]] = {}
+    # Most of many queries have the same columns.
+    for schema in dict.fromkeys(result_schema(flow, pipeline) for flow in flows):
+        for field in schema:
+            found.setdefault(field.name, field.type)
+            if pa.types.is_struct(field.type):
+                own = parts.setdefault(field.name, {})
+                for part in field.type:
+                    own.setdefault(part.name, part.type)
+    structs = {name: pa.struct(list(own.items())) for name, own in parts.items()}
+    return pa.schema(sorted((found | structs).items(), key=lambda one: _ORDER.index(one[0])))
+
+
+def _united(parts: Sequence[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Return rows of several queries with the columns of their table, null if of other queries."""
+    return (rows if rows.schema == schema else conformed(rows, schema) for rows in parts)
 
 
 def _passed_type(name: str) -> pa.DataType:
@@ -177,28 +241,15 @@ def _passed_type(name: str) -> pa.DataType:
     return types.get(polars, pa.string())
 
 
-def _result_schema(query: AnyFlow, pipeline: Pipeline) -> pa.Schema:
+def result_schema(query: AnyFlow, pipeline: Pipeline) -> pa.Schema:
+    """Return the columns of a query's rows, of which its table may have more."""
     fields = pipeline.source.fields
     key = pa.struct([(name, _TYPES[kind]) for name, kind in query.key_kinds(fields).items()])
-    types = query.value_types(fields)
-    values = [(name, _value_type(types[name])) for name in query.shows]
-    columns = [
-        ("run", pa.string()),
-        ("query", pa.string()),
-        ("window_id", pa.int64()),
-        ("window_start", _TIME),
-        ("window_end", _TIME),
-        *([("key", key)] if query.key else []),
-        ("pane", pa.string()),
-        ("revision", pa.int64()),
-        *((mark, _MARKS[mark]) for mark in query.marks),
-        ("records", pa.int64()),
-        ("offsets", _OFFSETS),
-        ("values", pa.struct(values)),
-        ("batch_id", pa.int64()),
-        (LAG, pa.int64()),
-    ]
-    return pa.schema(columns)
+    shown = query.value_types(fields)
+    values = [(name, _value_type(shown[name])) for name in query.shows]
+    types = {**_PLAIN, "key": key, **_MARKS, "values": pa.struct(values)}
+    absent = {*_MARKS} - {*query.marks} | (set() if query.key else {"key"})
+    return pa.schema([(name, types[name]) for name in _ORDER if name not in absent])
 
 
 def _value_type(type_: ValueType) -> pa.DataType:

@@ -1,12 +1,12 @@
-"""The table sink: Delta tables, one per query and three beside them, written exactly once.
+"""The table sink: Delta tables, one per query or one for all, and three more, exactly once.
 
-The table's folder contains `<query>/`, `dead_letters/`, `metrics/` and `tokens/`. Each commit has
-the run as application, the batch as version, and a digest of the batch's token: a rewritten batch
-is ignored, table by table, and another batch under the same number is refused. A batch's token is
-written before its rows, and every table gets a commit per batch, possibly empty, so that each shows
-the run's last batch. Executors write the files of large results, the driver those of small ones;
-only the driver commits. Neither reading nor writing needs a JVM (see `adr/0007`, `adr/0014`,
-`adr/0026`, `adr/0030`).
+The table's folder contains `<query>/` or `results/`, `dead_letters/`, `metrics/` and `tokens/`.
+Each commit has the run as application, the batch as version, and a digest of the batch's token: a
+rewritten batch is ignored, table by table, and another batch under the same number is refused. A
+batch's token is written before its rows, and every table gets a commit per batch, possibly empty,
+so that each shows the run's last batch. Executors write the files of large results, the driver
+those of small ones; only the driver commits. Neither reading nor writing needs a JVM (see
+`adr/0007`, `adr/0014`, `adr/0026`, `adr/0030`).
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ class TableSink:
                 f"from an older copy; {NEW_RUN}"
             )
             raise TokenMismatch(msg)
-        for query in queries:
-            log = self._logs[query]
+        for table in {self._pipeline.table_of(query) for query in queries}:
+            log = self._logs[table]
             while (log.kept.batch is None or log.kept.batch < batch_id) and not log.append(
                 [], token
             ):
