@@ -56,7 +56,7 @@ class Scanner:
             found = part.scan(scan)
             part.post(found.tables, messages)
             dead = to_bytes(found.dead) if len(found.dead) else None
-            fates[flow.name] = Fate(found.turns, found.applied, found.outside, found.dropped, dead)
+            fates[flow.name] = Fate(found.turns, *found.counts.T.tolist(), dead)
         messages[partition % len(messages)].account = Account(
             rows=len(rows),
             data=len(reading.rows.data),

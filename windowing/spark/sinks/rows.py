@@ -24,6 +24,7 @@ from windowing.engine.columns import (
     VALUES,
     WINDOW_ID,
 )
+from windowing.engine.families.apart import Apart
 from windowing.engine.frames import from_bytes
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.engine.windows.classes import extents
@@ -73,6 +74,7 @@ class BatchRows:
     def __init__(self, pipeline: Pipeline, run: str) -> None:
         self._pipeline, self._run, source = pipeline, run, pipeline.source
         self._lanes = {number: source.lane(number) for number in range(source.partitions)}
+        self._apart = Apart(pipeline)
         self._flows = {flow.name: flow for flow in pipeline.flows}
         self._schemas, self._own = schemas(pipeline), dict[str, pa.Schema]()
 
@@ -103,11 +105,12 @@ class BatchRows:
         self, frames: Sequence[Emitted], batch_id: int
     ) -> Iterator[tuple[AnyFlow, pa.Table]]:
         """Yield the rows of queries, with the columns of their own; the arguments as above."""
-        emitted: dict[tuple[str | None, str], list[pl.DataFrame]] = {}
+        emitted: dict[tuple[str, str], list[pl.DataFrame]] = {}
         for one in frames:
             if one.kind in (RESULT, EARLY):
-                frame = from_bytes(bytes(one.frame))
-                emitted.setdefault((one.query, one.kind), []).append(frame)
+                assert one.query is not None  # noqa: S101 - rows are a query's, or a family's
+                for query, frame in self._apart.of(one.query, from_bytes(bytes(one.frame))):
+                    emitted.setdefault((query, one.kind), []).append(frame)
         for name, flow in self._flows.items() if emitted else ():
             for kind in (RESULT, EARLY):
                 if own := emitted.get((name, kind)):

@@ -1,0 +1,164 @@
+"""The shard's part of a family: from shared slices to the rows of all of its queries.
+
+A calendar of the members' windows says which have any that close while progress moves. The partial
+states of such a member follow from those of the slices, and its rows from these, as for a query
+that has slices of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from windowing.engine import wids
+from windowing.engine.aggregates import Accumulators
+from windowing.engine.columns import (
+    AT,
+    FIRST_WINDOW,
+    LAST_WINDOW,
+    PARTITION,
+    RELEASE,
+    VALUES,
+)
+from windowing.engine.families.cells import Cells, Spans
+from windowing.engine.families.family import Family
+from windowing.engine.families.grids import within
+from windowing.engine.families.lane_part import earliest
+from windowing.engine.frames import where
+from windowing.engine.progress.reached import Progress
+from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
+from windowing.engine.windows.evaluation import past_end
+from windowing.engine.windows.keys import key_columns
+from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS
+from windowing.model import Pipeline, Query
+
+MEMBER = "member"
+"""The column of a family's rows with the number of the windows that they are of."""
+
+
+class FamilyShardPart:
+    """The shard's part: builds the rows of all queries of a family.
+
+    Its rows have a column `member`; they are those of every query with these windows, and their
+    values those of all aggregates of the family, null where no such query has one.
+
+    Args:
+        family: the queries.
+        query: the family's.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
+        self._family, self._query, self._pipeline = family, query, pipeline
+        self._accumulators = Accumulators.of(query, pipeline.source)
+        self._keys = key_columns(query)
+        self._past_end = past_end(query)
+        self._parts: dict[int, SlidingShardPart] = {}
+
+    def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """Return the rows due while progress moves.
+
+        Raises:
+            ResultOverflow: a sum of integers overflows 64 bits.
+        """
+        table = tables[PARTIALS]
+        if not len(table):
+            return pl.DataFrame()
+        cells, states = self._cells(table), table.drop(AT, OPEN, KEPT)
+        found = []
+        for number in self._due(cells, before.highest, after.highest).tolist():
+            own = self._part(number).rows(self._own(number, cells, states), before, after)
+            if len(own):
+                member = pl.lit(number, dtype=pl.Int32).alias(MEMBER)
+                found.append(own.with_columns(member))
+        return _together(found)
+
+    def next_due_us(self, tables: Tables, after: Progress) -> int:
+        """Return a lower bound of the next progress at which a row is due."""
+        table, reached = tables[PARTIALS], after.highest
+        needed = where(table, self._until(table) > reached)
+        # At the earliest, where the first window ends that takes a state, or else any window.
+        opened = np.maximum(needed[OPEN].to_numpy() - 1, reached)
+        due_us = int(self._family.ends.after(opened).min(initial=ENDED))
+        every_us = self._query.late.every_us
+        if every_us is None:
+            return due_us
+        release = needed[RELEASE].to_numpy()
+        late = release[release != ON_TIME]
+        boundary = int(wids.release_us(np.array([reached]), every_us)[0])
+        return min(due_us, int(np.maximum(late, boundary).min(initial=ENDED)))
+
+    def due_us(self, name: str, table: pl.DataFrame) -> Ints:
+        """Return the progress that partial states are not needed before."""
+        del name
+        return earliest(self._family, table)
+
+    def retained(self, tables: Tables, after: Progress) -> Tables:
+        """Return what rows after this progress can still need, merged where equal."""
+        table = tables[PARTIALS]
+        kept = where(table, self._until(table) > after.highest)
+        named = [*self._keys, AT, OPEN, KEPT, RELEASE, PARTITION]
+        return {PARTIALS: self._accumulators.merge(kept, named).sort(named)}
+
+    def _until(self, table: pl.DataFrame) -> Ints:
+        """Return the progress from which on no row needs a partial state."""
+        slices, which = np.unique(table[AT].to_numpy(), return_inverse=True)
+        until: Ints = self._family.reach.until(slices)[which] + self._past_end
+        return until
+
+    def _cells(self, table: pl.DataFrame) -> Cells:
+        at, opened, kept = (table[name].to_numpy() for name in (AT, OPEN, KEPT))
+        return Cells(at, self._family.boundaries.after(at), opened, kept)
+
+    def _due(self, cells: Cells, before: int, after: int) -> Ints:
+        """Return the members with windows, or late epochs of windows, that may be due."""
+        grids, every_us = self._family.grids, self._query.late.every_us
+        low, high = (within(np.array([one])) for one in (before, after))
+        if every_us is not None and cells.late.any() and low // every_us < high // every_us:
+            return np.arange(grids.count)
+        return np.flatnonzero(grids.open_from(low) < grids.open_from(high))
+
+    def _own(self, number: int, cells: Cells, states: pl.DataFrame) -> Tables:
+        """Return the partial states of a member, each with its windows."""
+        grids = self._family.grids.some(slice(number, number + 1))
+        spans = Spans.of(grids, cells, self._query.late)
+        on_time = _spanned(states, spans.on_time[0], spans.first[0], spans.last[0])
+        parts = [on_time.with_columns(pl.lit(ON_TIME, dtype=pl.Int64).alias(RELEASE))]
+        if spans.waiting.any():
+            parts.append(
+                _spanned(states, spans.waiting[0], spans.first_late[0], spans.last_late[0])
+            )
+        return {PARTIALS: self._accumulators.concat(parts)}
+
+    def _part(self, number: int) -> SlidingShardPart:
+        if number not in self._parts:
+            member = self._family.members[number].query
+            self._parts[number] = SlidingShardPart(member, self._pipeline)
+        return self._parts[number]
+
+
+def _spanned(states: pl.DataFrame, chosen: Flags, first: Ints, last: Ints) -> pl.DataFrame:
+    """Return the chosen partial states with their windows."""
+    windows = [pl.Series(FIRST_WINDOW, first[chosen]), pl.Series(LAST_WINDOW, last[chosen])]
+    return where(states, chosen).with_columns(windows)
+
+
+def _together(found: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return the rows of all members, with the values of all."""
+    if len({frame.schema[VALUES] for frame in found}) > 1:
+        flat = [frame.drop(VALUES).hstack(_values(frame)) for frame in found]
+        joined = pl.concat(flat, how="diagonal")
+        names = [name for name in joined.columns if name.startswith(_VALUE)]
+        values = joined.select(names).rename(lambda name: name.removeprefix(_VALUE))
+        return joined.drop(names).with_columns(values.to_struct(VALUES))
+    return pl.concat(found) if found else pl.DataFrame()
+
+
+_VALUE = "values:"
+
+
+def _values(frame: pl.DataFrame) -> list[pl.Series]:
+    values = frame[VALUES].struct.unnest()
+    return [values[name].alias(_VALUE + name) for name in values.columns]
