@@ -220,7 +220,14 @@ def _run(
     stages = decide(checkpoint, pipeline)
     is_new = newest(checkpoint / "commits") < 0
     seed = seed_rows(spark, seed_of(checkpoint)) if base.batch and is_new else None
-    emitted = emissions(raw, pipeline, fused=stages.fused, even=stages.even, seed=seed)
+    emitted = emissions(
+        raw,
+        pipeline,
+        fused=stages.fused,
+        even=stages.even,
+        share_from=stages.share_from,
+        seed=seed,
+    )
     stream = emitted.writeStream.queryName(pipeline.name).outputMode("append")
     stream = stream.option("checkpointLocation", str(checkpoint))
     if again:

@@ -46,6 +46,7 @@ from jobs.runs.overview import Surroundings, overview_of
 from jobs.runs.verdicts import Judge
 from jobs.tools.ways_out import way_out
 from windowing.engine.plan import plan_of
+from windowing.explain.families import memory_of
 from windowing.explain.pipeline import explain, memory
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.query import AnyFlow
@@ -317,7 +318,12 @@ def _dead_letters(dead: Dead | None) -> Iterator[DeadLetters]:
 
 def _state_size(known: _Known) -> StateSize:
     plan, line = plan_of(known.pipeline), known.told.last
-    bounds = [f"{flow.query.name}: {memory(flow, plan)}" for flow in plan.queries]
+    shared = {family.name: family for family in plan.families}
+    bounds = [
+        f"{flow.name}: "
+        + (memory_of(shared[flow.name], plan) if flow.name in shared else memory(flow, plan))
+        for flow in plan.queries
+    ]
     return StateSize(
         bytes=line.state_bytes if line else None,
         rows=line.state_rows if line else None,

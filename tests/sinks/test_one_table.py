@@ -17,6 +17,7 @@ from jobs.overview.tables import Tables
 from jobs.runs.placement import is_version_of, with_place
 from jobs.tools.results import of_run
 from windowing.engine.input.pack import RawRows
+from windowing.engine.plan import plan_of
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.runtime.local import LocalEngine
@@ -140,3 +141,24 @@ def test_the_layout_is_where_rows_go_and_not_what_they_are() -> None:
     assert not is_version_of(ONE, MANY)
     moved = with_place(MANY, "t_v2", like=ONE)
     assert moved.destination.section == {"table": "t_v2", "layout": "one"}
+
+
+FAMILY = parse_pipeline(
+    TEXT[: TEXT.index("  chains")]
+    + "".join(
+        f"  more{n}: {{window: RANGE {5 * (n % 3 + 1)} us SLIDE {5 * (n % 2 + 1)} us WATTR ts, "
+        f"group_by: [k], aggregates: {{a{n % 4}: sum(v), n: count}}}}\n"
+        for n in range(40)
+    )
+)
+
+
+def test_rows_of_queries_that_share_slices_are_those_of_each_alone(tmp_path: Path) -> None:
+    assert len(plan_of(FAMILY).families) == 1
+    engine = written(FAMILY, TableSink(FAMILY, tmp_path, "r1"))
+    alone, log = LocalEngine(FAMILY, share_from=None), records(60)
+    for start in range(0, 60, 15):
+        alone.feed({0: log.part(start, start + 15)})
+    own = output_of(alone.output.rows, [], "local")
+    assert sorted(output_of(engine.output.rows, [], "local").rows) == sorted(own.rows)
+    assert sorted(read_tables(tmp_path, FAMILY).rows) == sorted(own.rows)

@@ -192,7 +192,7 @@ def plan_of(pipeline: Pipeline, share_from: int | None = SHARE_FROM) -> Plan:
 def _why_lanes(pipeline: Pipeline, queries: Sequence[FlowPlan[Query]]) -> str | None:
     """Return why chunks of a lane cannot be read apart; None: they can."""
     source = pipeline.source
-    if len(queries) < len(pipeline.flows):
+    if pipeline.operators or pipeline.join_query is not None:
         return "records of operators and joins are kept one by one, in the order of their lanes"
     for part in source.parts:
         if part.dense:

@@ -23,7 +23,7 @@ from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
-from windowing.model import parse_pipeline
+from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.output import tagged
 from windowing.spark.slots import number_of
 from windowing.spark.store import MapStateStore
@@ -38,14 +38,19 @@ _parcel_schema = pa.schema([("shard", pa.int32()), ("parcel", pa.binary())])
 
 
 @lru_cache(maxsize=256)
-def _plan(text: str) -> Plan:
-    return plan_of(parse_pipeline(text))
+def _pipeline(text: str) -> Pipeline:
+    return parse_pipeline(text)
+
+
+@lru_cache(maxsize=256)
+def _plan(text: str, share_from: int | None) -> Plan:
+    return plan_of(_pipeline(text), share_from)
 
 
 @lru_cache(maxsize=256)
 def _rules(text: str) -> Callable[[int], ValueRules]:
     """Return the rules of a lane by number, or None; lanes of one source share them."""
-    pipeline = _plan(text).pipeline
+    pipeline = _pipeline(text)
 
     @lru_cache(maxsize=2)
     def of_source(first: int) -> ValueRules:
@@ -81,15 +86,16 @@ def packer(text: str) -> Callable[[Batches], Batches]:
     return pack_batches
 
 
-def scanner(text: str) -> Callable[[Batches], Batches]:
+def scanner(text: str, share_from: int | None) -> Callable[[Batches], Batches]:
     """Return the stage that packs chunks and scans them for the fused plan, for `mapInArrow`.
 
     Args:
         text: the pipeline file.
+        share_from: how many queries share slices at least; None: none do.
     """
 
     def scan_batches(batches: Batches) -> Batches:
-        scans, waiting = _scanner(text), dict[int, list[pl.DataFrame]]()
+        scans, waiting = _scanner(text, share_from), dict[int, list[pl.DataFrame]]()
         for batch in batches:
             for partition, chunk in _packed(batch, text):
                 held = waiting.setdefault(partition, [])
@@ -107,8 +113,8 @@ _SCANNED_ROWS = 500_000
 
 
 @lru_cache(maxsize=16)
-def _scanner(text: str) -> Scanner:
-    return Scanner(_plan(text))
+def _scanner(text: str, share_from: int | None) -> Scanner:
+    return Scanner(_plan(text, share_from))
 
 
 def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.RecordBatch:
@@ -142,8 +148,8 @@ _RAW_COLUMNS = ("offset", "value", "control", "append_us")
 
 
 class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, share_from: int | None) -> None:
+        self._text, self._share_from = text, share_from
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Initialise; Spark calls this once per task."""
@@ -152,7 +158,7 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
     def open(self, store: StateStore) -> None:
         """Prepare to process rows, with the state in this store."""
         self._store = store
-        self._plan = _plan(self._text)
+        self._plan = _plan(self._text, self._share_from)
 
     def handleInitialState(  # noqa: N802 - the name is Spark's
         self,
@@ -174,11 +180,12 @@ class LaneStage(_Stage):
 
     Args:
         text: the pipeline file.
+        share_from: how many queries share slices at least; None: none do.
         even: whether keys are slots (`windowing.spark.slots`), and not the lanes' numbers.
     """
 
-    def __init__(self, text: str, *, even: bool = False) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, share_from: int | None, *, even: bool = False) -> None:
+        super().__init__(text, share_from)
         self._even = even
 
     def lane(self, number: int) -> Lane:

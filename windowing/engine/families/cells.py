@@ -125,7 +125,7 @@ class Verdicts:
         found = cls(zeros, zeros.copy(), np.ones(len(cells), dtype=bool), {})
         if not cells.late.any() and not grids.sift:
             return found
-        for part in grids.parts_of(len(cells)):
+        for part in grids.slabs(len(cells)):
             found._judge(grids, cells.where(part), counts[part], late, part)
         return found
 

@@ -15,7 +15,6 @@ import numpy as np
 from windowing.engine import wids
 from windowing.engine.families.boundaries import Boundaries
 from windowing.engine.families.grids import Grids, Reach
-from windowing.engine.progress.clock import clock_of
 from windowing.engine.wids import Grid, Ints
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
@@ -130,10 +129,10 @@ def why_alone(query: Query, pipeline: Pipeline) -> str | None:
     window, source = query.window, pipeline.source
     if not isinstance(window, Sliding):
         return f"its slices are not those of sliding windows, but of {window.kind} windows"
-    clock = clock_of(query, source)
-    if clock.attribute != source.event_time.field:
-        return f"its windows are over {clock.attribute}, and not over event time"
-    if clock.key is not None:
+    attribute = source.ordered_by(window.attribute)
+    if attribute != source.event_time.field:
+        return f"its windows are over {attribute}, and not over event time"
+    if source.generator_of(attribute).progress_attr is not None:
         return "its progress is kept per key"
     if query.early is not None or source.idle_timeout_us is not None:
         return "its open windows are shown"

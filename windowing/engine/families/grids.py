@@ -79,7 +79,7 @@ class Grids:
         """Whether any of them has gaps between its windows, or begins somewhere."""
         return bool((self.slides > self.ranges).any() or (self.least > -FAR).any())
 
-    def parts_of(self, slices: int) -> list[slice]:
+    def slabs(self, slices: int) -> list[slice]:
         """Cut a number of slices so that a table of grids and slices fits into memory."""
         width = max(_CELLS_MAX // self.count, 1)
         return [slice(start, start + width) for start in range(0, slices, width)]
@@ -110,7 +110,7 @@ class Reach:
         """Return the end of the last window that holds each slice."""
         grids = self.grids
         parts = [
-            grids.ends(grids.last(slices[part])).max(axis=0) for part in grids.parts_of(len(slices))
+            grids.ends(grids.last(slices[part])).max(axis=0) for part in grids.slabs(len(slices))
         ]
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 

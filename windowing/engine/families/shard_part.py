@@ -7,6 +7,8 @@ that has slices of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -73,7 +75,7 @@ class FamilyShardPart:
             if len(own):
                 member = pl.lit(number, dtype=pl.Int32).alias(MEMBER)
                 found.append(own.with_columns(member))
-        return _together(found)
+        return together(found)
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
@@ -145,8 +147,8 @@ def _spanned(states: pl.DataFrame, chosen: Flags, first: Ints, last: Ints) -> pl
     return where(states, chosen).with_columns(windows)
 
 
-def _together(found: list[pl.DataFrame]) -> pl.DataFrame:
-    """Return the rows of all members, with the values of all."""
+def together(found: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return rows of several members, or shards, with the values of all."""
     if len({frame.schema[VALUES] for frame in found}) > 1:
         flat = [frame.drop(VALUES).hstack(_values(frame)) for frame in found]
         joined = pl.concat(flat, how="diagonal")

@@ -25,6 +25,8 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.families.apart import Apart
+from windowing.engine.families.family import MARK
+from windowing.engine.families.shard_part import together
 from windowing.engine.frames import from_bytes
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.engine.windows.classes import extents
@@ -34,6 +36,7 @@ from windowing.model.lengths import INT64_MAX
 from windowing.model.query import AnyFlow
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
 from windowing.spark.sinks.growth import conformed
+from windowing.spark.sinks.shared_rows import SharedRows
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
 LAG = "lag_us"
@@ -74,7 +77,7 @@ class BatchRows:
     def __init__(self, pipeline: Pipeline, run: str) -> None:
         self._pipeline, self._run, source = pipeline, run, pipeline.source
         self._lanes = {number: source.lane(number) for number in range(source.partitions)}
-        self._apart = Apart(pipeline)
+        self._apart, self._shares = Apart(pipeline), dict[str, SharedRows]()
         self._flows = {flow.name: flow for flow in pipeline.flows}
         self._schemas, self._own = schemas(pipeline), dict[str, pa.Schema]()
 
@@ -86,11 +89,30 @@ class BatchRows:
             batch_id: its number, part of every row.
         """
         tables = {}
-        for name, parts in self._by_table(self.results(frames, batch_id)).items():
+        shared, others = self._divided(frames)
+        found = self._by_table(self.results(others, batch_id))
+        for name, parts in found.items():
             schema = self._schemas[name]
             own = parts if len(self._pipeline.tables[name]) == 1 else _united(parts, schema)
             tables[name] = pa.concat_tables(own)
+        for name, frame in shared.items():
+            table = self._pipeline.table_of(name)
+            before = [tables[table]] if table in tables else []
+            tables[table] = pa.concat_tables([*before, *self._shared(name, frame, batch_id)])
         return tables | self.passed(frames, batch_id)
+
+    def _divided(self, frames: Sequence[Emitted]) -> tuple[dict[str, pl.DataFrame], list[Emitted]]:
+        """Return the rows of families whose queries share a table, and all other frames."""
+        if self._pipeline.destination.layout == "many":
+            return {}, list(frames)
+        shared: dict[str, list[pl.DataFrame]] = {}
+        others = []
+        for one in frames:
+            if one.kind == RESULT and one.query is not None and one.query.startswith(MARK):
+                shared.setdefault(one.query, []).append(from_bytes(bytes(one.frame)))
+            else:
+                others.append(one)
+        return {name: together(parts) for name, parts in shared.items()}, others
 
     def passed(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
         """Return the tables of dead letters and metrics that have rows; the arguments as above."""
@@ -131,36 +153,56 @@ class BatchRows:
         early: bool,
     ) -> pa.Table:
         bounds = extents(query, frame)
-        revision, marked = frame[REVISION], frame.with_columns(marks(frame))
-        count = len(frame)
+        starts, ends = [start for start, _ in bounds], [end for _, end in bounds]
         columns = {
-            "run": [self._run] * count,
-            "query": [query.name] * count,
+            **self._common(frame, batch_id, early=early),
+            "query": pa.array([query.name] * len(frame), pa.string()),
+            "window_start": pa.array(starts, pa.int64()).cast(_TIME),
+            "window_end": pa.array(ends, pa.int64()).cast(_TIME),
+            "values": frame[VALUES].to_arrow(),
+            LAG: pa.array(self._lags(query, ends), pa.int64()),
+        }
+        schema = self._own_schema(query)
+        return pa.table([columns[f.name].cast(f.type) for f in schema], schema=schema)
+
+    def _shared(self, name: str, frame: pl.DataFrame, batch_id: int) -> Iterator[pa.Table]:
+        """Yield the rows of a family's queries, which share a table; the arguments as above."""
+        family = self._apart.families[name]
+        schema = self._schemas[self._pipeline.table_of(name)]
+        rows = self._shares.setdefault(name, SharedRows(family, schema))
+        starts, ends = rows.bounds(frame)
+        lags = time.time_ns() // 1000 - ends
+        common = {
+            **self._common(frame, batch_id),
+            "window_start": pa.array(starts).cast(_TIME),
+            "window_end": pa.array(ends).cast(_TIME),
+            LAG: pa.array(lags),
+        }
+        wanted = {name: schema.field(name).type for name in schema.names if name in common}
+        columns = {name: common[name].cast(type_) for name, type_ in wanted.items()}
+        yield from rows.of_queries(frame, columns)
+
+    def _common(
+        self, frame: pl.DataFrame, batch_id: int, *, early: bool = False
+    ) -> dict[str, pa.Array]:
+        """Return the columns that do not depend on the query."""
+        marked, is_late = frame.with_columns(marks(frame)), frame[REVISION] > 0
+        pane = pl.when(is_late).then(pl.lit("late")).otherwise(pl.lit("full"))
+        told = marked.select(
+            run=pl.lit(self._run),
+            pane=pl.lit("early") if early else pane,
+            op=pl.when(pl.col(RETRACTS)).then(pl.lit("retract")),
+            batch_id=pl.lit(batch_id, dtype=pl.Int64),
+        )
+        columns = {
+            **{name: column.to_arrow() for name, column in told.to_dict().items()},
             "window_id": frame[WINDOW_ID].to_arrow(),
-            "window_start": pa.array([start for start, _ in bounds], pa.int64()).cast(_TIME),
-            "window_end": pa.array([end for _, end in bounds], pa.int64()).cast(_TIME),
-            "pane": ["early" if early else "late" if number else "full" for number in revision],
-            "revision": revision.to_arrow(),
-            "op": ["retract" if retracts else None for retracts in marked[RETRACTS]],
+            "revision": frame[REVISION].to_arrow(),
             "absorbed_by": marked[ABSORBED_BY].to_arrow(),
             "records": frame[RECORDS].to_arrow(),
             "offsets": self._offsets(frame[OFFSETS]),
-            "values": frame[VALUES].to_arrow(),
-            "batch_id": [batch_id] * count,
-            LAG: self._lags(query, [end for _, end in bounds]),
         }
-        if query.key:
-            columns["key"] = frame[KEY].to_arrow()
-        schema = self._own_schema(query)
-        return pa.table(
-            [
-                pa.array(columns[f.name]).cast(f.type)
-                if isinstance(columns[f.name], list)
-                else columns[f.name].cast(f.type)
-                for f in schema
-            ],
-            schema=schema,
-        )
+        return columns | ({"key": frame[KEY].to_arrow()} if KEY in frame.columns else {})
 
     def _own_schema(self, query: AnyFlow) -> pa.Schema:
         if query.name not in self._own:
