@@ -21,7 +21,7 @@ from windowing.model import Pipeline, Query
 
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
     """A chunk's records, by cells.
 
     Attributes:
@@ -94,31 +94,31 @@ class FamilyLanePart(SlidingLanePart):
         at, opened, kept = (table[name].to_numpy() for name in (AT, OPEN, KEPT))
         return Cells(at, self._family.boundaries.after(at), opened, kept)
 
-    def _found(self, scan: Scan) -> _Found:
+    def _found(self, scan: Scan) -> Found:
         boundaries = self._family.boundaries
         at, end = boundaries.before(scan.values), boundaries.after(scan.values)
         cells = Cells(at, end, end, end)
         return self._raised(cells, np.full(len(at), ON_TIME), scan.progress_us)
 
-    def _raised(self, cells: Cells, release: Ints, progress_us: int | Ints) -> _Found:
+    def _raised(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Found:
         """Return what follows from the larger of two progresses: of the cells, and another one."""
         progress = np.broadcast_to(np.asarray(progress_us, np.int64), cells.at.shape)
         late = progress >= cells.end
         if not late.any():
-            return _Found(cells, release)
+            return Found(cells, release)
         boundaries, policy = self._family.boundaries, self._query.late
         reached, opened = progress[late], cells.open.copy()
         opened[late] = np.maximum(opened[late], boundaries.after(reached))
         if policy.policy != "update":
-            return _Found(Cells(cells.at, cells.end, opened, opened), release)
+            return Found(Cells(cells.at, cells.end, opened, opened), release)
         assert policy.every_us is not None  # noqa: S101 - `update` has it, as checked
         kept, waits = cells.kept.copy(), release.copy()
         oldest = wids.lowered(reached, self._query.retention_us or 0)
         kept[late] = np.maximum(kept[late], boundaries.after(oldest))
         waits[late] = np.maximum(waits[late], wids.release_us(reached, policy.every_us))
-        return _Found(Cells(cells.at, cells.end, opened, kept), waits)
+        return Found(Cells(cells.at, cells.end, opened, kept), waits)
 
-    def _verdicts(self, scan: Scan, found: _Found) -> tuple[Judged, Flags]:
+    def _verdicts(self, scan: Scan, found: Found) -> tuple[Judged, Flags]:
         """Judge a chunk's records in every query, and say which of them any takes."""
         cells, grids = found.cells, self._family.grids
         distinct, cell_of = _distinct(cells)
@@ -150,7 +150,7 @@ class FamilyLanePart(SlidingLanePart):
                 parts.append(each.select(*DEAD_LETTER_SCHEMA))
         return pl.concat(parts)
 
-    def _partials(self, scan: Scan, found: _Found, chosen: Flags) -> pl.DataFrame:
+    def _partials(self, scan: Scan, found: Found, chosen: Flags) -> pl.DataFrame:
         """Return the partial states of cells, of the chosen records."""
         records, cells = where(scan.data, chosen), found.cells.where(chosen)
         keys = (records[key] for key in self._keys)
