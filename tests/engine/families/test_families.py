@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.engine.families.drawn import families
 from tests.strategies import entry, interleavings
+from windowing.engine.families.shard_part import FamilyShardPart
 from windowing.engine.far import FAR_FROM_ROWS
 from windowing.engine.input.batches import batches
 from windowing.engine.plan import plan_of
@@ -44,6 +45,10 @@ def test_families_equal_the_definition_however_the_log_is_cut_and_resumed(
     chunk_rows = data.draw(st.integers(1, 4)) if fused else None
     engine = LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows, share_from=2)
     engine.shard.compact_after, engine.shard.far_from_rows = data.draw(st.sampled_from(DIVIDED))
+    at_once = data.draw(st.sampled_from([1, 2, 100]))
+    for part in engine.shard.parts.values():
+        if isinstance(part, FamilyShardPart):
+            part.at_once = at_once
     kept = data.draw(st.integers(0, len(log)))
     for batch in batches(log[:kept], data.draw(st.integers(1, 6))):
         engine.feed(batch)

@@ -8,8 +8,8 @@ from functools import cached_property
 import polars as pl
 
 from windowing.engine.columns import VALUES
+from windowing.engine.families.due_rows import MEMBER
 from windowing.engine.families.family import MARK, Family, Variant, families_of
-from windowing.engine.families.shard_part import MEMBER
 from windowing.model import Pipeline
 
 

@@ -8,6 +8,7 @@ that has slices of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -17,12 +18,19 @@ from windowing.engine.aggregates import Accumulators
 from windowing.engine.columns import (
     AT,
     FIRST_WINDOW,
+    KEY,
     LAST_WINDOW,
+    OFFSETS,
     PARTITION,
+    RECORDS,
     RELEASE,
+    RETRACTS,
+    REVISION,
     VALUES,
+    WINDOW_ID,
 )
 from windowing.engine.families.cells import Cells, Spans
+from windowing.engine.families.due_rows import MEMBER, DueWindows, content, is_worthwhile, listed
 from windowing.engine.families.family import Family
 from windowing.engine.families.grids import within
 from windowing.engine.families.lane_part import earliest
@@ -32,12 +40,13 @@ from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.keys import key_columns
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.results import Results
 from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS
 from windowing.model import Pipeline, Query
+from windowing.model.fields import Aggregate
 
-MEMBER = "member"
-"""The column of a family's rows with the number of the windows that they are of."""
+_CELLS_MAX = 1 << 24
 
 
 class FamilyShardPart:
@@ -50,10 +59,15 @@ class FamilyShardPart:
         family: the queries.
         query: the family's.
         pipeline: its pipeline.
+
+    Attributes:
+        at_once: how many members that are due are cheaper together than one after the other; rows
+            do not depend on it.
     """
 
     def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
         self._family, self._query, self._pipeline = family, query, pipeline
+        self.at_once = 2
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys = key_columns(query)
         self._past_end = past_end(query)
@@ -69,13 +83,77 @@ class FamilyShardPart:
         if not len(table):
             return pl.DataFrame()
         cells, states = self._cells(table), table.drop(AT, OPEN, KEPT)
+        due = self._due(cells, before.highest, after.highest)
+        rows = self._at_once(due, cells, states, before.highest, after.highest)
+        if rows is not None:
+            return rows
         found = []
-        for number in self._due(cells, before.highest, after.highest).tolist():
+        for number in due.tolist():
             own = self._part(number).rows(self._own(number, cells, states), before, after)
             if len(own):
                 member = pl.lit(number, dtype=pl.Int32).alias(MEMBER)
                 found.append(own.with_columns(member))
         return together(found)
+
+    def _at_once(
+        self, due: Ints, cells: Cells, states: pl.DataFrame, before: int, after: int
+    ) -> pl.DataFrame | None:
+        """Return the rows of all members at once; None: they are made one after the other.
+
+        Only revision 0 is made so, of windows that take each record on time or not at all.
+        """
+        late, policy = cells.late, self._query.late
+        plain = policy.mode == "generous" and self._query.accumulation == "accumulating"
+        if len(due) < self.at_once or not plain or (policy.policy == "update" and late.any()):
+            return None
+        by = [*self._keys, PARTITION]
+        groups, slices = states.select(by).n_unique(), len(np.unique(cells.at))
+        if not is_worthwhile(self._accumulators.schema, states, groups, slices):
+            return None
+        windows = self._ending(due, cells, before, after, _CELLS_MAX // groups)
+        if windows is None:
+            return None
+        known, others = where(states, ~late), where(states, late)
+        parts = [
+            *content(self._accumulators.schema, known, cells.at[~late], windows, by),
+            *listed(others, cells.at[late], cells.open[late], windows),
+        ]
+        rows = [part.drop(RELEASE, strict=False) for part in parts if len(part)]
+        if not rows:
+            return pl.DataFrame()
+        joined = self._accumulators.concat(rows)
+        return self._results(joined.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION)))
+
+    def _ending(
+        self, due: Ints, cells: Cells, before: int, after: int, most: int
+    ) -> DueWindows | None:
+        """Return the windows that end while progress moves and may hold any record."""
+        grids = self._family.grids.some(due)
+        low, high = (within(np.array([one])) for one in (before, after))
+        first, last = np.array([cells.at.min()]), np.array([cells.at.max()])
+        begins = np.maximum(grids.open_from(low), grids.first(first))[:, 0]
+        ends = np.minimum(grids.open_from(high) - 1, grids.last(last))[:, 0]
+        return DueWindows.of(self._family.grids, due, begins, ends, most)
+
+    def _results(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of merged states of many members, with the aggregates of each."""
+        found = []
+        for members, results in self._alike:
+            own = parts.filter(pl.col(MEMBER).is_in(members))
+            if len(own):
+                found.append(results.of(own, MEMBER))
+        return together(found)
+
+    @cached_property
+    def _alike(self) -> list[tuple[list[int], Results]]:
+        """The members that show the same aggregates, and what makes their rows."""
+        by_shown: dict[tuple[Aggregate, ...], list[int]] = {}
+        for number, member in enumerate(self._family.members):
+            by_shown.setdefault(member.query.aggregates, []).append(number)
+        return [
+            (numbers, Results.of_query(self._family.members[numbers[0]].query, self._pipeline))
+            for numbers in by_shown.values()
+        ]
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
@@ -148,17 +226,23 @@ def _spanned(states: pl.DataFrame, chosen: Flags, first: Ints, last: Ints) -> pl
 
 
 def together(found: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return rows of several members, or shards, with the values of all."""
+    """Return rows of several members, or shards, with the values of all; columns in one order."""
     if len({frame.schema[VALUES] for frame in found}) > 1:
         flat = [frame.drop(VALUES).hstack(_values(frame)) for frame in found]
-        joined = pl.concat(flat, how="diagonal")
+        joined = pl.concat([_ordered(frame) for frame in flat], how="diagonal")
         names = [name for name in joined.columns if name.startswith(_VALUE)]
         values = joined.select(names).rename(lambda name: name.removeprefix(_VALUE))
-        return joined.drop(names).with_columns(values.to_struct(VALUES))
-    return pl.concat(found) if found else pl.DataFrame()
+        return _ordered(joined.drop(names).with_columns(values.to_struct(VALUES)))
+    return pl.concat([_ordered(frame) for frame in found]) if found else pl.DataFrame()
 
 
+_ORDER = (MEMBER, WINDOW_ID, REVISION, RETRACTS, RECORDS, OFFSETS, KEY, VALUES)
 _VALUE = "values:"
+
+
+def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
+    known = [name for name in _ORDER if name in frame.columns]
+    return frame.select(*known, *(name for name in frame.columns if name not in known))
 
 
 def _values(frame: pl.DataFrame) -> list[pl.Series]:

@@ -15,8 +15,8 @@ import polars as pl
 import pyarrow as pa
 
 from windowing.engine.columns import VALUES, WINDOW_ID
+from windowing.engine.families.due_rows import MEMBER
 from windowing.engine.families.family import Family, Variant
-from windowing.engine.families.shard_part import MEMBER
 from windowing.engine.wids import Ints
 
 
