@@ -50,6 +50,8 @@ SETTINGS = {
     # Else the stages before the first stateful one have another environment, and so another daemon
     # and workers of their own: 400 MB for two cores, and seconds at the start of an executor.
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+    # Stateful operators cannot read a command that Spark has broadcast for its size.
+    "spark.broadcast.UDFCompressionThreshold": str(16 << 20),
     # No timers: batches without data would have no effect.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",

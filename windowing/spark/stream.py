@@ -19,11 +19,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from windowing.engine.plan import SHARE_FROM
-from windowing.model import Pipeline, parse_pipeline
+from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.spark.flat_rows import FlatRows, spark_type
 from windowing.spark.plan import SETTINGS, emissions
 from windowing.spark.raw import raw_rows
+from windowing.spark.shipped import packed, unpacked
 
 _NEEDED: Final = tuple(
     name
@@ -104,9 +105,10 @@ def _flattener(
     text: str,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the last stage, for `mapInArrow`: from frames to flat rows."""
+    file = packed(text)
 
     def flatten(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = FlatRows(parse_pipeline(text))
+        rows = FlatRows(unpacked(file))
         for batch in batches:
             yield from rows.of(batch).to_batches()
 

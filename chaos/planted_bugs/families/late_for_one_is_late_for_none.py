@@ -20,7 +20,7 @@ from windowing.engine.wids import Ints
 class ForgivingLanePart(FamilyLanePart):
     """Takes every record as on time."""
 
-    def _raised(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Found:
+    def _reached(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Found:
         del progress_us
         return Found(cells, release)
 

@@ -124,30 +124,31 @@ def content(
     starts, slice_of = np.unique(at, return_inverse=True)
     cell = placed["group"].to_numpy().astype(np.int64), slice_of
     shape = (len(groups), len(starts))
-    columns = {
-        column: _column(column, states[column.name], cell, shape)
+    columns = [
+        _column(column, states[column.name], cell, shape)
         for column in schema.among(states, *_SUMS, Role.MIN, Role.MAX)
-    }
+    ]
+    records = _totals(RECORDS, states[RECORDS].to_numpy(), cell, shape)
     keys = groups.drop("group")
     width = max(_CELLS_MAX // len(groups), 1)
     for start in range(0, len(windows), width):
         some = windows.where(slice(start, start + width))
         low = np.searchsorted(starts, some.start)
         high = np.searchsorted(starts, some.end)
-        records = next(one for column, one in columns.items() if column.name == RECORDS)
-        held = np.nonzero(records.sums(low, high))
-        if not len(held[0]):
+        group, window = np.nonzero(records.sums(low, high))
+        if not len(group):
             continue
         picked = [
-            pl.Series(MEMBER, some.members[held[1]].astype(np.int32)),
-            pl.Series(WINDOW_ID, some.ids[held[1]]),
-            *(one.of(low, high, held) for one in columns.values()),
+            pl.Series(MEMBER, some.members[window].astype(np.int32)),
+            pl.Series(WINDOW_ID, some.ids[window]),
+            *(one.of(low, high, (group, window)) for one in columns),
         ]
-        yield keys[held[0]].hstack(picked)
+        yield keys[group].hstack(picked)
 
 
 Cell = tuple[Ints, Ints]
-Held = tuple[NDArray[np.intp], NDArray[np.intp]]
+Held = tuple[NDArray[Any], NDArray[Any]]
+"""The groups and windows that hold records."""
 
 
 @dataclass(frozen=True)
@@ -189,10 +190,6 @@ class _Extremes:
     levels: list[NDArray[Any]]
     merge: np.ufunc
     known: _Sums | None
-
-    def sums(self, low: Ints, high: Ints) -> Ints:
-        """Return how many values there are; never asked of extremes."""
-        raise NotImplementedError
 
     def of(self, low: Ints, high: Ints, held: Held) -> pl.Series:
         """Return the states of some groups and windows."""

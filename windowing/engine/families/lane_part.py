@@ -69,7 +69,7 @@ class FamilyLanePart(SlidingLanePart):
     def settle(self, tables: Tables, before: int) -> Tables:
         """Return the tables that `assign` would have made."""
         scanned = self._accumulators.concat(list(tables.values()))
-        found = self._raised(self._cells_of(scanned), scanned[RELEASE].to_numpy(), before)
+        found = self._reached(self._cells_of(scanned), scanned[RELEASE].to_numpy(), before)
         cells, wanted = found.cells, np.ones(len(scanned), dtype=bool)
         late = cells.late
         if late.any():
@@ -98,9 +98,9 @@ class FamilyLanePart(SlidingLanePart):
         boundaries = self._family.boundaries
         at, end = boundaries.before(scan.values), boundaries.after(scan.values)
         cells = Cells(at, end, end, end)
-        return self._raised(cells, np.full(len(at), ON_TIME), scan.progress_us)
+        return self._reached(cells, np.full(len(at), ON_TIME), scan.progress_us)
 
-    def _raised(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Found:
+    def _reached(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Found:
         """Return what follows from the larger of two progresses: of the cells, and another one."""
         progress = np.broadcast_to(np.asarray(progress_us, np.int64), cells.at.shape)
         late = progress >= cells.end

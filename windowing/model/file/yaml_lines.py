@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
-from yaml.cyaml import CParser
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.resolver import Resolver
@@ -78,7 +78,7 @@ class _Loader(Composer, SafeConstructor, Resolver):
         self.check_event, self.peek_event = events.check_event, events.peek_event
         self.get_event, self.dispose = events.get_event, events.dispose
         for part in (Composer, SafeConstructor, Resolver):
-            part.__init__(self)  # type: ignore[no-untyped-call]
+            part.__init__(self)
         self._sizes: dict[int, int] = {}
         self._nodes = 0
         self._depth = 0
@@ -129,9 +129,9 @@ class _Parser(Reader, Scanner, Parser):
     """PyYAML's own parser: slow, and clear about what is wrong."""
 
     def __init__(self, text: str) -> None:
-        Reader.__init__(self, text)  # type: ignore[no-untyped-call]
-        Scanner.__init__(self)  # type: ignore[no-untyped-call]
-        Parser.__init__(self)  # type: ignore[no-untyped-call]
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
 
 
 def _check_question(node: yaml.Node | None, parent: yaml.Node | None) -> None:

@@ -24,6 +24,7 @@ from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from windowing.model import Pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import NEW_RUN, Tables, Token, admit, due
+from windowing.spark.shipped import packed
 from windowing.spark.sinks.data_files import RUN, DataFile, write_file
 from windowing.spark.sinks.file_stage import (
     INLINE_BYTES,
@@ -77,6 +78,7 @@ class TableSink:
     ) -> None:
         self._rows, self._run, self._pipeline = BatchRows(pipeline, run), run, pipeline
         self._folder, self._token_of, self._tell = folder, token_of, tell
+        self._file = packed(pipeline.text)
         check(folder, schemas_in(folder, schemas(pipeline)), schemas(pipeline))
         self._logs = {
             name: _open(folder / name, schema, run) for name, schema in schemas(pipeline).items()
@@ -105,7 +107,7 @@ class TableSink:
         """
         found = {name: log.schema for name, log in self._logs.items()}
         return FileStage(
-            self._pipeline.text, self._run, batch_id, self._folder, found, inline_bytes
+            self._file, self._run, batch_id, self._folder, found, inline_bytes
         )
 
     def take(self, frames: Frames, batch_id: int) -> None:
