@@ -271,7 +271,11 @@ def explain(
     pipeline: PipelineFile,
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the first windows, as .png or .svg."),
+        typer.Option(
+            metavar="FILE",
+            help="Draw the first windows, as .png or .svg; of queries that share slices, the "
+            "sliding graph.",
+        ),
     ] = None,
     query: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this query, of many.")
@@ -288,7 +292,12 @@ def explain(
     plan = plan_of(spec)
     for line in lines(plan) if query is None else explain_one(plan, query):
         say(line)
-    if picture is not None:
+    if picture is not None and plan.families:
+        from jobs.tools.slides_picture import draw_slides
+
+        draw_slides(spec, plan.families, picture)
+        say(f"the sliding graph: {picture}")
+    elif picture is not None:
         from jobs.tools.window_picture import draw_windows
 
         draw_windows(spec, picture)

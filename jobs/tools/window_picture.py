@@ -33,8 +33,10 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
     """
     format_of(path)
     pictured = [query for query in pipeline.queries if query.window.traits.pictured]
-    # Of many queries, each window once, and no more than a page holds.
-    queries = list({query.window: query for query in reversed(pictured)}.values())[::-1][:_MOST]
+    queries = pictured
+    if len(queries) > _MOST:
+        # Each window once, and no more than a page holds.
+        queries = list({query.window: query for query in reversed(pictured)}.values())[:-_MOST:-1]
     if not queries:
         msg = f"{pipeline.name} has no windows to draw: sessions, pairs and policies go by records"
         raise PictureError(msg)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from jobs.tools.slides_picture import draw_slides
 from windowing.engine.plan import plan_of
 from windowing.explain.pipeline import UnknownQuery, explain, explain_one
 from windowing.model import parse_pipeline
@@ -55,3 +58,10 @@ def test_thousands_that_share_nothing_are_not_all_told() -> None:
     text = HEAD + "".join(query(f"q{n}", 1, ", early: {records: 5}") for n in range(120))
     told = list(explain(plan_of(parse_pipeline(text))))
     assert told[-1] == "… and 20 queries more: --query NAME explains one"
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_sliding_graph_is_drawn(ending: str, tmp_path: Path) -> None:
+    pipeline, path = parse_pipeline(MANY), tmp_path / f"slides.{ending}"
+    draw_slides(pipeline, plan_of(pipeline).families, path)
+    assert path.read_bytes().startswith({"png": b"\x89PNG", "svg": b"<?xml"}[ending])

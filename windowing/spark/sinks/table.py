@@ -106,9 +106,7 @@ class TableSink:
             inline_bytes: larger results of a task go into files.
         """
         found = {name: log.schema for name, log in self._logs.items()}
-        return FileStage(
-            self._file, self._run, batch_id, self._folder, found, inline_bytes
-        )
+        return FileStage(self._file, self._run, batch_id, self._folder, found, inline_bytes)
 
     def take(self, frames: Frames, batch_id: int) -> None:
         """Write one batch: frames with their kind, query and Arrow stream, and files of them.
