@@ -14,18 +14,17 @@ from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.conditions import shares_slices
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
-from windowing.engine.families.cells import Cells
 from windowing.engine.families.shard_part import FamilyShardPart
+from windowing.engine.far import Move
 from windowing.engine.wids import Ints
 
 
 class PhaselessShardPart(FamilyShardPart):
     """Asks for multiples of slides."""
 
-    def _due(self, cells: Cells, before: int, after: int) -> Ints:
-        del cells
+    def _due(self, move: Move) -> Ints:
         slides = self._family.grids.slides[:, 0]
-        return np.flatnonzero(before // slides < after // slides)
+        return np.flatnonzero(move.before_us // slides < move.after_us // slides)
 
 
 BUG = planted_bug(

@@ -34,6 +34,7 @@ from windowing.engine.families.due_rows import MEMBER, DueWindows, content, is_w
 from windowing.engine.families.family import Family
 from windowing.engine.families.grids import within
 from windowing.engine.families.lane_part import earliest
+from windowing.engine.far import Move
 from windowing.engine.frames import where
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
@@ -83,34 +84,36 @@ class FamilyShardPart:
         if not len(table):
             return pl.DataFrame()
         cells, states = self._cells(table), table.drop(AT, OPEN, KEPT)
-        due = self._due(cells, before.highest, after.highest)
-        rows = self._at_once(due, cells, states, before.highest, after.highest)
-        if rows is not None:
-            return rows
-        found = []
-        for number in due.tolist():
-            own = self._part(number).rows(self._own(number, cells, states), before, after)
-            if len(own):
-                member = pl.lit(number, dtype=pl.Int32).alias(MEMBER)
-                found.append(own.with_columns(member))
-        return together(found)
+        move = Move(before.highest, after.highest)
+        due, late = self._due(move), self._revising(cells, states, move)
+        found = self._at_once(due, cells, states, move)
+        if found is not None:
+            for number in late.tolist():
+                own = self._own(number, cells, states)
+                found.append((number, self._part(number).revised(own, before, after)))
+        else:
+            found = [
+                (number, self._part(number).rows(self._own(number, cells, states), before, after))
+                for number in np.union1d(due, late).tolist()
+            ]
+        return together([_of(number, rows) for number, rows in found if len(rows)])
 
     def _at_once(
-        self, due: Ints, cells: Cells, states: pl.DataFrame, before: int, after: int
-    ) -> pl.DataFrame | None:
-        """Return the rows of all members at once; None: they are made one after the other.
+        self, due: Ints, cells: Cells, states: pl.DataFrame, move: Move
+    ) -> list[tuple[int | None, pl.DataFrame]] | None:
+        """Return revision 0 of all members at once; None: it is made one after the other.
 
-        Only revision 0 is made so, of windows that take each record on time or not at all.
+        Consistent lateness depends on each member's first window, and retracting queries mark rows.
         """
-        late, policy = cells.late, self._query.late
-        plain = policy.mode == "generous" and self._query.accumulation == "accumulating"
-        if len(due) < self.at_once or not plain or (policy.policy == "update" and late.any()):
+        late, query = cells.late, self._query
+        plain = query.late.mode == "generous" and query.accumulation != "retracting"
+        if len(due) < self.at_once or not plain:
             return None
         by = [*self._keys, PARTITION]
         groups, slices = states.select(by).n_unique(), len(np.unique(cells.at))
         if not is_worthwhile(self._accumulators.schema, states, groups, slices):
             return None
-        windows = self._ending(due, cells, before, after, _CELLS_MAX // groups)
+        windows = self._ending(due, cells, move, _CELLS_MAX // groups)
         if windows is None:
             return None
         known, others = where(states, ~late), where(states, late)
@@ -120,16 +123,18 @@ class FamilyShardPart:
         ]
         rows = [part.drop(RELEASE, strict=False) for part in parts if len(part)]
         if not rows:
-            return pl.DataFrame()
+            return []
         joined = self._accumulators.concat(rows)
-        return self._results(joined.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION)))
+        if len(others):
+            # A window has one state per lane.
+            joined = self._accumulators.merge(joined, [*by, MEMBER, WINDOW_ID])
+        first = pl.lit(0, dtype=pl.Int64).alias(REVISION)
+        return [(None, self._results(joined.with_columns(first)))]
 
-    def _ending(
-        self, due: Ints, cells: Cells, before: int, after: int, most: int
-    ) -> DueWindows | None:
+    def _ending(self, due: Ints, cells: Cells, move: Move, most: int) -> DueWindows | None:
         """Return the windows that end while progress moves and may hold any record."""
         grids = self._family.grids.some(due)
-        low, high = (within(np.array([one])) for one in (before, after))
+        low, high = (within(np.array([one])) for one in move)
         first, last = np.array([cells.at.min()]), np.array([cells.at.max()])
         begins = np.maximum(grids.open_from(low), grids.first(first))[:, 0]
         ends = np.minimum(grids.open_from(high) - 1, grids.last(last))[:, 0]
@@ -192,13 +197,29 @@ class FamilyShardPart:
         at, opened, kept = (table[name].to_numpy() for name in (AT, OPEN, KEPT))
         return Cells(at, self._family.boundaries.after(at), opened, kept)
 
-    def _due(self, cells: Cells, before: int, after: int) -> Ints:
-        """Return the members with windows, or late epochs of windows, that may be due."""
-        grids, every_us = self._family.grids, self._query.late.every_us
-        low, high = (within(np.array([one])) for one in (before, after))
-        if every_us is not None and cells.late.any() and low // every_us < high // every_us:
-            return np.arange(grids.count)
+    def _due(self, move: Move) -> Ints:
+        """Return the members with windows that end while progress moves."""
+        grids = self._family.grids
+        low, high = (within(np.array([one])) for one in move)
         return np.flatnonzero(grids.open_from(low) < grids.open_from(high))
+
+    def _revising(self, cells: Cells, states: pl.DataFrame, move: Move) -> Ints:
+        """Return the members with late epochs that are due while progress moves."""
+        every_us, grids = self._query.late.every_us, self._family.grids
+        found = np.zeros(grids.count, dtype=bool)
+        late = cells.late
+        if every_us is None or not late.any():
+            return np.flatnonzero(found)
+        waiting, release = cells.where(late), states[RELEASE].to_numpy()[late]
+        for part in grids.slabs(len(waiting)):
+            spans = Spans.of(grids, waiting.where(part), self._query.late)
+            first, last = (
+                np.maximum(wids.release_us(grids.ends(windows), every_us), release[part])
+                for windows in (spans.first_late, spans.last_late)
+            )
+            due = spans.waiting & (first <= move.after_us) & (last > move.before_us)
+            found |= due.any(axis=1)
+        return np.flatnonzero(found)
 
     def _own(self, number: int, cells: Cells, states: pl.DataFrame) -> Tables:
         """Return the partial states of a member, each with its windows."""
@@ -217,6 +238,13 @@ class FamilyShardPart:
             member = self._family.members[number].query
             self._parts[number] = SlidingShardPart(member, self._pipeline)
         return self._parts[number]
+
+
+def _of(number: int | None, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of a member with its number; None: they have theirs."""
+    if number is None:
+        return rows
+    return rows.with_columns(pl.lit(number, dtype=pl.Int32).alias(MEMBER))
 
 
 def _spanned(states: pl.DataFrame, chosen: Flags, first: Ints, last: Ints) -> pl.DataFrame:

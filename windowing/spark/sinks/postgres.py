@@ -5,8 +5,7 @@ A pipeline has a schema of the sink's name, with a table per query (or `results`
 then aggregates) and offsets are JSON. `commits` holds the last batch of each run, whose row
 serialises a zombie and its successor, and `tokens` the token of each batch (see `adr/0014`): the
 same batch again is ignored, another one under its number is refused. A view `TABLE_newest` shows
-the live run's newest rows (`postgres_views`). The connection is libpq's, from the environment:
-PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, …
+the live run's newest rows. The connection is libpq's, from the environment: PGHOST, PGPORT, …
 """
 
 from __future__ import annotations
@@ -69,7 +68,6 @@ _IDENTITY = {
     METRICS: ("run", "lane", "query", "batch_id"),
 }
 _RESULT_IDENTITY = ("run", "window_id", "pane", "revision", "op", "key")
-_SHARED_IDENTITY = (*_RESULT_IDENTITY, "query")
 
 
 @sink("postgres")
@@ -100,7 +98,8 @@ class PostgresSink:
     ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
         self._pipeline, self._token_of, self._tell = pipeline, token_of, tell
-        self._names = [*pipeline.tables]
+        self._names, one = [*pipeline.tables], pipeline.destination.layout == "one"
+        self._identity = (*_RESULT_IDENTITY, "query") if one else _RESULT_IDENTITY
         self._is_live = is_live
         self._told_live: bool | None = None
         with _connection() as connection:
@@ -218,11 +217,6 @@ class PostgresSink:
                 cursor.executemany(insert, [list(row.values()) for row in rows.to_pylist()])
         return fresh
 
-    def _identity(self, table: str) -> Sequence[str]:
-        """Return the columns that tell a table's rows apart."""
-        one = self._pipeline.destination.layout == "one"
-        return _IDENTITY.get(table, _SHARED_IDENTITY if one else _RESULT_IDENTITY)
-
     def _upsert(self, connection: psycopg.Connection, name: str, rows: pa.Table) -> None:
         columns = [column for column, _ in _flat(rows.schema)]
         instants = {f.name for f in rows.schema if pa.types.is_timestamp(f.type)}
@@ -235,7 +229,7 @@ class PostgresSink:
         with connection.cursor().copy(
             sql.SQL("copy staged ({}) from stdin").format(names)
         ) as copying:
-            for row in _records(rows, self._identity(name)):
+            for row in _records(rows, _IDENTITY.get(name, self._identity)):
                 copying.write_row(row)
         values = sql.SQL(", ").join(
             sql.SQL(_INSTANT).format(sql.Identifier(c)) if c in instants else sql.Identifier(c)
@@ -279,7 +273,6 @@ def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
 
 def _wanted(pipeline: Pipeline) -> dict[str, growth.Wanted]:
     """The tables that a pipeline needs beside those of the batches."""
-    # Queries with a table in common have the same key.
     keys = {name: tuple(dict.fromkeys(of[0].key)) for name, of in pipeline.tables.items()}
     return {
         name: growth.Wanted(_flat(columns), keys.get(name, ()))
