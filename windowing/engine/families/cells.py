@@ -26,7 +26,7 @@ class Cells:
 
     Attributes:
         at: the beginning of each slice.
-        end: its end.
+        end: the first window end after it.
         open: no window that ends before takes these records on time; `end` or later.
         kept: no window that ends before takes them at all; `end` to `open`.
     """

@@ -117,6 +117,8 @@ def content(
     Yields:
         the columns `by`, `member`, `window_id` and the states; only of windows that hold records.
     """
+    if not len(states):
+        return
     groups = states.select(by).unique(maintain_order=True).with_row_index("group")
     placed = states.select(by).join(
         groups, on=by, how="left", nulls_equal=True, maintain_order="left"

@@ -92,11 +92,11 @@ class FamilyLanePart(SlidingLanePart):
 
     def _cells_of(self, table: pl.DataFrame) -> Cells:
         at, opened, kept = (table[name].to_numpy() for name in (AT, OPEN, KEPT))
-        return Cells(at, self._family.boundaries.after(at), opened, kept)
+        return Cells(at, self._family.ends.after(at), opened, kept)
 
     def _found(self, scan: Scan) -> Found:
-        boundaries = self._family.boundaries
-        at, end = boundaries.before(scan.values), boundaries.after(scan.values)
+        # No window ends within a slice.
+        at, end = self._family.boundaries.before(scan.values), self._family.ends.after(scan.values)
         cells = Cells(at, end, end, end)
         return self._reached(cells, np.full(len(at), ON_TIME), scan.progress_us)
 
@@ -106,15 +106,15 @@ class FamilyLanePart(SlidingLanePart):
         late = progress >= cells.end
         if not late.any():
             return Found(cells, release)
-        boundaries, policy = self._family.boundaries, self._query.late
+        ends, policy = self._family.ends, self._query.late
         reached, opened = progress[late], cells.open.copy()
-        opened[late] = np.maximum(opened[late], boundaries.after(reached))
+        opened[late] = np.maximum(opened[late], ends.after(reached))
         if policy.policy != "update":
             return Found(Cells(cells.at, cells.end, opened, opened), release)
         assert policy.every_us is not None  # noqa: S101 - `update` has it, as checked
         kept, waits = cells.kept.copy(), release.copy()
         oldest = wids.lowered(reached, self._query.retention_us or 0)
-        kept[late] = np.maximum(kept[late], boundaries.after(oldest))
+        kept[late] = np.maximum(kept[late], ends.after(oldest))
         waits[late] = np.maximum(waits[late], wids.release_us(reached, policy.every_us))
         return Found(Cells(cells.at, cells.end, opened, kept), waits)
 
@@ -175,7 +175,7 @@ def earliest(family: Family, table: pl.DataFrame) -> Ints:
         family: the queries.
         table: their partial states.
     """
-    due_us = family.ends.after(table[OPEN].to_numpy() - 1)
+    due_us: Ints = table[OPEN].to_numpy()
     if family.query.late.policy == "update":
         release = table[RELEASE].to_numpy()
         due_us = np.where(release == ON_TIME, due_us, np.minimum(due_us, release))

@@ -195,7 +195,7 @@ class FamilyShardPart:
 
     def _cells(self, table: pl.DataFrame) -> Cells:
         at, opened, kept = (table[name].to_numpy() for name in (AT, OPEN, KEPT))
-        return Cells(at, self._family.boundaries.after(at), opened, kept)
+        return Cells(at, self._family.ends.after(at), opened, kept)
 
     def _due(self, move: Move) -> Ints:
         """Return the members with windows that end while progress moves."""
