@@ -2,7 +2,8 @@
 
 One Spark job each, on two cores, over the first flights of 2013 in equal batches, into one Delta
 table (`layout: one`). CPU time is that of the driver, the JVM and all Python workers together. The
-first batches are left out: workers start in them, and read the pipeline file.
+first batches are left out: workers start in them, and read the pipeline file. With `--engine local`
+there is no Spark: lanes, shards and the sink in one process.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import polars as pl
 import psutil
@@ -25,12 +26,19 @@ from rich.console import Console
 from benchmarks.figures import README, RECORDS, machine, markdown, replace_block
 from jobs.datasets.flights import flights
 from jobs.file_run import finish, one_file_a_batch, own_session
-from windowing.engine.input.pack import RawRows
+from windowing.engine.fused.scanner import Scanner
+from windowing.engine.fused.settler import Settler
+from windowing.engine.input.pack import RawRows, pack
+from windowing.engine.input.values import ValueRules
 from windowing.engine.plan import SHARE_FROM, plan_of
+from windowing.engine.shard import Shard
+from windowing.engine.state import MemoryStore
 from windowing.explain.families import explain_families
 from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.output import Emitted, tagged
 from windowing.spark.plan import emissions
 from windowing.spark.sinks.table import TableSink
+from windowing.spark.sinks.written import Tell
 
 _SOURCE = """name: many_queries
 source:
@@ -62,7 +70,8 @@ class Cost:
         batch_ms: the median of how long a batch took.
         cpu_ms: the median of its CPU time, of all processes.
         rows: results per batch, on average.
-        peak_bytes: the most memory of the Python workers together, after any batch.
+        peak_bytes: the most memory of the Python workers together, or of the one process, after any
+            batch.
         state: what `explain` says of the state.
     """
 
@@ -79,18 +88,21 @@ def main(
     queries: Annotated[int, typer.Option(min=20)] = 10_000,
     records: Annotated[int, typer.Option(min=1_000, help="How many flights.")] = 60_000,
     batches: Annotated[int, typer.Option(min=5, help="Into how many batches they are cut.")] = 15,
+    engine: Annotated[Literal["spark", "local"], typer.Option(help="Where they run.")] = "spark",
 ) -> None:
     """Measure both, one after the other, and write the figures into the README."""
     log = flights(records).filter(pl.col("control").is_null())
     cut = list(_cut(log, batches))
-    costs = [measured(pipeline_of(count), cut) for count in (len(_HOURS), queries)]
-    lines = _lines(costs, records, batches)
+    measure = {"spark": on_spark, "local": in_process}[engine]
+    costs = [measure(pipeline_of(count), cut) for count in (len(_HOURS), queries)]
+    lines = _lines(costs, records, batches, engine)
     for line in lines:
         console.print(line, markup=False)
     RECORDS.mkdir(parents=True, exist_ok=True)
-    record = {"machine": machine(), "costs": [asdict(cost) for cost in costs]}
-    (RECORDS / "many_queries.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
-    replace_block(README, "many queries", lines)
+    costs_of = [asdict(cost) for cost in costs]
+    record = {"machine": machine(), "engine": engine, "costs": costs_of}
+    (RECORDS / f"many_queries_{engine}.json").write_text(json.dumps(record, indent=1), "utf-8")
+    replace_block(README, f"many queries {engine}", lines)
 
 
 def pipeline_of(count: int) -> Pipeline:
@@ -104,20 +116,53 @@ def pipeline_of(count: int) -> Pipeline:
     return parse_pipeline(_SOURCE + "".join(lines))
 
 
-def measured(pipeline: Pipeline, batches: list[dict[int, RawRows]]) -> Cost:
-    """Run a job over batches, and say what they cost."""
+def in_process(pipeline: Pipeline, batches: list[dict[int, RawRows]]) -> Cost:
+    """Run lanes, shards and the sink over batches in this process, and say what they cost."""
     took: list[tuple[float, float, int]] = []
-    rows = []
+    rows: list[int] = []
+    with tempfile.TemporaryDirectory(prefix="slackwater-bench-") as folder:
+        sink = TableSink(pipeline, Path(folder), "bench", tell=_counting(rows))
+        core = Core(pipeline)
+        for number, batch in enumerate(batches):
+            began, cpu = _now(), time.process_time()
+            sink.take(core.frames(batch), number)
+            resident = psutil.Process().memory_info().rss
+            took.append((_now() - began, time.process_time() - cpu, resident))
+    return _cost(pipeline, took, rows)
+
+
+class Core:
+    """Scanner, settler and shards of a pipeline, without Spark."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._plan, rules = plan_of(pipeline), ValueRules.of
+        self._rules = [rules(pipeline, number) for number in range(self._plan.lanes)]
+        self._scanner, self._settler = Scanner(self._plan), Settler(self._plan)
+        self._shard = Shard(self._plan)
+        self._stores = [MemoryStore() for _ in range(self._plan.shards)]
+
+    def frames(self, batch: Mapping[int, RawRows]) -> list[Emitted]:
+        """Process a batch, and return its frames for a sink."""
+        chunks = [
+            self._scanner.scan(number, pack(rows, self._rules[number]))
+            for number, rows in batch.items()
+        ]
+        found: list[Emitted] = []
+        for number, store in enumerate(self._stores):
+            parcels = self._settler.settle(store, [chunk[number] for chunk in chunks])
+            found += tagged(self._shard.step(store, parcels))
+        return found
+
+
+def on_spark(pipeline: Pipeline, batches: list[dict[int, RawRows]]) -> Cost:
+    """Run a Spark job over batches, and say what they cost."""
+    took: list[tuple[float, float, int]] = []
+    rows: list[int] = []
     with (
         tempfile.TemporaryDirectory(prefix="slackwater-bench-") as folder,
         own_session("slackwater many queries") as spark,
     ):
-        sink = TableSink(
-            pipeline,
-            Path(folder) / "tables",
-            "bench",
-            tell=lambda one: rows.append(sum(portion.count for portion in one.portions)),
-        )
+        sink = TableSink(pipeline, Path(folder) / "tables", "bench", tell=_counting(rows))
         begun = [_now(), _cpu_s()]
 
         def write(batch: object, number: int) -> None:
@@ -129,6 +174,14 @@ def measured(pipeline: Pipeline, batches: list[dict[int, RawRows]]) -> Cost:
         raw = one_file_a_batch(spark, batches, Path(folder))
         stream = emissions(raw, pipeline, fused=plan_of(pipeline).why_lanes is None)
         finish(stream, write, Path(folder))
+    return _cost(pipeline, took, rows)
+
+
+def _counting(rows: list[int]) -> Tell:
+    return lambda one: rows.append(sum(portion.count for portion in one.portions))
+
+
+def _cost(pipeline: Pipeline, took: list[tuple[float, float, int]], rows: list[int]) -> Cost:
     warm = took[_WARM:]
     return Cost(
         queries=len(pipeline.queries),
@@ -186,10 +239,10 @@ def _now() -> float:
     return time.monotonic()
 
 
-def _lines(costs: list[Cost], records: int, batches: int) -> list[str]:
+def _lines(costs: list[Cost], records: int, batches: int, engine: str) -> list[str]:
     few, many = costs
     table = [
-        ["queries", "batch", "CPU per batch", "results per batch", "memory of Python workers"],
+        ["queries", "batch", "CPU per batch", "results per batch", "memory of Python"],
         *(
             [
                 f"{cost.queries:,}",
@@ -202,11 +255,12 @@ def _lines(costs: list[Cost], records: int, batches: int) -> list[str]:
         ),
     ]
     ratio = f"{many.batch_ms / few.batch_ms:.1f}× as long, {many.cpu_ms / few.cpu_ms:.1f}× the CPU"
+    where = "One Spark job each" if engine == "spark" else "Without Spark, in one process"
     return [
         "",
         *markdown(table),
         "",
-        f"{records:,} flights in {batches} batches, the same ten windows: {ratio}. "
+        f"{where}: {records:,} flights in {batches} batches, the same ten windows: {ratio}. "
         f"`explain`: {many.state}.",
         "",
     ]
