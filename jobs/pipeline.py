@@ -161,7 +161,7 @@ def _keeper(args: argparse.Namespace, pipeline: Pipeline) -> Keeper | None:
     """Return what keeps up the counts of the run's Delta tables; None: its sink has others."""
     if pipeline.destination.kind != "table":
         return None
-    return Keeper(args.folder, args.table, args.run, [flow.name for flow in pipeline.flows])
+    return Keeper(args.folder, args.table, args.run, [*pipeline.tables])
 
 
 def _place(text: str) -> Path:
@@ -230,7 +230,14 @@ def _run(
     stages = decide(checkpoint, pipeline)
     is_new = newest(checkpoint / "commits") < 0
     seed = seed_rows(spark, seed_of(checkpoint)) if base.batch and is_new else None
-    emitted = emissions(raw, pipeline, fused=stages.fused, even=stages.even, seed=seed)
+    emitted = emissions(
+        raw,
+        pipeline,
+        fused=stages.fused,
+        even=stages.even,
+        share_from=stages.share_from,
+        seed=seed,
+    )
     stream = emitted.writeStream.queryName(pipeline.name).outputMode("append")
     stream = stream.option("checkpointLocation", str(checkpoint))
     if again:

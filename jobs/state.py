@@ -21,13 +21,14 @@ from pyspark.sql import SparkSession
 
 from jobs.checkpoints.base import read_base, seed_of
 from jobs.checkpoints.mend import newest
+from jobs.checkpoints.stages import stages_of
 from jobs.file_run import own_session
 from windowing.engine.convert import convert
 from windowing.engine.frames import from_bytes
 from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.fused.settler import STATE as KNOWN_STATE
 from windowing.engine.lane import STATE as LANE_STATE
-from windowing.engine.plan import plan_of
+from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.shard_head import STATE as SHARD_STATE
 from windowing.engine.state import MemoryStore
@@ -53,6 +54,7 @@ def read_state(
     batch: int | None = None,
     *,
     shards: int | None = None,
+    share_from: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Read the tables of all lanes and shards, in order.
 
@@ -62,6 +64,7 @@ def read_state(
         pipeline: what the run runs.
         batch: read the state at the end of this batch; None: the newest committed.
         shards: show it as this many shards would hold it; None: as it is.
+        share_from: how many queries of the run share slices at least; None: none do.
 
     Raises:
         CheckpointMismatch: the checkpoint is another pipeline's.
@@ -69,13 +72,13 @@ def read_state(
     """
     stores = _stores(spark, checkpoint, batch)
     if shards is not None:
-        found = _converted(stores, pipeline, with_shards(pipeline, shards))
+        found = _converted(stores, pipeline, with_shards(pipeline, shards), share_from)
         stores, pipeline = found.stores, found.pipeline
     for (kind, number), store in sorted(stores.items()):
         if kind == _LANE:
             yield from _of_lane(f"lane {number}", store)
         else:
-            yield from _of_shard(f"shard {number}", store, pipeline)
+            yield from _of_shard(f"shard {number}", store, plan_of(pipeline, share_from))
 
 
 def is_there(checkpoint: Path) -> bool:
@@ -91,6 +94,7 @@ def highest(spark: SparkSession, checkpoint: Path, pipeline: Pipeline) -> dict[s
     Raises:
         CheckpointMismatch: the checkpoint is another pipeline's.
     """
+    # Which queries share slices has no influence on progress.
     shard, found = Shard(plan_of(pipeline)), dict[str, int]()
     for (kind, _), store in _stores(spark, checkpoint, None, heads_only=True).items():
         if kind == _SHARD:
@@ -161,16 +165,20 @@ def converted(
     Raises:
         CheckpointMismatch: the pipelines differ in more than that, or the state is another one's.
     """
-    return _converted(_stores(spark, checkpoint, None), before, after)
+    share_from = stages_of(checkpoint).share_from
+    return _converted(_stores(spark, checkpoint, None), before, after, share_from)
 
 
-def _converted(stores: Stores, before: Pipeline, after: Pipeline) -> Converted:
+def _converted(
+    stores: Stores, before: Pipeline, after: Pipeline, share_from: int | None
+) -> Converted:
     numbers = [number for kind, number in sorted(stores) if kind == _LANE]
     found = convert(
         before,
         after,
         [stores[_LANE, number] for number in numbers],
         [store for (kind, _), store in sorted(stores.items()) if kind == _SHARD],
+        share_from,
     )
     lanes = {(_LANE, number): store for number, store in zip(numbers, found.lanes, strict=True)}
     own = {(_SHARD, number): one for number, one in enumerate(found.shards)}
@@ -190,7 +198,7 @@ def _of_lane(part: str, store: MemoryStore) -> Iterator[dict[str, Any]]:
     yield from _key_tables(part, store)
 
 
-def _of_shard(part: str, store: MemoryStore, pipeline: Pipeline) -> Iterator[dict[str, Any]]:
+def _of_shard(part: str, store: MemoryStore, plan: Plan) -> Iterator[dict[str, Any]]:
     data = store.get(_HEAD)
     if data is not None:
         state = SHARD_STATE.decode(data, store)
@@ -200,7 +208,7 @@ def _of_shard(part: str, store: MemoryStore, pipeline: Pipeline) -> Iterator[dic
     if known is not None:
         lanes = KNOWN_STATE.decode(known, store)
         yield _line(part, "lanes", [{"lane": n, "known": lanes[n]} for n in sorted(lanes)])
-    for query, tables in sorted(Shard(plan_of(pipeline)).held(store).items()):
+    for query, tables in sorted(Shard(plan).held(store).items()):
         for name, frame in sorted(tables.items()):
             if len(frame):
                 yield _line(part, f"{query}/{name}", frame.to_dicts())
@@ -238,7 +246,11 @@ def main() -> int:
     try:
         pipeline = load_pipeline(given.pipeline)
         with own_session("slackwater state") as spark:
-            for line in read_state(spark, given.checkpoint, pipeline, given.batch):
+            share_from = stages_of(given.checkpoint).share_from
+            found = read_state(
+                spark, given.checkpoint, pipeline, given.batch, share_from=share_from
+            )
+            for line in found:
                 print(as_json(line))  # noqa: T201 - this is what it is for
     except WindowingError as error:
         print(json.dumps({"error": str(error)}))  # noqa: T201

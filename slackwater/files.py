@@ -294,19 +294,33 @@ def explain(
     pipeline: PipelineFile,
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the first windows, as .png or .svg."),
+        typer.Option(
+            metavar="FILE",
+            help="Draw the first windows, as .png or .svg; of queries that share slices, the "
+            "sliding graph.",
+        ),
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this query, of many.")
     ] = None,
 ) -> None:
     """Explain what a pipeline means: lanes, windows, evaluation, state, late records."""
     from windowing.engine.plan import plan_of
     from windowing.explain.pipeline import explain as lines
+    from windowing.explain.pipeline import explain_one
     from windowing.model import load_pipeline
 
     check_picture("--picture", picture, {"the pipeline": pipeline})
     spec = load_pipeline(pipeline)
-    for line in lines(plan_of(spec)):
+    plan = plan_of(spec)
+    for line in lines(plan) if query is None else explain_one(plan, query):
         say(line)
-    if picture is not None:
+    if picture is not None and plan.families:
+        from jobs.tools.slides_picture import draw_slides
+
+        draw_slides(spec, plan.families, picture)
+        say(f"the sliding graph: {picture}")
+    elif picture is not None:
         from jobs.tools.window_picture import draw_windows
 
         draw_windows(spec, picture)

@@ -57,12 +57,12 @@ def newest(
     queries = check_named(spec, query or ())
     if output is None:
         for one in queries:
-            rows = of_run(found.table, found.run, one, history=all_)
+            rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
             for line in lines(rows if last is None else rows.tail(last)):
                 say(line)
         return
     one = _single(queries)
-    rows = of_run(found.table, found.run, one, history=all_)
+    rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
     rows = rows if last is None else rows.tail(last)
     write(output, rows)
     say(f"{len(rows):,} rows of query {one.name}, run {found.run}, written to {output}")

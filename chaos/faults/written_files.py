@@ -104,15 +104,15 @@ def _await_files(context: FaultContext) -> set[Path]:
 
 def _files(context: FaultContext) -> set[Path]:
     """Return the data files of all results, committed or not."""
-    tables = (context.tables / flow.name for flow in context.pipeline.flows)
+    tables = (context.tables / name for name in context.pipeline.tables)
     return {path for table in tables for path in table.glob("run=*/part-*.parquet")}
 
 
 def _committed(context: FaultContext) -> set[Path]:
     """Return the data files that the newest versions of the tables name."""
     named = set()
-    for flow in context.pipeline.flows:
-        folder = context.tables / flow.name
+    for name in context.pipeline.tables:
+        folder = context.tables / name
         try:
             actions = DeltaTable(str(folder)).get_add_actions(flatten=True)
         except TableNotFoundError:

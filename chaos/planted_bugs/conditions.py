@@ -220,6 +220,11 @@ def can_be_fused(pipeline: Pipeline) -> bool:
     return plan_of(pipeline).why_lanes is None
 
 
+def shares_slices(pipeline: Pipeline) -> bool:
+    """Whether some queries can share slices."""
+    return bool(plan_of(pipeline, 2).families)
+
+
 def idle(pipeline: Pipeline) -> bool:
     """Whether lanes may be idle."""
     return pipeline.source.idle_timeout_us is not None and pipeline.source.partitions > 1

@@ -141,6 +141,7 @@ def planted(
     names: Mapping[str, Any] | None = None,
     lane: type[PlantedLane] = PlantedLane,
     shard: type[PlantedShard] = PlantedShard,
+    shared: bool = False,
 ) -> EngineParts:
     """Make an engine whose lanes and shards have a defect.
 
@@ -150,9 +151,11 @@ def planted(
         names: as in `Defect`.
         lane: the class of lanes, if their own methods are defective.
         shard: the class of shards, if their own methods are defective.
+        shared: whether queries share slices wherever they can.
     """
     defect = Defect(kinds, tuple((names or {}).items()))
-    return EngineParts(name, lanes=lanes_of(partial(lane, defect)), shard=partial(shard, defect))
+    lanes, shards = lanes_of(partial(lane, defect)), partial(shard, defect)
+    return EngineParts(name, lanes=lanes, shard=shards, shared=shared)
 
 
 def reading(name: str, **names: Any) -> EngineParts:

@@ -73,7 +73,8 @@ class RunTables:
     """The tables of one run of a pipeline.
 
     Args:
-        table_dir: folder with one Delta table per query, `dead_letters` and `metrics`.
+        table_dir: folder with a Delta table per query, or one for all, and `dead_letters` and
+            `metrics`.
         pipeline: the pipeline.
         run: the run's name.
 
@@ -85,7 +86,7 @@ class RunTables:
         self._folder, self._pipeline, self._run = place(table_dir), pipeline, run
         # The sink writes a batch's metrics after its rows, so rows read later have that batch.
         self._reached = _open(self._folder / "metrics")
-        names = [*(query.name for query in pipeline.flows), "dead_letters", "metrics"]
+        names = [*pipeline.tables, "dead_letters", "metrics"]
         self._tables = {name: _open(self._folder / name) for name in names}
         self._check_run()
 
@@ -118,8 +119,11 @@ class RunTables:
         """
         structs = {"key": key_columns(query), "values": value_columns(query)}
         there = [name for name, fields in structs.items() if fields]
-        table = self._arrow(query.name, [*ROW_COLUMNS, *query.marks, *there])
-        wanted_rows = pc.not_equal(table["pane"], "early")
+        name = self._pipeline.table_of(query.name)
+        table = self._arrow(name, [*ROW_COLUMNS, *query.marks, *there])
+        wanted_rows = pc.and_(
+            pc.equal(table["query"], query.name), pc.not_equal(table["pane"], "early")
+        )
         if "op" in query.marks:
             wanted_rows = pc.and_(wanted_rows, pc.is_null(table["op"]))
         table = table.filter(wanted_rows)
@@ -128,7 +132,7 @@ class RunTables:
             type_ = table[struct].type
             found = [field.name for field in type_] if pa.types.is_struct(type_) else []
             if not {*structs[struct]} <= {*found}:  # runs of other versions may have more
-                wanted, place = ", ".join(structs[struct]), self._folder / query.name
+                wanted, place = ", ".join(structs[struct]), self._folder / name
                 msg = f"{place}: column {struct} is {type_}, and the pipeline has {wanted}"
                 raise OutputError(msg)
             for field, column in structs[struct].items():
@@ -156,7 +160,7 @@ class RunTables:
     def size(self) -> int:
         """Return the number of rows written for all queries, including provisional ones."""
         of_the_run = pc.field("run") == self._run
-        tables = [self._tables[query.name] for query in self._pipeline.flows]
+        tables = [self._tables[name] for name in self._pipeline.tables]
         return sum(dataset_of(table).count_rows(filter=of_the_run) for table in tables)
 
 

@@ -69,10 +69,11 @@ class PostgresRun:
         kept = (
             "and pane <> 'early' and op is null" if "op" in query.marks else "and pane <> 'early'"
         )
-        results = sql.SQL(kept)
+        results = sql.SQL("{} and query = {}").format(sql.SQL(kept), sql.Literal(query.name))
+        table = self._pipeline.table_of(query.name)
         if "absorbed_by" not in query.marks:
-            return self._frame(query.name, names, results)
-        rows = self._frame(query.name, names | {"absorbed_by": "absorbed_by"}, results)
+            return self._frame(table, names, results)
+        rows = self._frame(table, names | {"absorbed_by": "absorbed_by"}, results)
         return there_still(rows, rows.pop("absorbed_by").notna(), query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
@@ -97,9 +98,9 @@ class PostgresRun:
         """Return the number of rows written for all queries, including provisional ones."""
         rows = 0
         with reading(self._pipeline, self._run) as (connection, run):
-            for query in self._pipeline.flows:
+            for table in self._pipeline.tables:
                 count = sql.SQL("select count(*) from {} where run = %s").format(
-                    sql.Identifier(self._schema, query.name)
+                    sql.Identifier(self._schema, table)
                 )
                 rows += (connection.execute(count, [run]).fetchone() or (0,))[0]
         return rows

@@ -7,7 +7,7 @@ datetimes.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def read_tables(
     """Read what one run wrote to the Delta tables of a pipeline.
 
     Args:
-        table_dir: folder with one table per query, `dead_letters` and `metrics`.
+        table_dir: folder with a table per query, or one for all, `dead_letters` and `metrics`.
         pipeline: the pipeline.
         run: name of the run; None if the tables hold only one.
         before: only what batches with lower numbers wrote; None: everything.
@@ -58,15 +58,17 @@ def read_tables(
 
 
 def _read_tables(folder: Path, pipeline: Pipeline, run: str | None, before: int | None) -> Output:
-    tables = {query.name: _open(folder, query.name) for query in pipeline.flows}
+    tables = {name: _open(folder, name) for name in pipeline.tables}
     dead, metrics = _open(folder, "dead_letters"), _open(folder, "metrics")
     run = _choose(run, folder, [*tables.values(), dead, metrics])
-    flows = {query.name: query for query in pipeline.flows}
     written = pc.field("run") == run
     if before is not None:
         written &= pc.field("batch_id") < before
     rows = _TableLines(
-        folder, written, tables, lambda table, name: table_rows(table, flows[name], folder / name)
+        folder,
+        written,
+        tables,
+        lambda table, name: _lines_of(table, pipeline.tables[name], folder / name),
     )
     letters = _TableLines(
         folder,
@@ -194,6 +196,28 @@ def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[An
         msg = f"{place}: not a table of the sink: it has no column {', '.join(lacking)}"
         raise OutputError(msg)
     return [table[name].to_pylist() for name in names]
+
+
+def _lines_of(table: pa.Table, flows: Sequence[Flow], place: Path) -> Iterable[Line]:
+    """Yield the rows of a table as lines, each by the columns of its own query.
+
+    Raises:
+        OutputError: this is not a table of the sink, or a query is not the pipeline's.
+    """
+    if len(flows) == 1:
+        yield from table_rows(table, flows[0], place)
+        return
+    named = {flow.name: flow for flow in flows}
+    [names] = _columns(table, ["query"], place)
+    if strange := {*names} - {*named}:
+        msg = f"{place}: it has rows of query {min(map(str, strange))}, which the pipeline has not"
+        raise OutputError(msg)
+    ordered = table.sort_by("query")
+    counts = Counter(names)
+    start = 0
+    for name in sorted(counts, key=str.encode):
+        yield from table_rows(ordered.slice(start, counts[name]), named[name], place)
+        start += counts[name]
 
 
 _PLAIN = ("query", "window_id", "pane", "revision", "records", "offsets", "values")

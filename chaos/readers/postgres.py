@@ -54,7 +54,10 @@ def read_postgres(
         schema, written = schema_of(pipeline), _Written(chosen, before)
         dead = list(_dead_letters(connection, schema, written))
         rows = [
-            line for query in pipeline.flows for line in _rows(connection, schema, query, written)
+            line
+            for table, flows in pipeline.tables.items()
+            for query in flows
+            for line in _rows(connection, sql.Identifier(schema, table), query, written)
         ]
         counted = _counted(connection, schema, written)
     counts = tally(counted, dead, pipeline)
@@ -141,19 +144,19 @@ def _choose(connection: psycopg.Connection, schema: str, run: str | None) -> str
 
 
 def _rows(
-    connection: psycopg.Connection, schema: str, query: Flow, written: _Written
+    connection: psycopg.Connection, table: sql.Identifier, query: Flow, written: _Written
 ) -> Iterable[Line]:
     fields = tuple(dict.fromkeys(query.key))  # PATTR may be in group_by too
     columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *query.shows)))
     statement = sql.SQL(
         "select query, window_id, {}, {}, pane, revision, records, offsets, {}, {} from {}"
-        " where {} and pane <> 'early'"
+        " where {} and pane <> 'early' and query = %s"
     ).format(
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_start")),
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_end")),
         sql.SQL(", ").join(_mark(mark, query) for mark in ("op", "absorbed_by")),
         columns,
-        sql.Identifier(schema, query.name),
+        table,
         sql.SQL(written.CONDITION),
     )
     for (
@@ -168,7 +171,7 @@ def _rows(
         op,
         absorbed_by,
         *values,
-    ) in connection.execute(statement, written.values):
+    ) in connection.execute(statement, (*written.values, query.name)):
         spread = [restored(value) for value in values]
         key, results = dict(zip(fields, spread, strict=False)), spread[len(fields) :]
         row = Row(

@@ -44,7 +44,9 @@ def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) ->
         )
     source, per_key = pipeline.source, pipeline.source.disorder.progress_attr is not None
     for query in pipeline.flows:
-        rows = _table(folder / query.name, run).filter(pl.col("revision") == 0)
+        rows = _table(folder / pipeline.table_of(query.name), run).filter(
+            pl.col("revision") == 0, pl.col("query") == query.name
+        )
         # Other windows end by rows, keys or another attribute, not by the time of all lanes.
         one_by_one = isinstance(query, OperatorQuery) and query.order == "lane"
         by_lanes = ends_at_a_time(query, source.event_time.field) and not (per_key or one_by_one)

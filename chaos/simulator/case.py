@@ -104,6 +104,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         strict: whether a redelivered record is an error, as on Spark, rather than a no-op.
         tables: whether rows pass through the sinks' code and are read back from columns.
         fused: whether to run the fused plan, where it applies.
+        shared: whether as few as two queries share slices, where they can; or none.
     """
 
     seed: str
@@ -115,6 +116,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     strict: bool = False
     tables: bool = False
     fused: bool = False
+    shared: bool = False
 
     @property
     def records(self) -> int:

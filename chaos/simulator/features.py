@@ -86,7 +86,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "run": (
         *("several shards", "several queries", "compaction at once", "compaction later"),
         *("rows through the sinks' code", "redelivery is an error", "hundreds of records"),
-        "fused where it applies",
+        *("fused where it applies", "slices shared where possible"),
     ),
     "log": ("bad values",),
     "fault": (
@@ -327,6 +327,7 @@ def _run(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
         "rows through the sinks' code": case.tables,
         "redelivery is an error": case.strict,
         "fused where it applies": case.fused,
+        "slices shared where possible": case.shared,
         "hundreds of records": case.records >= LONG_RECORDS and len(case.plan) >= LONG_BATCHES,
     }
     yield from (("run", name) for name, is_there in there.items() if is_there)

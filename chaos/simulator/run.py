@@ -61,6 +61,7 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         tables=rng.random() < 0.4,
         # Defects of lanes do not show where there are none.
         fused=parts.fused or (parts.name == OWN and rng.random() < 0.5),
+        shared=parts.shared or (parts.name == OWN and rng.random() < 0.5),
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jobs.checkpoints.base import Base, read_base, seed_of, write_base
 from jobs.checkpoints.plans import Checkpoint, read_checkpoint
-from jobs.checkpoints.stages import STAGES_FILE, Stages, stages_of
+from jobs.checkpoints.stages import STAGES_FILE, stages_of
 from jobs.file_run import own_session
 from jobs.runs import Run
 from jobs.runs.folder import NOTE_FILE, read_run, write_note, write_whole
@@ -192,9 +192,7 @@ def _prepare(run: Run, state: Converted, base: Base) -> None:
     checkpoint = folder / _CHECKPOINT
     write_seed(seed_of(checkpoint), state.stores)
     write_base(checkpoint, base)
-    write_whole(
-        folder / STAGES_FILE, asdict(Stages(fused=stages_of(run.checkpoint).fused, even=True))
-    )
+    write_whole(folder / STAGES_FILE, asdict(replace(stages_of(run.checkpoint), even=True)))
     (folder / run.file.name).write_text(state.pipeline.text, encoding="utf-8")
     write_note(replace(run, fingerprint=state.pipeline.fingerprint), folder)
     folder.rename(run.checkpoint.with_name(_READY))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobs.checkpoints.mend import newest
 from jobs.runs.folder import write_whole
-from windowing.engine.plan import plan_of
+from windowing.engine.plan import SHARE_FROM, plan_of
 from windowing.model import Pipeline
 
 STAGES_FILE = "stages.json"
@@ -22,10 +22,12 @@ class Stages:
     Attributes:
         fused: whether lanes have no stage of their own.
         even: whether lanes and shards are spread evenly over tasks.
+        share_from: how many queries share slices at least; None: none do.
     """
 
     fused: bool
     even: bool
+    share_from: int | None = None
 
 
 def decide(checkpoint: Path, pipeline: Pipeline) -> Stages:
@@ -38,7 +40,8 @@ def decide(checkpoint: Path, pipeline: Pipeline) -> Stages:
     file = checkpoint.parent / STAGES_FILE
     if not file.exists():
         begun = newest(checkpoint / "offsets") >= 0
-        fresh = Stages(fused=plan_of(pipeline).why_lanes is None, even=True)
+        fused = plan_of(pipeline).why_lanes is None
+        fresh = Stages(fused=fused, even=True, share_from=SHARE_FROM)
         write_whole(file, asdict(stages_of(checkpoint) if begun else fresh))
     return stages_of(checkpoint)
 
@@ -46,12 +49,13 @@ def decide(checkpoint: Path, pipeline: Pipeline) -> Stages:
 def stages_of(checkpoint: Path) -> Stages:
     """Return the layout of the run of a checkpoint.
 
-    Runs of earlier versions did not record all of it: they are not even, and without any record the
-    number of stateful steps tells whether they are fused.
+    Runs of earlier versions did not record all of it: they are not even, their queries share
+    nothing, and without any record the number of stateful steps tells whether they are fused.
     """
     file = checkpoint.parent / STAGES_FILE
     if file.exists():
         said = json.loads(file.read_text(encoding="utf-8"))
-        return Stages(fused=bool(said["fused"]), even=bool(said.get("even", False)))
+        even, share_from = bool(said.get("even", False)), said.get("share_from")
+        return Stages(fused=bool(said["fused"]), even=even, share_from=share_from)
     steps = checkpoint / "state"
     return Stages(fused=(steps / "0").exists() and not (steps / "1").exists(), even=False)

@@ -83,7 +83,8 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
 
 def _refusals(old: Pipeline, new: Pipeline, added: Iterable[str]) -> Iterator[str]:
     """Say of added queries why no run can go on with them."""
-    before, after = plan_of(old), plan_of(new)
+    # What shares slices in a run is known to its checkpoint alone, and checked with it.
+    before, after = plan_of(old, None), plan_of(new, None)
     for query in added:
         if (why := why_not(before, after, query)) is not None:
             yield f"queries.{query}: it cannot be added to a run: {why}"

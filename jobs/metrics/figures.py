@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, get_args
 
+import polars as pl
+
 from windowing.model.record import Reason
 from windowing.model.source import Source
 from windowing.spark.sinks.written import Portion, Written
@@ -86,12 +88,11 @@ def counts_of(written: Written) -> Counts:
     lanes: dict[str, LaneFigures] = {}
     for told in _lanes(written):
         lane = lanes.setdefault(told["lane"], LaneFigures())
-        lane.records = max(lane.records, told["read"])  # every query counts the same records
-        lane.redelivered = max(lane.redelivered, told["redelivered"])
+        lane.records, lane.redelivered = told["read"], told["redelivered"]
         lane.ended = told["ended"]
         lane.progress_us = None if lane.ended else told["progress_us"]
-        if told["dropped"]:
-            lane.add_late(told["query"], told["dropped"])
+    for name, query, dropped in _dropped(written):
+        lanes[name].add_late(query, dropped)
     for portion in written.portions:
         if portion.lane is None:
             panes = rows.setdefault(portion.table, {})
@@ -102,8 +103,18 @@ def counts_of(written: Written) -> Counts:
 
 
 def _lanes(written: Written) -> Iterator[dict[str, Any]]:
+    """Yield the counts of each lane; every query counts the same records."""
     if written.lanes is not None:
-        yield from written.lanes.select(_COLUMNS).to_pylist()
+        told = pl.DataFrame(pl.from_arrow(written.lanes.select(_COLUMNS)))
+        most, last = pl.col("read", "redelivered").max(), pl.col("ended", "progress_us").last()
+        yield from told.group_by("lane", maintain_order=True).agg(most, last).iter_rows(named=True)
+
+
+def _dropped(written: Written) -> Iterator[tuple[str, str, int]]:
+    """Yield lanes and queries with late records that were dropped, and their number."""
+    if written.lanes is not None:
+        told = pl.DataFrame(pl.from_arrow(written.lanes.select(_COLUMNS)))
+        yield from told.filter(pl.col("dropped") > 0).select("lane", "query", "dropped").iter_rows()
 
 
 def _bury(lane: LaneFigures, letters: Portion) -> None:

@@ -77,7 +77,7 @@ class Subject:
 
     def outputs(self) -> list[OutputDataset]:
         """The tables of the queries."""
-        names = [query.name for query in self.pipeline.flows]
+        names = [*self.pipeline.tables]
         if self.pipeline.destination.kind == "postgres":
             host, port = os.environ.get("PGHOST", "localhost"), os.environ.get("PGPORT", "5432")
             schema = f"{os.environ.get('PGDATABASE', '')}.{self.pipeline.output}"

@@ -29,6 +29,7 @@ _WRITTEN: Final = pl.col("window_end").dt.epoch("us") + pl.col("lag_us")
 
 RESULTS: Final = {
     BATCH: pl.Int64,
+    "query": pl.String,
     "pane": pl.String,
     "op": pl.String,
     "window_end": pl.Datetime("us", "UTC"),
@@ -74,28 +75,27 @@ def counted(kind: type[Sums], files: Files, times: BatchTimes) -> Sums:
 def results(files: Files, times: BatchTimes) -> Results:
     """Count rows and revisions."""
     revises = (pl.col("pane") == "late") & pl.col("op").is_null()
-    by_batch = (
-        rows_in(files, RESULTS)
-        .group_by(BATCH)
-        .agg(rows=pl.len(), revisions=revises.sum(), at_us=_WRITTEN.min())
-        .sort(BATCH)
-        .collect()
-    )
-    return results_of(by_batch, written(files), times)
+    counts = {"rows": pl.len(), "revisions": revises.sum(), AT: _WRITTEN.min()}
+    each = rows_in(files, RESULTS).group_by(BATCH, "query").agg(**counts).collect()
+    return results_of(each, written(files), times)
 
 
-def results_of(by_batch: pl.DataFrame, known: pl.DataFrame, times: BatchTimes) -> Results:
-    """Sum up rows and revisions by batch.
+def results_of(each: pl.DataFrame, known: pl.DataFrame, times: BatchTimes) -> Results:
+    """Sum up rows and revisions of batches and queries.
 
     Args:
-        by_batch: `batch_id`, `rows`, `revisions`, and `at_us`, when rows of it were written.
+        each: by `batch_id` and `query`: `rows`, `revisions`, and `at_us`, when a row was written.
         known: when else batches are known to have been written.
         times: learns both.
     """
+    numbers = pl.col("rows", "revisions").sum()
+    by_batch = each.group_by(BATCH).agg(numbers, pl.col(AT).min()).sort(BATCH)
     for one in (by_batch, known):
         _learn(times, one)
-    found = Results(int(by_batch["rows"].sum()), int(by_batch["revisions"].sum()))
+    found = Results(int(each["rows"].sum()), int(each["revisions"].sum()))
     found.history = _history(by_batch, times, ("rows", "revisions"))
+    by_query = each.group_by("query").agg(numbers)
+    found.queries = {query: (rows, revisions) for query, rows, revisions in by_query.iter_rows()}
     return found
 
 

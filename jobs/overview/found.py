@@ -16,23 +16,35 @@ LATE: Final = frozenset({"late", "out_of_retention"})
 
 
 class Results(msgspec.Struct):
-    """What is in the table of a query.
+    """What is in the table of a query, or of several.
 
     Attributes:
         rows: number of rows, provisional ones and retractions included.
         revisions: those of them that revise an earlier row.
         history: both, by time.
+        queries: both by query; None: it was counted when a table had one.
     """
 
     rows: int = 0
     revisions: int = 0
     history: Buckets = msgspec.field(default_factory=Buckets)
+    queries: dict[str, tuple[int, int]] | None = None
+
+    def of(self, query: str) -> tuple[int, int]:
+        """Return the number of rows and revisions of a query."""
+        if self.queries is None:
+            return self.rows, self.revisions
+        return self.queries.get(query, (0, 0))
 
     def add(self, other: Results) -> None:
         """Add what is in other files of it."""
         self.rows += other.rows
         self.revisions += other.revisions
         self.history.merge(other.history)
+        if self.queries is not None:
+            for query in other.queries or ():
+                ours, more = self.of(query), other.of(query)
+                self.queries[query] = ours[0] + more[0], ours[1] + more[1]
 
 
 class LaneCount(msgspec.Struct):

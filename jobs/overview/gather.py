@@ -46,6 +46,7 @@ from jobs.runs.overview import Surroundings, overview_of
 from jobs.runs.verdicts import Judge
 from jobs.tools.ways_out import way_out
 from windowing.engine.plan import plan_of
+from windowing.explain.families import memory_of
 from windowing.explain.pipeline import explain, memory
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.query import AnyFlow
@@ -164,19 +165,23 @@ def _never_run(
     grey = light(Facts(state=None))
     never = Freshness(final_until=None, age_s=None, sentence=NEVER_RUN)
     tables = about.endpoints.state_dir / "tables" / (pipeline.output if pipeline else "")
-    outputs = [
-        Output(
-            query=flow.name,
-            light=grey,
-            quality=None,
-            freshness=never,
-            proof=None,
-            rows=None,
-            revisions=None,
-            table=str(tables / flow.name),
-        )
-        for flow in (pipeline.flows if pipeline else ())
-    ]
+    outputs = (
+        []
+        if pipeline is None
+        else [
+            Output(
+                query=flow.name,
+                light=grey,
+                quality=None,
+                freshness=never,
+                proof=None,
+                rows=None,
+                revisions=None,
+                table=str(tables / pipeline.table_of(flow.name)),
+            )
+            for flow in pipeline.flows
+        ]
+    )
     whole = grey if pipeline else Light(colour=Colour.red, reasons=list(problems))
     none: dict[str, Any] = {"run": None, "state": None, "verdicts": [], "links": []}
     return {**_nothing(), **none, "light": whole, "outputs": outputs}
@@ -197,7 +202,7 @@ def _read(known: _Known, problems: list[str]) -> None:
         return
     for batch, at_us in known.told.times():
         tables.times.note(batch, at_us)
-    known.results = tables.results([flow.name for flow in pipeline.flows])
+    known.results = tables.results([*pipeline.tables])
     known.counts, known.dead = tables.lanes(), tables.dead()
     if isinstance(tables, Tables) and tables.changed:
         why = cache.save(run.folder, tables.finish())
@@ -260,7 +265,9 @@ def _output(known: _Known, stand: Stand, flow: AnyFlow) -> Output:
     run, pipeline, at, state = known.run, known.pipeline, known.at, known.state
     fresh = freshness(stand, flow, at, known.last_batch_us)
     quality, proof = quality_of(run, known.checks, flow.name), judged(run, Judge.verify)
-    found = known.results.get(flow.name)
+    table = pipeline.table_of(flow.name)
+    found = known.results.get(table)
+    rows, revisions = (None, None) if found is None else found.of(flow.name)
     unread = known.tables is not None and found is None
     facts = Facts(
         state=state["state"],
@@ -280,11 +287,11 @@ def _output(known: _Known, stand: Stand, flow: AnyFlow) -> Output:
         quality=quality,
         freshness=fresh.told,
         proof=proof,
-        rows=found.rows if found else None,
-        revisions=found.revisions if found else None,
-        table=f"{pipeline.output}.{flow.name}"
+        rows=rows,
+        revisions=revisions,
+        table=f"{pipeline.output}.{table}"
         if pipeline.destination.kind == "postgres"
-        else str(run.table / flow.name),
+        else str(run.table / table),
     )
 
 
@@ -309,7 +316,12 @@ def _dead_letters(dead: Dead | None) -> Iterator[DeadLetters]:
 
 def _state_size(known: _Known) -> StateSize:
     plan, line = plan_of(known.pipeline), known.told.last
-    bounds = [f"{flow.query.name}: {memory(flow, plan)}" for flow in plan.queries]
+    shared = {family.name: family for family in plan.families}
+    bounds = [
+        f"{flow.name}: "
+        + (memory_of(shared[flow.name], plan) if flow.name in shared else memory(flow, plan))
+        for flow in plan.queries
+    ]
     return StateSize(
         bytes=line.state_bytes if line else None,
         rows=line.state_rows if line else None,

@@ -38,7 +38,7 @@ class Keeper:
         run_folder: the run's.
         tables: the folder of its tables.
         run: the run's name.
-        queries: names of its queries.
+        of_results: the names of those with results.
         bytes_max: how large new files of a table may be to be read here; None: of any size.
         clock: seconds that only go forward.
     """
@@ -46,7 +46,7 @@ class Keeper:
     run_folder: Path
     tables: Path
     run: str
-    queries: Sequence[str]
+    of_results: Sequence[str]
     bytes_max: int | None = BYTES_MAX
     clock: Callable[[], float] = time.monotonic
 
@@ -74,7 +74,7 @@ class Keeper:
             return  # such tables are read as a whole, each time
         known = cache.load(self.run_folder, self.tables)
         found = Tables(self.tables, self.run, known, self.bytes_max)
-        found.results(self.queries)
+        found.results(self.of_results)
         found.lanes()
         found.dead()
         # A table that cannot be read is shown by whoever looks.

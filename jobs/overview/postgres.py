@@ -17,10 +17,10 @@ from jobs.overview.files import AT, BATCH
 from jobs.overview.found import Dead, LaneCounts, Results
 
 _ROWS: Final = (
-    "select batch_id, count(*), count(*) filter (where pane = 'late' and {}),"
+    "select batch_id, query, count(*), count(*) filter (where pane = 'late' and {}),"
     " min((extract(epoch from window_end) * 1000000)::bigint + lag_us)"
     "  filter (where isfinite(window_end))"
-    " from {} where run = %s group by batch_id order by batch_id"
+    " from {} where run = %s group by batch_id, query"
 )
 _LANES: Final = (
     "select batch_id, lane, max(read), sum(dropped)::bigint, max(progress_us), bool_or(ended)"
@@ -49,9 +49,9 @@ class PostgresTables:
     times: BatchTimes = field(default_factory=BatchTimes)
     problems: list[str] = field(default_factory=list)
 
-    def results(self, queries: Sequence[str]) -> dict[str, Results]:
-        """Count what is in the tables of queries; a table that cannot be read is left out."""
-        found = {name: self._asked(partial(self._results, name)) for name in queries}
+    def results(self, tables: Sequence[str]) -> dict[str, Results]:
+        """Count what is in tables of results; one that cannot be read is left out."""
+        found = {name: self._asked(partial(self._results, name)) for name in tables}
         return {name: one for name, one in found.items() if one is not None}
 
     def lanes(self) -> LaneCounts | None:
@@ -62,12 +62,12 @@ class PostgresTables:
         """Count what is in the table of dead letters; None: it cannot be read."""
         return self._asked(self._dead)
 
-    def _results(self, query: str) -> Results:
-        takes_back = "op" in self._columns(query)
+    def _results(self, table: str) -> Results:
+        takes_back = "op" in self._columns(table)
         keeps = sql.SQL("op is null" if takes_back else "true")
-        schema = {BATCH: pl.Int64, "rows": pl.Int64, "revisions": pl.Int64, AT: pl.Int64}
-        rows = self._frame(_ROWS, query, schema, keeps)
-        return results_of(rows, rows.clear(), self.times)
+        numbers = dict.fromkeys(("rows", "revisions", AT), pl.Int64)
+        each = self._frame(_ROWS, table, {BATCH: pl.Int64, "query": pl.String, **numbers}, keeps)
+        return results_of(each, each.clear(), self.times)
 
     def _lanes(self) -> LaneCounts:
         schema = {name: type_ for name, type_ in METRICS.items() if name != "query"}

@@ -39,10 +39,10 @@ class Tables:
     def __post_init__(self) -> None:
         self.times = BatchTimes(self.cache.times)
 
-    def results(self, queries: Sequence[str]) -> dict[str, Results]:
-        """Count what is in the tables of queries; a table that cannot be read is left out."""
+    def results(self, tables: Sequence[str]) -> dict[str, Results]:
+        """Count what is in tables of results; one that cannot be read is left out."""
         found = {
-            name: self._updated(name, self.cache.results.get(name), Results) for name in queries
+            name: self._updated(name, self.cache.results.get(name), Results) for name in tables
         }
         self.cache.results = {name: one for name, one in found.items() if one is not None}
         return self.cache.results

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import yaml
 
@@ -59,7 +59,8 @@ def _version(base: str, number: int) -> str:
 
 def is_version_of(old: Pipeline, new: Pipeline) -> bool:
     """Whether a run's rows are in the place that a file names, or in a version of it."""
-    if old.destination.kind != new.destination.kind:
+    ours, other = old.destination, new.destination
+    if (ours.kind, ours.layout) != (other.kind, other.layout):
         return False
     found = _VERSION.fullmatch(old.output)
     return old.output == new.output or (found is not None and found[1] == new.output)
@@ -71,14 +72,14 @@ def with_place(pipeline: Pipeline, name: str, *, like: Pipeline | None = None) -
     Args:
         pipeline: the user's pipeline.
         name: name of the folder or schema.
-        like: the pipeline whose kind of sink to use; None: its own.
+        like: the pipeline whose kind of sink and layout to use; None: its own.
 
     Raises:
         PipelineError: no folder or schema can have the name, for example because it is too long.
     """
-    kind = (like or pipeline).destination.kind
-    if name == pipeline.output and pipeline.destination.kind == kind:
+    wanted = replace((like or pipeline).destination, name=name)
+    if wanted == pipeline.destination:
         return pipeline
-    document = {**yaml.safe_load(pipeline.text), "sink": {kind: name}}
+    document = {**yaml.safe_load(pipeline.text), "sink": wanted.section}
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
     return parse_pipeline(text, f"{pipeline.name} with its rows in {name}")

@@ -26,13 +26,13 @@ class ResultsError(RuntimeError):
     exit_code = 2
 
 
-def of_run(folder: Path, run: str, query: Flow, *, history: bool = False) -> pl.DataFrame:
+def of_run(table: Path, run: str, query: Flow, *, history: bool = False) -> pl.DataFrame:
     """Read the rows of one run, flat, as in `windowing.runtime.newest`.
 
     Args:
-        folder: folder of the pipeline's tables.
+        table: folder of the table that has the query's rows, and perhaps those of others.
         run: the run's name.
-        query: the query's name.
+        query: the query.
         history: whether to return every revision, not only the newest.
 
     Raises:
@@ -40,11 +40,11 @@ def of_run(folder: Path, run: str, query: Flow, *, history: bool = False) -> pl.
         NoNewest: the query has no newest rows.
     """
     try:
-        table = rows_in(DeltaTable(str(folder / query.name)), run=run)
+        found = rows_in(DeltaTable(str(table)), run=run)
     except (DeltaError, OSError) as error:
-        msg = f"{folder / query.name} cannot be read as a Delta table ({error}): has the job run?"
+        msg = f"{table} cannot be read as a Delta table ({error}): has the job run?"
         raise ResultsError(msg) from None
-    rows = pl.DataFrame(pl.from_arrow(table))
+    rows = pl.DataFrame(pl.from_arrow(found)).filter(pl.col("query") == query.name)
     return flat(rows, query) if history else newest(rows, query)
 
 

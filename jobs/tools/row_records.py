@@ -29,6 +29,7 @@ from windowing.semantics.why import Sought
 from windowing.table_rows import rows_in
 
 _COLUMNS: Final = {
+    "query": pl.String,
     "window_id": pl.Int64,
     "window_start": pl.Datetime("us", "UTC"),
     "window_end": pl.Datetime("us", "UTC"),
@@ -154,7 +155,7 @@ def row_records(
             "alone: leave out --records, and the whole log is read"
         )
         raise NoRows(msg)
-    rows = _rows(tables / query.name, run, sought, _schema(pipeline, query))
+    rows = _rows(tables / pipeline.table_of(query.name), run, sought, _schema(pipeline, query))
     spans = reduce(_wider, (row.offsets for row in rows))
     attribute, source = attribute_of(query, pipeline.source), pipeline.source
     readers = {source.lane(n): ValueReader(pipeline, n) for n in range(source.partitions)}
@@ -211,6 +212,7 @@ def _rows(table: Path, run: str, sought: Sought, schema: Mapping[str, Any]) -> l
     try:
         frame = _near(table, run, sought, schema)
         wanted = (pl.col("pane") != "early") & pl.col("op").is_null() & _is_sought(sought)
+        wanted &= pl.col("query") == sought.query.name
         for name, value in sought.fields.items():
             wanted &= pl.col("key").struct.field(name).eq_missing(pl.lit(value))
         # Windows that begin together have different numbers: the first one is meant, as by `why`.

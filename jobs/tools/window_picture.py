@@ -15,7 +15,7 @@ from windowing.explain.pipeline import title
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.windows.by_record import example_step
 
-_SHOWN = 6
+_SHOWN, _MOST = 6, 24
 _BAR, _RECORD = "#1f5f8b", "#d1495b"
 _WIDTH, _TITLE_HEIGHT, _BAR_HEIGHT = 9.0, 0.9, 0.28
 
@@ -32,7 +32,11 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
         WriteError: the file cannot be written.
     """
     format_of(path)
-    queries = [query for query in pipeline.queries if query.window.traits.pictured]
+    pictured = [query for query in pipeline.queries if query.window.traits.pictured]
+    queries = pictured
+    if len(queries) > _MOST:
+        # Each window once, and no more than a page holds.
+        queries = list({query.window: query for query in reversed(pictured)}.values())[:-_MOST:-1]
     if not queries:
         msg = f"{pipeline.name} has no windows to draw: sessions, pairs and policies go by records"
         raise PictureError(msg)

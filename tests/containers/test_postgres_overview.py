@@ -29,7 +29,8 @@ TEXTS = {
 
 
 def found(tables: Tables | PostgresTables) -> dict[str, Any]:
-    told = {"q": tables.results(["q", "r"]), "lanes": tables.lanes(), "dead": tables.dead()}
+    rows = tables.results(["q", "r"])
+    told = {"q": rows, "lanes": tables.lanes(), "dead": tables.dead()}
     assert tables.problems == []
     plain: dict[str, Any] = msgspec.to_builtins(told)
     return plain

@@ -202,5 +202,5 @@ def test_small_results_are_passed_on_as_they_are(tmp_path: Path) -> None:
     size = sum(len(one.frame) for one in frames if one.kind != "metric")
     stage = sink.file_stage(0, size)
     assert stage.of(frames) == frames
-    below = FileStage(stage.text, stage.run, 0, stage.folder, stage.schemas, size - 1)
+    below = FileStage(stage.file, stage.run, 0, stage.folder, stage.schemas, size - 1)
     assert {one.kind for one in below.of(frames)} == {DATA_FILE, "metric"}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from jobs.checkpoints.stages import STAGES_FILE, Stages, decide, stages_of
 from tests.spark.test_state import CASE, checkpoint
+from windowing.engine.plan import SHARE_FROM
 from windowing.model import load_pipeline
 from windowing.spark.slots import PERIOD, number_of, slot_of, spark_hash
 
@@ -79,8 +80,8 @@ def test_a_run_keeps_the_layout_that_it_began_with(tmp_path: Path) -> None:
     fresh, begun = tmp_path / "fresh" / "checkpoint", tmp_path / "begun" / "checkpoint"
     for folder in (fresh, begun):
         folder.mkdir(parents=True)
-    assert decide(fresh, pipeline) == Stages(fused=True, even=True)
-    assert stages_of(fresh) == Stages(fused=True, even=True)
+    new = Stages(fused=True, even=True, share_from=SHARE_FROM)
+    assert decide(fresh, pipeline) == stages_of(fresh) == new
     # As the version before wrote it.
     (begun.parent / STAGES_FILE).write_text('{"fused": true}', encoding="utf-8")
     assert decide(begun, pipeline) == Stages(fused=True, even=False)

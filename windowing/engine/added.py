@@ -27,6 +27,11 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
         after: the plan with the query.
         query: its name.
     """
+    if shared := _shared(before, after):
+        return (
+            f"{shared} queries would share slices with each other that do not in the run, whose "
+            "state knows its own slices alone: submit the file as a new run"
+        )
     flow = next((one for one in after.queries if one.name == query), None)
     if flow is None:
         return "a query of operators sees every record from the first one on"
@@ -47,6 +52,12 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
             "has read, such as ORIGIN 2013-01-02T00:00Z"
         )
     return None
+
+
+def _shared(before: Plan, after: Plan) -> int:
+    """Return how many queries are in families that the run does not have."""
+    known = [family.names for family in before.families]
+    return sum(len(one.names) for one in after.families if one.names not in known)
 
 
 def check_origins(

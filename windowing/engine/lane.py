@@ -139,7 +139,7 @@ class Lane:
         parcels = [Parcel(self._partition, reading.reached) for _ in range(self._plan.shards)]
         for clock, course in reading.courses.items():
             self._post_keys(clock, course, parcels)
-        tally = Tally(self._partition)
+        tally = Tally(self._partition, self._plan.shares)
         tally.redelivered = len(chunk) - len(fresh)
         tally.take(fresh[OFFSET], len(reading.rows.data), reading.rows.dead)
         for flow in self._plan.flows:

@@ -8,15 +8,21 @@ themselves; `windowing.explain` shows it to people.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Final, Generic
 
+from windowing.engine.families.family import Family, families_of
+from windowing.engine.families.lane_part import FamilyLanePart
+from windowing.engine.families.shard_part import FamilyShardPart
 from windowing.engine.progress import is_memoryless
 from windowing.engine.progress.clock import ClockId, clock_by, clock_of, row_clock_of
 from windowing.engine.rows.lane_part import RowLanePart
 from windowing.engine.rows.shard_part import RowShardPart
 from windowing.engine.rows.two_stage import TwoStagePart, why_one_stage
+from windowing.engine.wids import Ints
 from windowing.engine.windows.classes import F, Parts, join_parts_of, parts_of
+from windowing.engine.windows.evaluation import SHARED
 from windowing.engine.windows.part import LanePart, ReplacesState, ShardPart
 from windowing.model import Pipeline, Query
 from windowing.model.file.pipeline import Source
@@ -95,13 +101,15 @@ class Plan:
 
     Attributes:
         pipeline: what is run.
-        queries: its queries, in the order of the file.
+        queries: its queries, in the order of the file, then families of them.
         operators: its queries of operators, in the order of the file.
         join: its join, which has no queries beside it.
         clocks: every clock that a lane has; the first is that of event time, which all have.
         lanes, shards: how many of each there are.
         idle_timeout_us: how long a lane says nothing before provisional rows leave it out, by the
             wall clock; None: they wait for every lane.
+        families: the families of queries that share slices; each is a flow among `queries`, in
+            place of its own queries.
         why_lanes: why lanes have a stage of their own; None: they can be fused into packers and
             shards (`windowing.engine.fused`).
     """
@@ -114,7 +122,13 @@ class Plan:
     lanes: int
     shards: int
     idle_timeout_us: int | None
+    families: tuple[Family, ...]
     why_lanes: str | None
+
+    @cached_property
+    def shares(self) -> dict[str, tuple[list[str], Ints]]:
+        """By the name of a family, the names of its queries, and the variant of each."""
+        return {family.name: (family.names, family.variant_of) for family in self.families}
 
     @property
     def flows(self) -> tuple[FlowPlan[Query] | RowPlan | FlowPlan[JoinQuery], ...]:
@@ -133,10 +147,26 @@ class Plan:
         return tuple(flow for flow in self.queries if flow.clock.attribute == attribute)
 
 
-def plan_of(pipeline: Pipeline) -> Plan:
-    """Return the plan of a pipeline."""
+SHARE_FROM: Final = 32
+"""How many queries share slices at least: for a few it is hardly cheaper."""
+
+
+def plan_of(pipeline: Pipeline, share_from: int | None = SHARE_FROM) -> Plan:
+    """Return the plan of a pipeline.
+
+    Args:
+        pipeline: the pipeline.
+        share_from: families of so many queries share slices; None: none does. A checkpoint belongs
+            to one choice.
+    """
     source = pipeline.source
-    queries = tuple(plan_query(query, pipeline) for query in pipeline.queries)
+    families = _families(pipeline, share_from)
+    shared = {name for family in families for name in family.names}
+    alone = [query for query in pipeline.queries if query.name not in shared]
+    queries = (
+        *(plan_query(query, pipeline) for query in alone),
+        *(_plan_family(family, pipeline) for family in families),
+    )
     event_time = clock_by(source.event_time.field, source)
     operators = tuple(
         RowPlan(query, event_time, why_one_stage(query)) for query in pipeline.operators
@@ -154,6 +184,7 @@ def plan_of(pipeline: Pipeline) -> Plan:
         lanes=source.partitions,
         shards=pipeline.shards,
         idle_timeout_us=source.idle_timeout_us,
+        families=families,
         why_lanes=_why_lanes(pipeline, queries),
     )
 
@@ -161,7 +192,7 @@ def plan_of(pipeline: Pipeline) -> Plan:
 def _why_lanes(pipeline: Pipeline, queries: Sequence[FlowPlan[Query]]) -> str | None:
     """Return why chunks of a lane cannot be read apart; None: they can."""
     source = pipeline.source
-    if len(queries) < len(pipeline.flows):
+    if pipeline.operators or pipeline.join_query is not None:
         return "records of operators and joins are kept one by one, in the order of their lanes"
     for part in source.parts:
         if part.dense:
@@ -192,6 +223,25 @@ def plan_query(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
         # Parsing refuses early rows for windows that cannot be shown before they close.
         provisional=query.early is not None or pipeline.source.idle_timeout_us is not None,
     )
+
+
+def _families(pipeline: Pipeline, share_from: int | None) -> tuple[Family, ...]:
+    if share_from is None:
+        return ()
+    found = families_of(pipeline).values()
+    return tuple(family for family in found if len(family.names) >= share_from)
+
+
+def _plan_family(family: Family, pipeline: Pipeline) -> FlowPlan[Query]:
+    """Return how queries are run that share slices."""
+    alone = plan_query(family.query, pipeline)
+    parts = replace(
+        alone.parts,
+        lane=partial(FamilyLanePart, family),
+        shard=partial(FamilyShardPart, family),
+        evaluation=SHARED,
+    )
+    return replace(alone, parts=parts)
 
 
 def _plan_join(query: JoinQuery, pipeline: Pipeline) -> FlowPlan[JoinQuery]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 import polars as pl
 
 from windowing.engine.frames import to_bytes
 from windowing.engine.parcel import METRIC_SCHEMA, Parcel
 from windowing.engine.progress.reached import Reached
-from windowing.engine.wids import ENDED, NOTHING_YET
+from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.part import Judged
+
+Shares = tuple[Sequence[str], Ints]
 
 
 class Tally:
@@ -16,17 +21,19 @@ class Tally:
 
     Args:
         partition: the lane's.
+        shares: by the name of a family, the names of its queries, and the row of each in the
+            family's counts.
 
     Attributes:
         redelivered: how many records the lane had already seen.
     """
 
-    def __init__(self, partition: int) -> None:
-        self._partition, self.redelivered = partition, 0
+    def __init__(self, partition: int, shares: Mapping[str, Shares]) -> None:
+        self._partition, self._shares, self.redelivered = partition, shares, 0
         self._read = self._bad = 0
         self._first: int | None = None
         self._last: int | None = None
-        self._counts: dict[str, list[int]] = {}
+        self._counts: dict[str, Ints] = {}
         self._dead: list[pl.DataFrame] = []
 
     def take(self, offsets: pl.Series, records: int, bad: pl.DataFrame) -> None:
@@ -46,11 +53,9 @@ class Tally:
         self._dead.append(bad)
 
     def judge(self, query: str, found: Judged) -> None:
-        """Count what became of a chunk's records in one query."""
-        counts = self._counts.setdefault(query, [0, 0, 0, 0])
-        for place, more in enumerate((found.applied, found.outside, found.dropped)):
-            counts[place] += more
-        counts[3] += len(found.dead)
+        """Count what became of a chunk's records in one query, or in those of a family."""
+        before = self._counts.get(query)
+        self._counts[query] = found.counts if before is None else before + found.counts
         self._dead.append(found.dead)
 
     def into(self, parcel: Parcel, reached: Reached) -> None:
@@ -63,21 +68,33 @@ class Tally:
         dead = pl.concat(self._dead) if self._dead else pl.DataFrame()
         parcel.dead_letters = to_bytes(dead) if len(dead) else None
         progress_us = reached.progress_us
-        rows = [
-            {
-                "partition": self._partition,
-                "query": query,
-                "read": self._read,
-                "applied": applied,
-                "outside": outside,
-                "dropped": dropped,
-                "dead": self._bad + dead,
-                "redelivered": self.redelivered,
-                "first_offset": self._first,
-                "last_offset": self._last,
-                "progress_us": None if progress_us == NOTHING_YET else progress_us,
-                "ended": progress_us == ENDED,
-            }
-            for query, (applied, outside, dropped, dead) in self._counts.items()
-        ]
-        parcel.metrics = to_bytes(pl.DataFrame(rows, schema=METRIC_SCHEMA))
+        of_all = {
+            "partition": self._partition,
+            "read": self._read,
+            "redelivered": self.redelivered,
+            "first_offset": self._first,
+            "last_offset": self._last,
+            "progress_us": None if progress_us == NOTHING_YET else progress_us,
+            "ended": progress_us == ENDED,
+        }
+        told = self._told().with_columns(
+            pl.col("dead") + self._bad,
+            *(pl.lit(one, dtype=METRIC_SCHEMA[name]).alias(name) for name, one in of_all.items()),
+        )
+        parcel.metrics = to_bytes(told.select(*METRIC_SCHEMA))
+
+    def _told(self) -> pl.DataFrame:
+        """Return the counts of every query."""
+        names: list[str] = []
+        parts = [np.zeros((0, len(_COUNTED)), np.int64)]
+        for flow, counts in self._counts.items():
+            own, rows = self._shares.get(flow, ((flow,), np.zeros(1, np.int64)))
+            names += own
+            # Nothing of a family came, so that it has one row for all.
+            parts.append(counts[rows] if len(counts) > 1 else counts.repeat(len(own), axis=0))
+        numbers = np.concatenate(parts)
+        columns = {name: numbers[:, place] for place, name in enumerate(_COUNTED)}
+        return pl.DataFrame({"query": pl.Series(names, dtype=pl.String), **columns})
+
+
+_COUNTED = ("applied", "outside", "dropped", "dead")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from windowing.engine.plan import FlowPlan, Plan
+from windowing.engine.plan import FlowPlan, Plan, plan_query
 from windowing.explain.context import context_of
+from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join
 from windowing.explain.lengths import speller
 from windowing.explain.operators import explain_operators
 from windowing.explain.policy_join import explain_policy_join
-from windowing.explain.size import growing, partial_bytes
+from windowing.explain.size import growing, partial_bytes, spell_bytes
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Query, Source
@@ -22,6 +23,7 @@ from windowing.model.windows.by_record import example_step
 
 _WIDTH = 60
 _SHOWN = 4
+_QUERIES_MAX = 100
 
 
 def explain(plan: Plan) -> Iterator[str]:
@@ -54,12 +56,61 @@ def explain(plan: Plan) -> Iterator[str]:
         else:
             yield from explain_join(plan.join)
             yield f"  late: {_late(plan.join.query, source)}"
-    for flow in plan.queries:
+    if plan.families:
         yield ""
-        yield from explain_query(flow, plan)
+        yield from explain_families(plan)
+    yield from _queries(plan)
     for operators in plan.operators:
         yield ""
         yield from explain_operators(operators.query, source, operators.one_stage)
+
+
+def _queries(plan: Plan) -> Iterator[str]:
+    """Give the lines of the queries that share nothing; of many, the first ones."""
+    shared = {family.name for family in plan.families}
+    alone = [flow for flow in plan.queries if flow.name not in shared]
+    for flow in alone[:_QUERIES_MAX]:
+        yield ""
+        yield from explain_query(flow, plan)
+    if len(alone) > _QUERIES_MAX:
+        yield ""
+        yield f"… and {len(alone) - _QUERIES_MAX:,} queries more: --query NAME explains one"
+
+
+def explain_one(plan: Plan, name: str) -> Iterator[str]:
+    """Give the lines of one query of a pipeline.
+
+    Raises:
+        UnknownQuery: the pipeline has none of this name.
+    """
+    pipeline = plan.pipeline
+    for query in pipeline.queries:
+        if query.name == name:
+            yield from explain_query(plan_query(query, pipeline), plan)
+            for family in plan.families:
+                if name in family.names:
+                    yield f"  shares slices with {len(family.names) - 1:,} others: {family.name}"
+            return
+    for operators in plan.operators:
+        if operators.name == name:
+            yield from explain_operators(operators.query, pipeline.source, operators.one_stage)
+            return
+    raise UnknownQuery(name, [flow.name for flow in pipeline.flows])
+
+
+class UnknownQuery(ValueError):
+    """A name that no query has.
+
+    Args:
+        name: the name.
+        known: those of the queries.
+    """
+
+    exit_code = 2
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        some = ", ".join(known[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
+        super().__init__(f"no query is called {name!r}: the pipeline has {some}")
 
 
 def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
@@ -122,7 +173,7 @@ def memory(flow: FlowPlan[Query], plan: Plan) -> str:
         return f"{each}; how many there are follows from the records"
     total = partials * partial_bytes(query, source) * plan.lanes
     return (
-        f"{each}: about {_bytes(total)} per key while the lanes are level, and what the last "
+        f"{each}: about {spell_bytes(total)} per key while the lanes are level, and what the last "
         "batches brought"
     )
 
@@ -131,13 +182,6 @@ def _keeps(aggregate: Aggregate) -> str:
     if aggregate.user is not None:
         return f"the state of {aggregate.user}"
     return SIGNATURES[aggregate.function].keeps
-
-
-def _bytes(count: int) -> str:
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count} bytes"
 
 
 def _progress(source: Source, attribute: str) -> str:

@@ -16,6 +16,14 @@ def partial_bytes(query: Query, source: Source) -> int:
     return _WORD_BYTES * (_HEAD_NUMBERS + len(query.group_by) + sum(n or 0 for n in numbers))
 
 
+def spell_bytes(count: int) -> str:
+    """Write a number of bytes in a unit of its size."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
+
+
 def growing(query: Query, source: Source) -> list[Aggregate]:
     """The aggregates whose partial states grow with the records."""
     return [a for a in query.aggregates if _numbers(a, source) is None]

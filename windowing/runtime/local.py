@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from windowing.engine.families.apart import Apart
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane, check_lane
 from windowing.engine.parcel import Parcel
-from windowing.engine.plan import Plan, plan_of
+from windowing.engine.plan import SHARE_FROM, Plan, plan_of
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline
@@ -55,6 +56,7 @@ class LocalEngine:
         fused: whether to run the fused plan, which must apply (`Plan.why_lanes`).
         chunk_rows: with the fused plan, how many rows of a lane's batch are scanned at once, as if
             each chunk came from a task of its own; None: all.
+        share_from: how many queries share slices at least; None: none do.
 
     Attributes:
         plan: its execution plan.
@@ -63,9 +65,14 @@ class LocalEngine:
     """
 
     def __init__(
-        self, pipeline: Pipeline, *, fused: bool = False, chunk_rows: int | None = None
+        self,
+        pipeline: Pipeline,
+        *,
+        fused: bool = False,
+        chunk_rows: int | None = None,
+        share_from: int | None = SHARE_FROM,
     ) -> None:
-        self._pipeline, self.plan = pipeline, plan_of(pipeline)
+        self._pipeline, self.plan = pipeline, plan_of(pipeline, share_from)
         self._fused = _Fused(self.plan, chunk_rows) if fused else None
         self._rules = [ValueRules.of(pipeline, number) for number in range(self.plan.lanes)]
         lanes = () if fused else range(self.plan.lanes)
@@ -73,6 +80,7 @@ class LocalEngine:
         self.shard = Shard(self.plan)
         self._shards = [(self.shard, MemoryStore()) for _ in range(self.plan.shards)]
         self._queries = {query.name: query for query in pipeline.flows}
+        self._apart = Apart(pipeline)
         self.output = Output()
 
     @property
@@ -126,8 +134,9 @@ class LocalEngine:
             shard_store.restore(values)
 
     def _collect(self, emission: Emission) -> None:
-        for query, frame in emission.results.items():
-            self.output.rows += rows_of(self._queries[query], self._pipeline, frame)
+        for flow, emitted in emission.results.items():
+            for query, frame in self._apart.of(flow, emitted):
+                self.output.rows += rows_of(self._queries[query], self._pipeline, frame)
         for query, frame in emission.early.items():
             early = rows_of(self._queries[query], self._pipeline, frame, early=True)
             self.output.early += early

@@ -10,7 +10,7 @@ from windowing.model import Pipeline
 from windowing.model.query import Flow
 from windowing.model.run_errors import BadRecords
 from windowing.runtime.output import Emitted
-from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows, schemas
+from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows, result_schema, schemas
 
 PLACE = ("query", "window_id", "window_start", "window_end")
 SENT = ("pane", "revision", "op", "absorbed_by", "records", "offsets")
@@ -43,10 +43,9 @@ class FlatRows:
         return pa.concat_tables([self.schema.empty_table(), *self._tables(frames)])
 
     def _tables(self, frames: Sequence[Emitted]) -> Iterator[pa.Table]:
-        tables = self._rows.tables(frames, 0)
-        for query in self._pipeline.flows:
-            if query.name in tables:
-                yield self._result(query, tables[query.name])
+        for query, rows in self._rows.results(frames, 0):
+            yield self._result(query, rows)
+        tables = self._rows.passed(frames, 0)
         if DEAD_LETTERS in tables:
             letters = tables[DEAD_LETTERS]
             names = ("query", *LETTER)
@@ -82,11 +81,10 @@ def spark_type(schema: pa.Schema) -> str:
 
 
 def _schema(pipeline: Pipeline) -> pa.Schema:
-    tables = schemas(pipeline)
     common: dict[str, pa.Field] = {}
     own: dict[str, pa.Field] = {}
     for query in pipeline.flows:
-        table = tables[query.name]
+        table = result_schema(query, pipeline)
         common |= {name: table.field(name) for name in (*PLACE, *SENT) if name in table.names}
         for part, name, column in _own(query):
             field = pa.field(column, table.field(part).type.field(name).type)
@@ -103,7 +101,7 @@ def _schema(pipeline: Pipeline) -> pa.Schema:
             *(common[name] for name in PLACE),
             *own.values(),
             *(common[name] for name in SENT if name in common),
-            *(tables[DEAD_LETTERS].field(name) for name in LETTER),
+            *(schemas(pipeline)[DEAD_LETTERS].field(name) for name in LETTER),
         ]
     )
 

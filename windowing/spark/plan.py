@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from windowing.engine.plan import plan_of
+from windowing.engine.plan import SHARE_FROM, plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.spark.slots import SLOTS, slot_of
@@ -50,6 +50,8 @@ SETTINGS = {
     # Else the stages before the first stateful one have another environment, and so another daemon
     # and workers of their own: 400 MB for two cores, and seconds at the start of an executor.
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+    # Stateful operators cannot read a command that Spark has broadcast for its size.
+    "spark.broadcast.UDFCompressionThreshold": str(16 << 20),
     # No timers: batches without data would have no effect.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
@@ -67,11 +69,12 @@ def emissions(
     *,
     fused: bool = False,
     even: bool = True,
+    share_from: int | None = SHARE_FROM,
     seed: Mapping[str, DataFrame] | None = None,
 ) -> DataFrame:
     """Run a pipeline's lanes and shards over a stream of raw rows.
 
-    A checkpoint belongs to one choice of `fused` and `even`.
+    A checkpoint belongs to one choice of `fused`, `even` and `share_from`.
 
     Args:
         raw: a stream of `RAW_SCHEMA`; a partition's rows may be in any order within a batch.
@@ -81,6 +84,8 @@ def emissions(
             allow it (`windowing.engine.plan.Plan.why_lanes`).
         even: whether lanes and shards are spread evenly over tasks (`windowing.spark.slots`), and
             not by their numbers, as in checkpoints of earlier versions.
+        share_from: how many queries share slices at least; None: none do, as in checkpoints of
+            earlier versions.
         seed: the state that a checkpoint without batches begins with (`windowing.spark.seed`).
 
     Raises:
@@ -90,19 +95,20 @@ def emissions(
         a stream of `EMISSION_SCHEMA`: Arrow frames tagged `result` or `early` (with their query),
         `dead_letter` or `metric`, for a sink that writes all frames of a batch under its id.
     """
-    plan = plan_of(pipeline)
+    plan = plan_of(pipeline, share_from)
     stage = partial(_stage, even=even, seed=seed or {})
     if fused:
         if plan.why_lanes is not None:
             msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
-        scanned = raw.mapInArrow(scanner(pipeline.text), PARCEL_SCHEMA)
-        processor = FusedShardStage(pipeline.text)
+        scanned = raw.mapInArrow(scanner(pipeline.text, share_from), PARCEL_SCHEMA)
+        processor = FusedShardStage(pipeline.text, share_from)
         return stage(scanned, "shard", plan.shards, processor, EMISSION_SCHEMA)
     chunks = raw.mapInArrow(packer(pipeline.text), CHUNK_SCHEMA)
-    lanes = LaneStage(pipeline.text, even=even)
+    lanes = LaneStage(pipeline.text, share_from, even=even)
     parcels = stage(chunks, "partition", plan.lanes, lanes, PARCEL_SCHEMA)
-    return stage(parcels, "shard", plan.shards, ShardStage(pipeline.text), EMISSION_SCHEMA)
+    shards = ShardStage(pipeline.text, share_from)
+    return stage(parcels, "shard", plan.shards, shards, EMISSION_SCHEMA)
 
 
 def _stage(

@@ -23,8 +23,8 @@ from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
-from windowing.model import parse_pipeline
 from windowing.runtime.output import tagged
+from windowing.spark.shipped import packed, unpacked
 from windowing.spark.slots import number_of
 from windowing.spark.store import MapStateStore
 
@@ -38,14 +38,14 @@ _parcel_schema = pa.schema([("shard", pa.int32()), ("parcel", pa.binary())])
 
 
 @lru_cache(maxsize=256)
-def _plan(text: str) -> Plan:
-    return plan_of(parse_pipeline(text))
+def _plan(file: bytes, share_from: int | None) -> Plan:
+    return plan_of(unpacked(file), share_from)
 
 
 @lru_cache(maxsize=256)
-def _rules(text: str) -> Callable[[int], ValueRules]:
+def _rules(file: bytes) -> Callable[[int], ValueRules]:
     """Return the rules of a lane by number, or None; lanes of one source share them."""
-    pipeline = _plan(text).pipeline
+    pipeline = unpacked(file)
 
     @lru_cache(maxsize=2)
     def of_source(first: int) -> ValueRules:
@@ -68,12 +68,13 @@ def packer(text: str) -> Callable[[Batches], Batches]:
     Args:
         text: the pipeline file.
     """
+    file = packed(text)
 
     def pack_batches(batches: Batches) -> Batches:
         for batch in batches:
-            packed = list(_packed(batch, text))
-            partitions = [partition for partition, _ in packed]
-            chunks = [to_bytes(chunk) for _, chunk in packed]
+            found = list(_chunks(batch, file))
+            partitions = [partition for partition, _ in found]
+            chunks = [to_bytes(chunk) for _, chunk in found]
             yield pa.RecordBatch.from_pydict(
                 {"partition": partitions, "chunk": chunks}, schema=_chunk_schema
             )
@@ -81,17 +82,19 @@ def packer(text: str) -> Callable[[Batches], Batches]:
     return pack_batches
 
 
-def scanner(text: str) -> Callable[[Batches], Batches]:
+def scanner(text: str, share_from: int | None) -> Callable[[Batches], Batches]:
     """Return the stage that packs chunks and scans them for the fused plan, for `mapInArrow`.
 
     Args:
         text: the pipeline file.
+        share_from: how many queries share slices at least; None: none do.
     """
+    file = packed(text)
 
     def scan_batches(batches: Batches) -> Batches:
-        scans, waiting = _scanner(text), dict[int, list[pl.DataFrame]]()
+        scans, waiting = _scanner(file, share_from), dict[int, list[pl.DataFrame]]()
         for batch in batches:
-            for partition, chunk in _packed(batch, text):
+            for partition, chunk in _chunks(batch, file):
                 held = waiting.setdefault(partition, [])
                 held.append(chunk)
                 # Fewer chunks mean fewer messages, but a task may have any number of rows.
@@ -107,8 +110,8 @@ _SCANNED_ROWS = 500_000
 
 
 @lru_cache(maxsize=16)
-def _scanner(text: str) -> Scanner:
-    return Scanner(_plan(text))
+def _scanner(file: bytes, share_from: int | None) -> Scanner:
+    return Scanner(_plan(file, share_from))
 
 
 def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.RecordBatch:
@@ -119,9 +122,9 @@ def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.
     return pa.RecordBatch.from_pydict(arrays, schema=_parcel_schema)
 
 
-def _packed(batch: pa.RecordBatch, text: str) -> Iterator[tuple[int, pl.DataFrame]]:
+def _chunks(batch: pa.RecordBatch, file: bytes) -> Iterator[tuple[int, pl.DataFrame]]:
     """Yield the chunk of each partition in an Arrow batch of raw rows."""
-    rules = _rules(text)
+    rules = _rules(file)
     for partition, part in _by_partition(pl.DataFrame(batch)):
         ordered = in_order(part, "offset")
         rows = RawRows(*(ordered[name] for name in _RAW_COLUMNS))
@@ -142,8 +145,8 @@ _RAW_COLUMNS = ("offset", "value", "control", "append_us")
 
 
 class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, share_from: int | None) -> None:
+        self._file, self._share_from = packed(text), share_from
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Initialise; Spark calls this once per task."""
@@ -152,7 +155,7 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
     def open(self, store: StateStore) -> None:
         """Prepare to process rows, with the state in this store."""
         self._store = store
-        self._plan = _plan(self._text)
+        self._plan = _plan(self._file, self._share_from)
 
     def handleInitialState(  # noqa: N802 - the name is Spark's
         self,
@@ -174,11 +177,12 @@ class LaneStage(_Stage):
 
     Args:
         text: the pipeline file.
+        share_from: how many queries share slices at least; None: none do.
         even: whether keys are slots (`windowing.spark.slots`), and not the lanes' numbers.
     """
 
-    def __init__(self, text: str, *, even: bool = False) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, share_from: int | None, *, even: bool = False) -> None:
+        super().__init__(text, share_from)
         self._even = even
 
     def lane(self, number: int) -> Lane:

@@ -18,11 +18,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from windowing.model import Pipeline, parse_pipeline
+from windowing.engine.plan import SHARE_FROM
+from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.spark.flat_rows import FlatRows, spark_type
 from windowing.spark.plan import SETTINGS, emissions
 from windowing.spark.raw import raw_rows
+from windowing.spark.shipped import packed, unpacked
 
 _NEEDED: Final = tuple(
     name
@@ -32,7 +34,12 @@ _NEEDED: Final = tuple(
 
 
 def windowed(
-    records: DataFrame, pipeline: Pipeline, *, fused: bool = False, even: bool = True
+    records: DataFrame,
+    pipeline: Pipeline,
+    *,
+    fused: bool = False,
+    even: bool = True,
+    share_from: int | None = SHARE_FROM,
 ) -> DataFrame:
     """Run a pipeline over a stream of records; return results and dead letters as one stream.
 
@@ -48,6 +55,8 @@ def windowed(
             offsets for itself, as from Spark's Kafka source. A checkpoint belongs to one of both.
         even: whether lanes and shards are spread evenly over tasks; False goes on with a checkpoint
             of an earlier version.
+        share_from: so many queries that can share slices do; None goes on with a checkpoint of an
+            earlier version.
 
     Returns:
         a stream, to be written in append mode, with these columns, null where they have no meaning:
@@ -71,7 +80,8 @@ def windowed(
         raise BadRecords(msg)
     _check_settings(records.sparkSession)
     flat = FlatRows(pipeline)
-    rows = emissions(raw_rows(records, pipeline.source), pipeline, fused=fused, even=even)
+    raw = raw_rows(records, pipeline.source)
+    rows = emissions(raw, pipeline, fused=fused, even=even, share_from=share_from)
     return rows.mapInArrow(_flattener(pipeline.text), StructType.fromDDL(spark_type(flat.schema)))
 
 
@@ -95,9 +105,10 @@ def _flattener(
     text: str,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the last stage, for `mapInArrow`: from frames to flat rows."""
+    file = packed(text)
 
     def flatten(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = FlatRows(parse_pipeline(text))
+        rows = FlatRows(unpacked(file))
         for batch in batches:
             yield from rows.of(batch).to_batches()
 

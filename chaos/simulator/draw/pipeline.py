@@ -13,12 +13,13 @@ from chaos.simulator.draw.join import draw_join
 from chaos.simulator.draw.operators import METER, draw_operators
 from chaos.simulator.draw.queries import (
     Setting,
+    draw_aggregates,
     draw_early,
     draw_late,
     draw_query,
     draw_retention,
 )
-from chaos.simulator.draw.windows import NUMBER, UNIT
+from chaos.simulator.draw.windows import NUMBER, UNIT, draw_window
 from chaos.simulator.draw.wish import (
     AS_THEY_ARRIVE,
     JOINS,
@@ -100,12 +101,33 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
         else draw_query(rng, one, around, wish, number=number)
         for place, (one, number) in enumerate(zip(kinds, numbers, strict=True))
     }
+    # Drawn apart, so that all else is as without them.
+    own = random.Random(repr(document))
+    sliding = [
+        f"q{place}"
+        for place, (one, number) in enumerate(zip(kinds, numbers, strict=True))
+        if one == "sliding" and not number
+    ]
+    if sliding and own.random() < wish.alike:
+        _alike(own, document["queries"], own.choice(sliding), around, wish)
     document["shards"] = rng.choice(_SHARDS)
     if wish.wide and OPERATORS not in kinds and rng.random() < 0.15:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
     if wish.provisional:
         _provisional(rng, document, kinds, clock)
     return document
+
+
+def _alike(
+    rng: random.Random, queries: dict[str, Any], model: str, around: Setting, wish: Wish
+) -> None:
+    """Add queries that are like one with sliding windows, but for windows and aggregates."""
+    clock, lanes = around.clock, around.lanes
+    for place in range(rng.randint(1, 3)):
+        window = draw_window(rng, "sliding", clock, number=False, wide=wish.wide, lanes=lanes)
+        aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng)])
+        like = {**queries[model], "window": window, "aggregates": aggregates}
+        queries[f"like{place}"] = like
 
 
 def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:

@@ -66,6 +66,8 @@ class Wish:
         overflow: how often sums of ints may exceed 64 bits.
         refusals: whether sources may be dense, sometimes with a hole, and shards may exceed their
             state limit.
+        alike: how often a pipeline has more queries like one with sliding windows, which can share
+            slices with it.
         same_class: whether all queries are of one class.
     """
 
@@ -79,4 +81,5 @@ class Wish:
     long: float = 0.05
     overflow: float = 0.03
     refusals: bool = True
+    alike: float = 0.15
     same_class: bool = False

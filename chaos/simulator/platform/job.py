@@ -76,7 +76,7 @@ class SimulatedJob:
         self._pipeline, self._case = pipeline, case
         self._rules = [ValueRules.of(pipeline, number) for number in range(len(lanes))]
         self.log = [raw(lane) for lane in lanes]
-        self.plan = plan_of(pipeline)
+        self.plan = plan_of(pipeline, 2 if case.shared else None)
         self._lanes: list[Task] = [("lane", number) for number in range(len(lanes))]
         self._shards: list[Task] = [("shard", number) for number in range(self.plan.shards)]
         self._fused = case.fused and self.plan.why_lanes is None

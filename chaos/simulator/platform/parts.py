@@ -48,6 +48,7 @@ class EngineParts:
         wish: constraints on drawn cases, such as the window class that a bug needs.
         strict: whether redeliveries may be drawn as errors, even for an engine with a bug.
         fused: whether to run the fused plan wherever it applies, even for an engine with a bug.
+        shared: whether queries share slices wherever they can, even for an engine with a bug.
         shows_in: the pipelines in which a planted bug can show.
     """
 
@@ -62,4 +63,5 @@ class EngineParts:
     wish: Wish = field(default_factory=Wish)
     strict: bool = False
     fused: bool = False
+    shared: bool = False
     shows_in: Callable[[Pipeline], bool] = anywhere

@@ -15,6 +15,7 @@ import pyarrow as pa
 from chaos.readers.delta import table_dead_letters, table_rows
 from chaos.readers.output import dead_letter_identity, row_identity
 from chaos.simulator.history import Metric
+from windowing.engine.families.apart import Apart
 from windowing.engine.frames import from_bytes
 from windowing.engine.shard import Emission
 from windowing.model.file.pipeline import Pipeline
@@ -48,14 +49,16 @@ def spelling(pipeline: Pipeline, *, tables: bool) -> Spelling:
 
 def _by_frames(pipeline: Pipeline) -> Spelling:
     queries = {query.name: query for query in pipeline.flows}
+    apart = Apart(pipeline)
 
     def spelled(emissions: Sequence[Emission], batch: int) -> Tables:
         del batch
         tables: Tables = {name: [] for name in names(pipeline)}
         for emission in emissions:
-            for query, frame in emission.results.items():
-                rows = rows_of(queries[query], pipeline, frame)
-                tables[f"query {query}"] += [(row_identity(row), row_line(row)) for row in rows]
+            for flow, emitted in emission.results.items():
+                for query, frame in apart.of(flow, emitted):
+                    rows = rows_of(queries[query], pipeline, frame)
+                    tables[f"query {query}"] += [(row_identity(row), row_line(row)) for row in rows]
             for query, frame in emission.early.items():
                 # Early rows are not part of the result; only check that they can be formatted.
                 list(rows_of(queries[query], pipeline, frame, early=True))

@@ -72,7 +72,8 @@ def looked(folder: Path, run: str, known: Path | None) -> dict[str, Any]:
     """What an overview reads, with a folder for what is known or without."""
     found = cache.Cache(tables=str(folder)) if known is None else cache.load(known, folder)
     tables = Tables(folder, run, found)
-    shown = {"q": tables.results(QUERIES), "lanes": tables.lanes(), "dead": tables.dead()}
+    found_rows = tables.results(QUERIES)
+    shown = {"q": found_rows, "lanes": tables.lanes(), "dead": tables.dead()}
     assert tables.problems == []
     if known is not None:
         assert cache.save(known, tables.finish()) is None

@@ -15,18 +15,21 @@ from windowing.model.run_errors import OtherVersion
 
 
 class Fate(msgspec.Struct, array_like=True):
-    """What became of a chunk's records in one query, by the chunk alone.
+    """What became of a chunk's records in one query, or in each variant of a family.
+
+    By the chunk alone.
 
     Attributes:
         turns: the progress before the chunk from which on that may be otherwise.
-        applied, outside, dropped: numbers of records.
+        applied, outside, dropped, buried: numbers of records, by variant; the last are dead.
         dead: dead letters (`DEAD_LETTER_SCHEMA`), an Arrow stream; None: there are none.
     """
 
     turns: int
-    applied: int
-    outside: int
-    dropped: int
+    applied: list[int]
+    outside: list[int]
+    dropped: list[int]
+    buried: list[int]
     dead: bytes | None
 
 
@@ -97,7 +100,7 @@ class Provisional(msgspec.Struct, array_like=True):
     account: Account | None = None
 
 
-_FORMAT = 1
+_FORMAT = 2
 """The format number. Such messages live within a batch, so only the current format is read."""
 
 _encoder = msgspec.msgpack.Encoder()

@@ -56,7 +56,8 @@ class Scanner:
             found = part.scan(scan)
             part.post(found.tables, messages)
             dead = to_bytes(found.dead) if len(found.dead) else None
-            fates[flow.name] = Fate(found.turns, found.applied, found.outside, found.dropped, dead)
+            applied, outside, dropped, buried = found.counts.T.tolist()
+            fates[flow.name] = Fate(found.turns, applied, outside, dropped, buried, dead)
         messages[partition % len(messages)].account = Account(
             rows=len(rows),
             data=len(reading.rows.data),

@@ -96,7 +96,7 @@ class Settler:
 
     def _settle_lane(self, lane: KnownLane, chunks: Sequence[Provisional]) -> list[Parcel]:
         """Settle the chunks of one lane, and count them as one batch."""
-        tally, parcels = Tally(chunks[0].partition), []
+        tally, parcels = Tally(chunks[0].partition, self._plan.shares), []
         for chunk in chunks:
             if self._is_new(lane, chunk):
                 parcels.append(self._settle(lane, chunk, tally))
@@ -193,7 +193,9 @@ _NOTHING = Judged(pl.DataFrame(schema=DEAD_LETTER_SCHEMA), 0, 0, 0)
 
 def _as_scanned(fate: Fate) -> Judged:
     dead = _NOTHING.dead if fate.dead is None else from_bytes(fate.dead)
-    return Judged(dead, fate.applied, fate.outside, fate.dropped)
+    numbers = (np.array(one) for one in (fate.applied, fate.outside, fate.dropped, fate.buried))
+    applied, outside, dropped, buried = numbers
+    return Judged(dead, applied, outside, dropped, buried=buried)
 
 
 def _settling(flow: FlowPlan[Any] | RowPlan, plan: Plan) -> Settles:

@@ -100,6 +100,14 @@ SLICES = Evaluation(
     counted="slices between the oldest window that can still change and the newest record",
     estimate=_slices,
 )
+SHARED = Evaluation(
+    way="slices of all windows of a family, pre-aggregated in the lane and kept once; windows that "
+    "close are rolled up from them",
+    because="queries with the same key and late policy see the same records",
+    keeps=Keeps.PARTIALS,
+    counted="slices between the oldest window that can still change and the newest record",
+    estimate=_unknown,
+)
 CUMULATIVE = Evaluation(
     way="one partial state per window not yet closed, and one of all that closed before",
     because="a window is the one before it and what came since",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 import polars as pl
 
 from windowing.engine.parcel import Addition
@@ -37,17 +38,26 @@ class Scan:
 
 @dataclass(frozen=True)
 class Judged:
-    """What becomes of one chunk's data records in one query.
+    """What becomes of one chunk's data records in one query, or in each variant of a family.
 
     Attributes:
         dead: dead letters of records that no window took.
         applied, outside, dropped: numbers of records; with the dead ones, each counts once.
+        buried: the number of the dead ones; None: as many as there are dead letters.
     """
 
     dead: pl.DataFrame
-    applied: int
-    outside: int
-    dropped: int
+    applied: int | Ints
+    outside: int | Ints
+    dropped: int | Ints
+    buried: int | Ints | None = field(default=None, kw_only=True)
+
+    @property
+    def counts(self) -> Ints:
+        """The numbers, as columns `applied`, `outside`, `dropped`, `dead`; a row per variant."""
+        dead = len(self.dead) if self.buried is None else self.buried
+        numbers = (self.applied, self.outside, self.dropped, dead)
+        return np.column_stack([np.atleast_1d(one) for one in numbers]).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,17 @@ class SlidingShardPart:
         parts = [self._full(tables, before, after)]
         if self._query.late.policy == "update":
             parts.append(self._revisions(tables, before, after))
+        return self._rows_of(parts)
+
+    def revised(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """Return the rows due while progress moves, those of revision 0 left out.
+
+        Raises:
+            ResultOverflow: a sum of integers overflows 64 bits.
+        """
+        return self._rows_of([self._revisions(tables, before, after)])
+
+    def _rows_of(self, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
         parts = [part for part in parts if len(part)]
         if not parts:
             return pl.DataFrame()

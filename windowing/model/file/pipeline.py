@@ -28,6 +28,7 @@ from windowing.model.emission import (
 )
 from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.documents import parse_document, read_text
+from windowing.model.file.layout import LayoutError, check_one_table
 from windowing.model.file.queries import FieldError, resolve_join, resolve_query
 from windowing.model.file.yaml_lines import line_of
 from windowing.model.fingerprint import fingerprint
@@ -154,6 +155,18 @@ class Pipeline(SpecModel):
         """Where the rows go; by default, tables of the pipeline's own name."""
         return self.sink or Sink("table", self.name)
 
+    @cached_property
+    def tables(self) -> dict[str, tuple[AnyFlow, ...]]:
+        """The flows whose rows are in each table of results, by its name."""
+        found: dict[str, list[AnyFlow]] = {}
+        for flow in self.flows:
+            found.setdefault(self.table_of(flow.name), []).append(flow)
+        return {name: tuple(flows) for name, flows in found.items()}
+
+    def table_of(self, query: str) -> str:
+        """Return the name of the table that has the rows of a query, or of the join."""
+        return self.destination.table_of(query)
+
     @property
     def queries(self) -> tuple[Query, ...]:
         """The queries with windows of aggregates, in the order of the file; a join has none."""
@@ -167,7 +180,13 @@ class Pipeline(SpecModel):
     @cached_property
     def _resolved(self) -> tuple[Query | OperatorQuery, ...]:
         """All queries, validated against the source."""
-        return tuple(resolve_query(self, name, query) for name, query in self.query_files.items())
+        found = tuple(resolve_query(self, name, query) for name, query in self.query_files.items())
+        if found and self.destination.layout == "one":
+            try:
+                check_one_table(found, self.source.fields)
+            except LayoutError as error:
+                raise FieldError(("queries", error.query), str(error)) from None
+        return found
 
     @cached_property
     def join_query(self) -> JoinQuery | None:

@@ -8,23 +8,33 @@ each of these is a problem with file and line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.resolver import Resolver
+from yaml.scanner import Scanner
 
 from windowing.model.errors import PipelineError, Problem, shown
 
 Path = tuple[str | int, ...]
 
-BYTES_MAX = 512 * 1024
+BYTES_MAX = 4 * 1024 * 1024
 """The largest document, in bytes."""
 
-NODES_MAX = 20_000
+NODES_MAX = 300_000
 """The most nodes in a document, with those that aliases repeat."""
 
 DEPTH_MAX = 40
 """The deepest nesting of lists and mappings."""
+
+_SLOW_MAX = 512 * 1024
+"""The largest document that PyYAML's own parser reads; it is ten times as slow as libyaml."""
 
 TEXT_MAX = 8_192
 """The most characters in one scalar."""
@@ -55,18 +65,27 @@ class _Refused(Exception):
         super().__init__(message)
 
 
-class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which stops as soon as a document exceeds a limit."""
+class _Loader(Composer, SafeConstructor, Resolver):
+    """PyYAML's safe loader, which stops as soon as a document exceeds a limit.
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
+    Args:
+        text: the document.
+        parser: where its events come from.
+    """
+
+    def __init__(self, text: str, parser: Callable[[str], Any]) -> None:
+        events = parser(text)
+        self.check_event, self.peek_event = events.check_event, events.peek_event
+        self.get_event, self.dispose = events.get_event, events.dispose
+        for part in (Composer, SafeConstructor, Resolver):
+            part.__init__(self)
         self._sizes: dict[int, int] = {}
         self._nodes = 0
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Compose a node and its descendants, and count them."""
-        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        mark = self.peek_event().start_mark
         if self._depth == DEPTH_MAX:
             msg = f"lists and mappings stand in each other {DEPTH_MAX} deep: write it flatter"
             raise _Refused(mark, msg)
@@ -75,6 +94,7 @@ class _Loader(yaml.SafeLoader):
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
+        _check_question(node, parent)
         if node is None:
             return None
         if is_alias and id(node) not in self._sizes:  # still being composed
@@ -103,6 +123,22 @@ class _Loader(yaml.SafeLoader):
             kind = node.tag.removeprefix(_TAG)
             msg = f"{shown(node.value)} is no {kind} ({error}): correct it, or put it into quotes"
             raise _Refused(node.start_mark, msg) from None
+
+
+class _Parser(Reader, Scanner, Parser):
+    """PyYAML's own parser: slow, and clear about what is wrong."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+def _check_question(node: yaml.Node | None, parent: yaml.Node | None) -> None:
+    """Refuse an unquoted ? within braces or brackets, which libyaml takes and PyYAML does not."""
+    within = isinstance(parent, yaml.CollectionNode) and parent.flow_style
+    if within and isinstance(node, yaml.ScalarNode) and not node.style and "?" in node.value:
+        raise yaml.MarkedYAMLError(problem="but got '?'", problem_mark=node.start_mark)
 
 
 def _check_node(node: yaml.Node) -> None:
@@ -135,11 +171,37 @@ def load_with_lines(text: str, file: str) -> tuple[Any, dict[Path, int]]:
     if len(text) > BYTES_MAX:
         raise PipelineError([Problem(file, 0, "", too_large(f"{len(text):,} characters"))])
     try:
-        loader = _Loader(text)
+        return _loaded(_Loader(text, CParser), file)
+    except yaml.YAMLError:
+        return _loaded_slowly(text, file)
+    except UnicodeEncodeError:  # a surrogate
+        return _loaded_slowly(text, file)
+
+
+def _loaded_slowly(text: str, file: str) -> tuple[Any, dict[Path, int]]:
+    """Load one document by the parser that says best what is wrong; like `load_with_lines`."""
+    try:
+        return _loaded(_Loader(text, _Parser if len(text) <= _SLOW_MAX else CParser), file)
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        msg = f"not YAML: the character {_code(text[error.start])} is not allowed: take it out"
+        raise PipelineError([Problem(file, line, "", msg)]) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         msg = f"not YAML: the character {_code(error.character)} is not allowed: take it out"
         raise PipelineError([Problem(file, line, "", msg)]) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 0
+        raise PipelineError([Problem(file, line, "", _told(error, text))]) from None
+
+
+def _loaded(loader: _Loader, file: str) -> tuple[Any, dict[Path, int]]:
+    """Load one document; return and raise like `load_with_lines`.
+
+    Raises:
+        YAMLError: it is not YAML.
+    """
     try:
         node = loader.get_single_node()
         lines: dict[Path, int] = {}
@@ -149,10 +211,6 @@ def load_with_lines(text: str, file: str) -> tuple[Any, dict[Path, int]]:
         if problems:
             raise PipelineError(problems)
         return loader.construct_document(node), lines
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 0
-        raise PipelineError([Problem(file, line, "", _told(error, text))]) from None
     except _Refused as error:
         raise PipelineError([Problem(file, error.line, "", str(error))]) from None
     finally:

@@ -55,6 +55,7 @@ RULES: Final = SinkRules(
     place="the schema",
     name_most=_NAME_BYTES,
     earliest=POSTGRES_EARLIEST,
+    takes_one=True,
     check_names=_check_names,
     check_window=_check_window,
 )

@@ -27,6 +27,7 @@ class SinkRules:
         place: what `name` is the name of, such as a schema.
         name_most: the most characters of the name.
         earliest: no window may begin before this; None: no limit.
+        takes_one: whether the rows of all queries may go to one table.
         check_names: raises ValueError if the names of a query and its columns are invalid.
         check_window: raises WindowError if the sink cannot hold the window.
     """
@@ -35,5 +36,6 @@ class SinkRules:
     place: str = "the tables"
     name_most: int = 200
     earliest: int | None = None
+    takes_one: bool = False
     check_names: Callable[[str, Sequence[str]], None] = _any_names
     check_window: Callable[[Window], None] = _any_window

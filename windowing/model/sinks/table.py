@@ -6,5 +6,5 @@ from typing import Final
 
 from windowing.model.sinks.rules import SinkRules
 
-RULES: Final = SinkRules("Delta tables")
+RULES: Final = SinkRules("Delta tables", takes_one=True)
 """The rules of `sink: {table: NAME}`."""

@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from windowing.model import parse_pipeline
 from windowing.runtime.output import DATA_FILE, METRIC, Emitted
+from windowing.spark.shipped import unpacked
 from windowing.spark.sinks.data_files import DataFile, write_file
 from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.written import portions_of
@@ -35,7 +35,7 @@ class FileStage:
     """The stage for one batch; for `mapInArrow`, from and to rows of `EMISSION_SCHEMA`.
 
     Attributes:
-        text: the pipeline file.
+        file: the pipeline file, as `windowing.spark.shipped.packed` returns it.
         run: the identity of the checkpoint.
         batch_id: the batch's number.
         folder: the folder of the tables, shared by driver and executors.
@@ -43,7 +43,7 @@ class FileStage:
         inline_bytes: results up to this size in one task are passed on, larger ones written.
     """
 
-    text: str
+    file: bytes
     run: str
     batch_id: int
     folder: Path
@@ -72,7 +72,7 @@ class FileStage:
             return [*frames]
         written = [
             self._write(name, rows)
-            for name, rows in _rows(self.text, self.run).tables(results, self.batch_id).items()
+            for name, rows in _rows(self.file, self.run).tables(results, self.batch_id).items()
             if len(rows)
         ]
         named = [Emitted(DATA_FILE, file.table, msgspec.json.encode(file)) for file in written]
@@ -96,5 +96,5 @@ def files_of(frames: Sequence[Emitted]) -> dict[str, list[DataFile]]:
 
 
 @lru_cache(maxsize=8)
-def _rows(text: str, run: str) -> BatchRows:
-    return BatchRows(parse_pipeline(text), run)
+def _rows(file: bytes, run: str) -> BatchRows:
+    return BatchRows(unpacked(file), run)

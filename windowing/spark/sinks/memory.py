@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windowing.engine.families.apart import Apart
 from windowing.engine.frames import from_bytes
 from windowing.model import Pipeline
 from windowing.runtime.counts import count
@@ -35,6 +36,7 @@ class MemorySink:
     def __init__(self, pipeline: Pipeline, token_of: TokenOf | None = None) -> None:
         self._pipeline, self._token_of = pipeline, token_of
         self._queries = {query.name: query for query in pipeline.flows}
+        self._apart = Apart(pipeline)
         self.tokens: dict[int, Token] = {}
         self.output = Output()
 
@@ -57,8 +59,8 @@ class MemorySink:
         self.tokens[batch_id] = token
         for kind, query, data in frames:
             if kind == RESULT and query is not None:
-                frame = from_bytes(data)
-                self.output.rows += rows_of(self._queries[query], self._pipeline, frame)
+                for name, frame in self._apart.of(query, from_bytes(data)):
+                    self.output.rows += rows_of(self._queries[name], self._pipeline, frame)
             elif kind == EARLY and query is not None:
                 frame = from_bytes(data)
                 early = rows_of(self._queries[query], self._pipeline, frame, early=True)

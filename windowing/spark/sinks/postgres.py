@@ -1,12 +1,11 @@
 """The PostgreSQL sink: a batch's rows and its token in one transaction, exactly once.
 
-A pipeline has a schema of the sink's name, with a table per query, `dead_letters` and `metrics`
-like the table sink; structs are flattened into columns (key fields, then aggregates) and offsets
-are JSON. `commits` holds the last batch of each run, whose row serialises a zombie and its
-successor, and `tokens` the token of each batch (see `adr/0014`): the same batch again is ignored,
-another one under its number is refused. A view `QUERY_newest` shows the live run's newest rows
-(`postgres_views`). The connection is libpq's, from the environment: PGHOST, PGPORT, PGUSER,
-PGPASSWORD, PGDATABASE, …
+A pipeline has a schema of the sink's name, with a table per query (or `results` for all),
+`dead_letters` and `metrics` like the table sink; structs are flattened into columns (key fields,
+then aggregates) and offsets are JSON. `commits` holds the last batch of each run, whose row
+serialises a zombie and its successor, and `tokens` the token of each batch (see `adr/0014`): the
+same batch again is ignored, another one under its number is refused. A view `TABLE_newest` shows
+the live run's newest rows. The connection is libpq's, from the environment: PGHOST, PGPORT, …
 """
 
 from __future__ import annotations
@@ -99,7 +98,8 @@ class PostgresSink:
     ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
         self._pipeline, self._token_of, self._tell = pipeline, token_of, tell
-        self._names = [query.name for query in pipeline.flows]
+        self._names, one = [*pipeline.tables], pipeline.destination.layout == "one"
+        self._identity = (*_RESULT_IDENTITY, "query") if one else _RESULT_IDENTITY
         self._is_live = is_live
         self._told_live: bool | None = None
         with _connection() as connection:
@@ -229,7 +229,7 @@ class PostgresSink:
         with connection.cursor().copy(
             sql.SQL("copy staged ({}) from stdin").format(names)
         ) as copying:
-            for row in _records(rows, _IDENTITY.get(name, _RESULT_IDENTITY)):
+            for row in _records(rows, _IDENTITY.get(name, self._identity)):
                 copying.write_row(row)
         values = sql.SQL(", ").join(
             sql.SQL(_INSTANT).format(sql.Identifier(c)) if c in instants else sql.Identifier(c)
@@ -273,7 +273,7 @@ def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
 
 def _wanted(pipeline: Pipeline) -> dict[str, growth.Wanted]:
     """The tables that a pipeline needs beside those of the batches."""
-    keys = {query.name: tuple(dict.fromkeys(query.key)) for query in pipeline.flows}
+    keys = {name: tuple(dict.fromkeys(of[0].key)) for name, of in pipeline.tables.items()}
     return {
         name: growth.Wanted(_flat(columns), keys.get(name, ()))
         for name, columns in schemas(pipeline).items()

@@ -22,30 +22,32 @@ _SUFFIX = "_newest"
 
 def newest_views(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
     """Return the statements that create the views, or adapt them to their tables' columns."""
-    for name, query in _queries(pipeline).items():
-        yield _view(query, schema, name)
+    for name, table in _viewed(pipeline).items():
+        yield _view(pipeline, schema, name, table)
 
 
 def view_names(pipeline: Pipeline) -> list[str]:
     """Return the names of the views, which are read like tables."""
-    return list(_queries(pipeline))
+    return list(_viewed(pipeline))
 
 
-def _queries(pipeline: Pipeline) -> dict[str, Flow]:
-    """The queries that have a view, by its name.
+def _viewed(pipeline: Pipeline) -> dict[str, str]:
+    """The tables that have a view, by its name.
 
-    Queries without a newest row have no view (see `windowing.runtime.newest`), nor do those whose
-    view's name would be another query's table, or too long.
+    A table whose queries have no newest row has no view (see `windowing.runtime.newest`), nor has
+    one whose view's name would be another table, or too long.
     """
-    taken = {query.name for query in pipeline.flows}
-    named = {query.name + _SUFFIX: query for query in pipeline.flows}
     return {
-        name: query
-        for name, query in named.items()
-        if query.accumulation != "discarding"
-        and name not in taken
+        name: table
+        for table, flows in pipeline.tables.items()
+        if any(map(_has_newest, flows))
+        and (name := table + _SUFFIX) not in pipeline.tables
         and len(name.encode()) <= _NAME_BYTES
     }
+
+
+def _has_newest(flow: Flow) -> bool:
+    return flow.accumulation != "discarding"
 
 
 def tell_live(connection: psycopg.Connection, schema: str, run: str, *, live: bool) -> None:
@@ -59,18 +61,23 @@ def tell_live(connection: psycopg.Connection, schema: str, run: str, *, live: bo
     )
 
 
-def _view(query: Flow, schema: str, name: str) -> sql.Composed:
+def _view(pipeline: Pipeline, schema: str, name: str, table: str) -> sql.Composed:
     """The last revision of each window of the live run, if it has not been taken back."""
-    window = ["window_id", *dict.fromkeys(query.key)]
+    flows = pipeline.tables[table]
+    marks = {mark for flow in flows for mark in flow.marks}
+    shared = ["query"] if len(flows) > 1 else []
+    window = [*shared, "window_id", *dict.fromkeys(flows[0].key)]
     sent: sql.Composable = sql.SQL("")
     gone: sql.Composable = sql.SQL("")
-    if "op" in query.marks:
-        sent = sql.SQL(" and op is null")
+    if without := [sql.Literal(flow.name) for flow in flows if not _has_newest(flow)]:
+        sent = sql.SQL(" and query not in ({})").format(sql.SQL(", ").join(without))
+    if "op" in marks:
+        sent = sql.SQL("{} and op is null").format(sent)
         gone = sql.SQL(
             " and not exists (select from {table} b where b.op = 'retract' and b.run = n.run"
             " and b.revision = n.revision and {same})"
-        ).format(table=sql.Identifier(schema, query.name), same=_same(window))
-    if "absorbed_by" in query.marks:
+        ).format(table=sql.Identifier(schema, table), same=_same(window))
+    if "absorbed_by" in marks:
         gone = sql.SQL("{} and n.absorbed_by is null").format(gone)
     return sql.SQL(
         "create or replace view {view} as select n.* from (select distinct on ({window}) * from"
@@ -79,7 +86,7 @@ def _view(query: Flow, schema: str, name: str) -> sql.Composed:
     ).format(
         view=sql.Identifier(schema, name),
         window=sql.SQL(", ").join(map(sql.Identifier, window)),
-        table=sql.Identifier(schema, query.name),
+        table=sql.Identifier(schema, table),
         commits=sql.Identifier(schema, COMMITS),
         sent=sent,
         gone=gone,

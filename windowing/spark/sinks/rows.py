@@ -6,7 +6,7 @@ All table sinks write these, whatever the destination.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 import pyarrow as pa
@@ -24,6 +24,9 @@ from windowing.engine.columns import (
     VALUES,
     WINDOW_ID,
 )
+from windowing.engine.families.apart import Apart
+from windowing.engine.families.family import MARK
+from windowing.engine.families.shard_part import together
 from windowing.engine.frames import from_bytes
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.engine.windows.classes import extents
@@ -32,6 +35,8 @@ from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
 from windowing.model.query import AnyFlow
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
+from windowing.spark.sinks.growth import conformed
+from windowing.spark.sinks.shared_rows import SharedRows
 
 DEAD_LETTERS, METRICS = "dead_letters", "metrics"
 LAG = "lag_us"
@@ -39,6 +44,25 @@ LAG = "lag_us"
 _TIME = pa.timestamp("us", tz="UTC")
 _OFFSETS = pa.list_(pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())]))
 _MARKS = {"op": pa.string(), "absorbed_by": pa.int64()}
+_PLAIN = {
+    "run": pa.string(),
+    "query": pa.string(),
+    "window_id": pa.int64(),
+    "window_start": _TIME,
+    "window_end": _TIME,
+    "pane": pa.string(),
+    "revision": pa.int64(),
+    "records": pa.int64(),
+    "offsets": _OFFSETS,
+    "batch_id": pa.int64(),
+    LAG: pa.int64(),
+}
+_ORDER = (
+    *("run", "query", "window_id", "window_start", "window_end", "key", "pane", "revision"),
+    *(*_MARKS, "records", "offsets", "values", "batch_id", LAG),
+)
+"""The columns of results, of which a query has some."""
+
 _TYPES = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
 
 
@@ -53,6 +77,9 @@ class BatchRows:
     def __init__(self, pipeline: Pipeline, run: str) -> None:
         self._pipeline, self._run, source = pipeline, run, pipeline.source
         self._lanes = {number: source.lane(number) for number in range(source.partitions)}
+        self._apart, self._shares = Apart(pipeline), dict[str, SharedRows]()
+        self._flows = {flow.name: flow for flow in pipeline.flows}
+        self._schemas, self._own = schemas(pipeline), dict[str, pa.Schema]()
 
     def tables(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
         """Return the tables with rows of a batch, by name.
@@ -62,24 +89,60 @@ class BatchRows:
             batch_id: its number, part of every row.
         """
         tables = {}
-        for query in self._pipeline.flows:
-            parts = []
-            for kind in (RESULT, EARLY):
-                own = [
-                    from_bytes(bytes(f.frame))
-                    for f in frames
-                    if f.kind == kind and f.query == query.name
-                ]
-                if own:
-                    rows = pl.concat(own)
-                    parts.append(self._results(query, rows, batch_id, early=kind == EARLY))
-            if parts:
-                tables[query.name] = pa.concat_tables(parts)
+        shared, others = self._divided(frames)
+        found = self._by_table(self.results(others, batch_id))
+        for name, parts in found.items():
+            schema = self._schemas[name]
+            own = parts if len(self._pipeline.tables[name]) == 1 else _united(parts, schema)
+            tables[name] = pa.concat_tables(own)
+        for name, frame in shared.items():
+            table = self._pipeline.table_of(name)
+            before = [tables[table]] if table in tables else []
+            tables[table] = pa.concat_tables([*before, *self._shared(name, frame, batch_id)])
+        return tables | self.passed(frames, batch_id)
+
+    def _divided(self, frames: Sequence[Emitted]) -> tuple[dict[str, pl.DataFrame], list[Emitted]]:
+        """Return the rows of families whose queries share a table, and all other frames."""
+        if self._pipeline.destination.layout == "many":
+            return {}, list(frames)
+        shared: dict[str, list[pl.DataFrame]] = {}
+        others = []
+        for one in frames:
+            if one.kind == RESULT and one.query is not None and one.query.startswith(MARK):
+                shared.setdefault(one.query, []).append(from_bytes(bytes(one.frame)))
+            else:
+                others.append(one)
+        return {name: together(parts) for name, parts in shared.items()}, others
+
+    def passed(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
+        """Return the tables of dead letters and metrics that have rows; the arguments as above."""
+        tables = {}
         for name, kind in ((DEAD_LETTERS, DEAD_LETTER), (METRICS, METRIC)):
             parts = [from_bytes(bytes(f.frame)) for f in frames if f.kind == kind]
             if parts:
                 tables[name] = self._passed(name, parts, batch_id)
         return tables
+
+    def results(
+        self, frames: Sequence[Emitted], batch_id: int
+    ) -> Iterator[tuple[AnyFlow, pa.Table]]:
+        """Yield the rows of queries, with the columns of their own; the arguments as above."""
+        emitted: dict[tuple[str, str], list[pl.DataFrame]] = {}
+        for one in frames:
+            if one.kind in (RESULT, EARLY):
+                assert one.query is not None  # noqa: S101 - rows are a query's, or a family's
+                for query, frame in self._apart.of(one.query, from_bytes(bytes(one.frame))):
+                    emitted.setdefault((query, one.kind), []).append(frame)
+        for name, flow in self._flows.items() if emitted else ():
+            for kind in (RESULT, EARLY):
+                if own := emitted.get((name, kind)):
+                    yield flow, self._results(flow, pl.concat(own), batch_id, early=kind == EARLY)
+
+    def _by_table(self, results: Iterator[tuple[AnyFlow, pa.Table]]) -> dict[str, list[pa.Table]]:
+        found: dict[str, list[pa.Table]] = {}
+        for flow, rows in results:
+            found.setdefault(self._pipeline.table_of(flow.name), []).append(rows)
+        return found
 
     def _results(
         self,
@@ -90,36 +153,61 @@ class BatchRows:
         early: bool,
     ) -> pa.Table:
         bounds = extents(query, frame)
-        revision, marked = frame[REVISION], frame.with_columns(marks(frame))
-        count = len(frame)
+        starts, ends = [start for start, _ in bounds], [end for _, end in bounds]
         columns = {
-            "run": [self._run] * count,
-            "query": [query.name] * count,
+            **self._common(frame, batch_id, early=early),
+            "query": pa.array([query.name] * len(frame), pa.string()),
+            "window_start": pa.array(starts, pa.int64()).cast(_TIME),
+            "window_end": pa.array(ends, pa.int64()).cast(_TIME),
+            "values": frame[VALUES].to_arrow(),
+            LAG: pa.array(self._lags(query, ends), pa.int64()),
+        }
+        schema = self._own_schema(query)
+        return pa.table([columns[f.name].cast(f.type) for f in schema], schema=schema)
+
+    def _shared(self, name: str, frame: pl.DataFrame, batch_id: int) -> Iterator[pa.Table]:
+        """Yield the rows of a family's queries, which share a table; the arguments as above."""
+        family = self._apart.families[name]
+        schema = self._schemas[self._pipeline.table_of(name)]
+        rows = self._shares.setdefault(name, SharedRows(family, schema))
+        starts, ends = rows.bounds(frame)
+        lags = time.time_ns() // 1000 - ends
+        common = {
+            **self._common(frame, batch_id),
+            "window_start": pa.array(starts).cast(_TIME),
+            "window_end": pa.array(ends).cast(_TIME),
+            LAG: pa.array(lags),
+        }
+        wanted = {name: schema.field(name).type for name in schema.names if name in common}
+        columns = {name: common[name].cast(type_) for name, type_ in wanted.items()}
+        yield from rows.of_queries(frame, columns)
+
+    def _common(
+        self, frame: pl.DataFrame, batch_id: int, *, early: bool = False
+    ) -> dict[str, pa.Array]:
+        """Return the columns that do not depend on the query."""
+        marked, is_late = frame.with_columns(marks(frame)), frame[REVISION] > 0
+        pane = pl.when(is_late).then(pl.lit("late")).otherwise(pl.lit("full"))
+        told = marked.select(
+            run=pl.lit(self._run),
+            pane=pl.lit("early") if early else pane,
+            op=pl.when(pl.col(RETRACTS)).then(pl.lit("retract")),
+            batch_id=pl.lit(batch_id, dtype=pl.Int64),
+        )
+        columns = {
+            **{name: column.to_arrow() for name, column in told.to_dict().items()},
             "window_id": frame[WINDOW_ID].to_arrow(),
-            "window_start": pa.array([start for start, _ in bounds], pa.int64()).cast(_TIME),
-            "window_end": pa.array([end for _, end in bounds], pa.int64()).cast(_TIME),
-            "pane": ["early" if early else "late" if number else "full" for number in revision],
-            "revision": revision.to_arrow(),
-            "op": ["retract" if retracts else None for retracts in marked[RETRACTS]],
+            "revision": frame[REVISION].to_arrow(),
             "absorbed_by": marked[ABSORBED_BY].to_arrow(),
             "records": frame[RECORDS].to_arrow(),
             "offsets": self._offsets(frame[OFFSETS]),
-            "values": frame[VALUES].to_arrow(),
-            "batch_id": [batch_id] * count,
-            LAG: self._lags(query, [end for _, end in bounds]),
         }
-        if query.key:
-            columns["key"] = frame[KEY].to_arrow()
-        schema = schemas(self._pipeline)[query.name]
-        return pa.table(
-            [
-                pa.array(columns[f.name]).cast(f.type)
-                if isinstance(columns[f.name], list)
-                else columns[f.name].cast(f.type)
-                for f in schema
-            ],
-            schema=schema,
-        )
+        return columns | ({"key": frame[KEY].to_arrow()} if KEY in frame.columns else {})
+
+    def _own_schema(self, query: AnyFlow) -> pa.Schema:
+        if query.name not in self._own:
+            self._own[query.name] = result_schema(query, self._pipeline)
+        return self._own[query.name]
 
     def _lags(self, query: AnyFlow, ends: Sequence[int]) -> list[int | None]:
         """How long after its window's end each row is written; null where an end is no time.
@@ -155,7 +243,7 @@ class BatchRows:
             lane=number.replace_strict(self._lanes, return_dtype=pl.String),
             partition=number.replace_strict(partitions, return_dtype=pl.Int32),
         )
-        schema = schemas(self._pipeline)[name]
+        schema = self._schemas[name]
         return frame.select(schema.names).to_arrow().cast(schema)
 
 
@@ -164,10 +252,31 @@ def schemas(pipeline: Pipeline) -> dict[str, pa.Schema]:
     dead = ["run", "source", *DEAD_LETTER_SCHEMA, "batch_id"]
     metrics = ["run", "lane", *(n for n in METRIC_SCHEMA if n != "partition"), "batch_id"]
     return {
-        **{query.name: _result_schema(query, pipeline) for query in pipeline.flows},
+        **{name: _table_schema(flows, pipeline) for name, flows in pipeline.tables.items()},
         DEAD_LETTERS: pa.schema([(name, _passed_type(name)) for name in dead]),
         METRICS: pa.schema([(name, _passed_type(name)) for name in metrics]),
     }
+
+
+def _table_schema(flows: Sequence[AnyFlow], pipeline: Pipeline) -> pa.Schema:
+    """Return the columns of a table: those of all its queries, each where it first occurs."""
+    found: dict[str, pa.DataType] = {}
+    parts: dict[str, dict[str, pa.DataType]] = {}
+    # Most of many queries have the same columns.
+    for schema in dict.fromkeys(result_schema(flow, pipeline) for flow in flows):
+        for field in schema:
+            found.setdefault(field.name, field.type)
+            if pa.types.is_struct(field.type):
+                own = parts.setdefault(field.name, {})
+                for part in field.type:
+                    own.setdefault(part.name, part.type)
+    structs = {name: pa.struct(list(own.items())) for name, own in parts.items()}
+    return pa.schema(sorted((found | structs).items(), key=lambda one: _ORDER.index(one[0])))
+
+
+def _united(parts: Sequence[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Return rows of several queries with the columns of their table, null if of other queries."""
+    return (rows if rows.schema == schema else conformed(rows, schema) for rows in parts)
 
 
 def _passed_type(name: str) -> pa.DataType:
@@ -177,28 +286,15 @@ def _passed_type(name: str) -> pa.DataType:
     return types.get(polars, pa.string())
 
 
-def _result_schema(query: AnyFlow, pipeline: Pipeline) -> pa.Schema:
+def result_schema(query: AnyFlow, pipeline: Pipeline) -> pa.Schema:
+    """Return the columns of a query's rows, of which its table may have more."""
     fields = pipeline.source.fields
     key = pa.struct([(name, _TYPES[kind]) for name, kind in query.key_kinds(fields).items()])
-    types = query.value_types(fields)
-    values = [(name, _value_type(types[name])) for name in query.shows]
-    columns = [
-        ("run", pa.string()),
-        ("query", pa.string()),
-        ("window_id", pa.int64()),
-        ("window_start", _TIME),
-        ("window_end", _TIME),
-        *([("key", key)] if query.key else []),
-        ("pane", pa.string()),
-        ("revision", pa.int64()),
-        *((mark, _MARKS[mark]) for mark in query.marks),
-        ("records", pa.int64()),
-        ("offsets", _OFFSETS),
-        ("values", pa.struct(values)),
-        ("batch_id", pa.int64()),
-        (LAG, pa.int64()),
-    ]
-    return pa.schema(columns)
+    shown = query.value_types(fields)
+    values = [(name, _value_type(shown[name])) for name in query.shows]
+    types = {**_PLAIN, "key": key, **_MARKS, "values": pa.struct(values)}
+    absent = {*_MARKS} - {*query.marks} | (set() if query.key else {"key"})
+    return pa.schema([(name, types[name]) for name in _ORDER if name not in absent])
 
 
 def _value_type(type_: ValueType) -> pa.DataType:

@@ -1,12 +1,12 @@
-"""The table sink: Delta tables, one per query and three beside them, written exactly once.
+"""The table sink: Delta tables, one per query or one for all, and three more, exactly once.
 
-The table's folder contains `<query>/`, `dead_letters/`, `metrics/` and `tokens/`. Each commit has
-the run as application, the batch as version, and a digest of the batch's token: a rewritten batch
-is ignored, table by table, and another batch under the same number is refused. A batch's token is
-written before its rows, and every table gets a commit per batch, possibly empty, so that each shows
-the run's last batch. Executors write the files of large results, the driver those of small ones;
-only the driver commits. Neither reading nor writing needs a JVM (see `adr/0007`, `adr/0014`,
-`adr/0026`, `adr/0030`).
+The table's folder contains `<query>/` or `results/`, `dead_letters/`, `metrics/` and `tokens/`.
+Each commit has the run as application, the batch as version, and a digest of the batch's token: a
+rewritten batch is ignored, table by table, and another batch under the same number is refused. A
+batch's token is written before its rows, and every table gets a commit per batch, possibly empty,
+so that each shows the run's last batch. Executors write the files of large results, the driver
+those of small ones; only the driver commits. Neither reading nor writing needs a JVM (see
+`adr/0007`, `adr/0014`, `adr/0026`, `adr/0030`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from windowing.model import Pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import NEW_RUN, Tables, Token, admit, due
+from windowing.spark.shipped import packed
 from windowing.spark.sinks.data_files import RUN, DataFile, write_file
 from windowing.spark.sinks.file_stage import (
     INLINE_BYTES,
@@ -77,6 +78,7 @@ class TableSink:
     ) -> None:
         self._rows, self._run, self._pipeline = BatchRows(pipeline, run), run, pipeline
         self._folder, self._token_of, self._tell = folder, token_of, tell
+        self._file = packed(pipeline.text)
         check(folder, schemas_in(folder, schemas(pipeline)), schemas(pipeline))
         self._logs = {
             name: _open(folder / name, schema, run) for name, schema in schemas(pipeline).items()
@@ -104,9 +106,7 @@ class TableSink:
             inline_bytes: larger results of a task go into files.
         """
         found = {name: log.schema for name, log in self._logs.items()}
-        return FileStage(
-            self._pipeline.text, self._run, batch_id, self._folder, found, inline_bytes
-        )
+        return FileStage(self._file, self._run, batch_id, self._folder, found, inline_bytes)
 
     def take(self, frames: Frames, batch_id: int) -> None:
         """Write one batch: frames with their kind, query and Arrow stream, and files of them.
@@ -137,8 +137,8 @@ class TableSink:
                 f"from an older copy; {NEW_RUN}"
             )
             raise TokenMismatch(msg)
-        for query in queries:
-            log = self._logs[query]
+        for table in {self._pipeline.table_of(query) for query in queries}:
+            log = self._logs[table]
             while (log.kept.batch is None or log.kept.batch < batch_id) and not log.append(
                 [], token
             ):

@@ -1,0 +1,1 @@
+"""Defects of families: queries that share slices, and get each other's rows or none."""

@@ -1,0 +1,191 @@
+"""The lane's part of a family: one partial state per key and slice, for all of its queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from windowing.engine import wids
+from windowing.engine.columns import AT, RELEASE
+from windowing.engine.families.cells import Cells, Verdicts
+from windowing.engine.families.family import Family
+from windowing.engine.frames import where
+from windowing.engine.parcel import DEAD_LETTER_SCHEMA
+from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
+from windowing.engine.windows.part import Assigned, Judged, Scan, Scanned, Tables
+from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS, UNSETTLED, SlidingLanePart
+from windowing.model import Pipeline, Query
+
+
+@dataclass(frozen=True)
+class Found:
+    """A chunk's records, by cells.
+
+    Attributes:
+        cells: of each record.
+        release: the late epoch that each record waits for, or ON_TIME.
+    """
+
+    cells: Cells
+    release: Ints
+
+
+class FamilyLanePart(SlidingLanePart):
+    """The lane's part: finds the slices of a chunk's records, and pre-aggregates by slice.
+
+    Args:
+        family: the queries.
+        query: the family's.
+        pipeline: its pipeline.
+    """
+
+    def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
+        super().__init__(query, pipeline)
+        self._family = family
+
+    def assign(self, scan: Scan) -> Assigned:
+        """Find slices, and judge the records in every query."""
+        found = self._found(scan)
+        judged, wanted = self._verdicts(scan, found)
+        return Assigned(**vars(judged), tables={PARTIALS: self._partials(scan, found, wanted)})
+
+    def judge(self, scan: Scan) -> Judged:
+        """Return what becomes of records in every query, without the windows' contents."""
+        return self._verdicts(scan, self._found(scan))[0]
+
+    def scan(self, scan: Scan) -> Scanned:
+        """Find slices as if nothing came before the chunk."""
+        found = self._found(scan)
+        judged, wanted = self._verdicts(scan, found)
+        late, turns = found.cells.late, int(found.cells.end.min(initial=ENDED))
+        tables = {PARTIALS: self._partials(scan, found, wanted & ~late)}
+        if (wanted & late).any():
+            tables[UNSETTLED] = self._partials(scan, found, wanted & late)
+        return Scanned(**vars(judged), tables=tables, turns=turns)
+
+    def settle(self, tables: Tables, before: int) -> Tables:
+        """Return the tables that `assign` would have made."""
+        scanned = self._accumulators.concat(list(tables.values()))
+        found = self._reached(self._cells_of(scanned), scanned[RELEASE].to_numpy(), before)
+        cells, wanted = found.cells, np.ones(len(scanned), dtype=bool)
+        late = cells.late
+        if late.any():
+            counts = np.zeros(int(late.sum()), np.int64)
+            grids, policy = self._family.grids, self._query.late
+            wanted[late] = Verdicts.of(grids, cells.where(late), counts, policy).wanted
+        raised = where(
+            scanned.with_columns(
+                pl.Series(OPEN, cells.open),
+                pl.Series(KEPT, cells.kept),
+                pl.Series(RELEASE, found.release),
+            ),
+            wanted,
+        )
+        return {PARTIALS: self._accumulators.merge(raised, self._named)}
+
+    @property
+    def _named(self) -> list[str]:
+        return [*self._keys, AT, OPEN, KEPT, RELEASE]
+
+    def _cells_of(self, table: pl.DataFrame) -> Cells:
+        at, opened, kept = (table[name].to_numpy() for name in (AT, OPEN, KEPT))
+        return Cells(at, self._family.ends.after(at), opened, kept)
+
+    def _found(self, scan: Scan) -> Found:
+        # No window ends within a slice.
+        at, end = self._family.boundaries.before(scan.values), self._family.ends.after(scan.values)
+        cells = Cells(at, end, end, end)
+        return self._reached(cells, np.full(len(at), ON_TIME), scan.progress_us)
+
+    def _reached(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Found:
+        """Return what follows from the larger of two progresses: of the cells, and another one."""
+        progress = np.broadcast_to(np.asarray(progress_us, np.int64), cells.at.shape)
+        late = progress >= cells.end
+        if not late.any():
+            return Found(cells, release)
+        ends, policy = self._family.ends, self._query.late
+        reached, opened = progress[late], cells.open.copy()
+        opened[late] = np.maximum(opened[late], ends.after(reached))
+        if policy.policy != "update":
+            return Found(Cells(cells.at, cells.end, opened, opened), release)
+        assert policy.every_us is not None  # noqa: S101 - `update` has it, as checked
+        kept, waits = cells.kept.copy(), release.copy()
+        oldest = wids.lowered(reached, self._query.retention_us or 0)
+        kept[late] = np.maximum(kept[late], ends.after(oldest))
+        waits[late] = np.maximum(waits[late], wids.release_us(reached, policy.every_us))
+        return Found(Cells(cells.at, cells.end, opened, kept), waits)
+
+    def _verdicts(self, scan: Scan, found: Found) -> tuple[Judged, Flags]:
+        """Judge a chunk's records in every query, and say which of them any takes."""
+        cells, grids = found.cells, self._family.grids
+        distinct, cell_of = _distinct(cells)
+        counts = np.bincount(cell_of, minlength=len(distinct))
+        verdicts = Verdicts.of(grids, distinct, counts, self._query.late)
+        by_variant = np.array([variant.member for variant in self._family.variants])
+        refused, outside = verdicts.refused[by_variant], verdicts.outside[by_variant]
+        dead = self._dead(scan, verdicts, cell_of)
+        buried = np.zeros_like(refused) if self._query.late.policy == "drop" else refused
+        judged = Judged(
+            dead=dead,
+            applied=len(cells) - refused - outside,
+            outside=outside,
+            dropped=refused - buried,
+            buried=buried,
+        )
+        return judged, verdicts.wanted[cell_of]
+
+    def _dead(self, scan: Scan, verdicts: Verdicts, cell_of: Ints) -> pl.DataFrame:
+        """Return the dead letters of every query that refuses records."""
+        parts = [pl.DataFrame(schema=DEAD_LETTER_SCHEMA)]
+        for number, cells in verdicts.refuses.items():
+            member = self._family.members[number]
+            own = dead_letters(member.query, scan.data, cells[cell_of], scan.partition)
+            names = [v.names for v in self._family.variants if v.member == number]
+            query = pl.Series("query", [name for some in names for name in some])
+            if len(own):
+                each = own.drop("query").join(query.to_frame(), how="cross")
+                parts.append(each.select(*DEAD_LETTER_SCHEMA))
+        return pl.concat(parts)
+
+    def _partials(self, scan: Scan, found: Found, chosen: Flags) -> pl.DataFrame:
+        """Return the partial states of cells, of the chosen records."""
+        records, cells = where(scan.data, chosen), found.cells.where(chosen)
+        keys = (records[key] for key in self._keys)
+        columns = [
+            pl.Series(AT, cells.at),
+            pl.Series(OPEN, cells.open),
+            pl.Series(KEPT, cells.kept),
+            pl.Series(RELEASE, found.release[chosen]),
+        ]
+        lifted = pl.DataFrame([*keys, *columns, *self._accumulators.lift(records)])
+        return self._accumulators.merge(lifted, self._named)
+
+    def _due_us(self, table: pl.DataFrame) -> Ints:
+        """Return the earliest progress at which each row of a table may make a row due."""
+        return earliest(self._family, table)
+
+
+def earliest(family: Family, table: pl.DataFrame) -> Ints:
+    """Return a lower bound of the progress at which rows of state are first needed.
+
+    Args:
+        family: the queries.
+        table: their partial states.
+    """
+    due_us: Ints = table[OPEN].to_numpy()
+    if family.query.late.policy == "update":
+        release = table[RELEASE].to_numpy()
+        due_us = np.where(release == ON_TIME, due_us, np.minimum(due_us, release))
+    return due_us
+
+
+def _distinct(cells: Cells) -> tuple[Cells, Ints]:
+    """Return each cell once, and the number of each record's."""
+    frame = pl.DataFrame({AT: cells.at, "end": cells.end, OPEN: cells.open, KEPT: cells.kept})
+    each = frame.unique(maintain_order=True).with_row_index("number")
+    placed = frame.join(each, on=frame.columns, how="left", maintain_order="left")
+    columns = (each[name].to_numpy() for name in frame.columns)
+    return Cells(*columns), placed["number"].to_numpy().astype(np.int64)

@@ -1,0 +1,82 @@
+"""The rule of `layout: one`: what queries must have in common whose rows go to one table.
+
+The table has the columns of all queries; a row is null where its query has no such aggregate. So
+columns of one name must have one type. All queries have the same key, since a row's key is part of
+its identity, and a table keeps its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from windowing.model.fields import FieldType, value_type
+from windowing.model.query import AnyFlow, Query
+
+
+class LayoutError(ValueError):
+    """Queries whose rows cannot share a table.
+
+    Attributes:
+        query: the first one that does not go with those before it.
+    """
+
+    def __init__(self, query: str, message: str) -> None:
+        self.query = query
+        super().__init__(message)
+
+
+def check_one_table(flows: Sequence[AnyFlow], fields: Mapping[str, FieldType]) -> None:
+    """Check that the rows of all queries can go to one table.
+
+    Args:
+        flows: the queries, or a join.
+        fields: of their source.
+
+    Raises:
+        LayoutError: two have different keys, or a column in common with different types.
+    """
+    first, known = flows[0], dict[str, tuple[str, str]]()
+    key = first.key_kinds(fields)
+    for flow in flows:
+        own = flow.key_kinds(fields)
+        if own != key:
+            msg = (
+                f"sink: {{layout: one}}: the key of {flow.name} is {_spelled(own)}, and that of "
+                f"{first.name} is {_spelled(key)}: group by the same fields, or leave layout out, "
+                "so that each query has a table of its own"
+            )
+            raise LayoutError(flow.name, msg)
+        for name, type_ in _types(flow, fields).items():
+            where, before = known.setdefault(name, (flow.name, type_))
+            if type_ != before:
+                msg = (
+                    f"sink: {{layout: one}}: {name} is {type_} in {flow.name}, and {before} in "
+                    f"{where}: give it another name, or leave layout out, so that each query has a "
+                    "table of its own"
+                )
+                raise LayoutError(flow.name, msg)
+
+
+def _types(flow: AnyFlow, fields: Mapping[str, FieldType]) -> dict[str, str]:
+    """Return the types of a query's values, in words; of a user's class, its name.
+
+    Reading a file imports no code of the user's.
+    """
+    if not isinstance(flow, Query):
+        return {name: _word(one.kind, one.many) for name, one in flow.value_types(fields).items()}
+    found = {}
+    for one in flow.aggregates:
+        if one.user is not None:
+            found[one.name] = f"a result of {one.user}"
+        else:
+            type_ = value_type(one, fields)
+            found[one.name] = _word(type_.kind, type_.many)
+    return found
+
+
+def _word(kind: str, many: bool) -> str:
+    return f"a list of {kind}" if many else f"{kind}"
+
+
+def _spelled(key: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({kind})" for name, kind in key.items()) or "empty"
