@@ -6,7 +6,7 @@ import json
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from jobs.metrics.lines import LINES_FILE, read_lines
 from jobs.overview import cache
 from jobs.runs.targets import address_of
 from tests.jobs.metrics.test_lineage import clean_environment, receiver
-from tests.jobs.metrics.test_telemetry import by_labels, receiving
+from tests.jobs.metrics.test_telemetry import Receiver, by_labels, receiving
 from windowing.model import Pipeline, parse_pipeline
 
 if TYPE_CHECKING:
@@ -104,6 +104,20 @@ def table(root: Path, name: str) -> list[dict[str, object]]:
     return found
 
 
+def check_sent(collector: Receiver, records: Mapping[str, int]) -> None:
+    """The last export has as many records of each lane."""
+    sent = by_labels(collector.last()["slackwater_records"].sum.data_points, "p")
+    assert {labels[0][1]: point.as_double for labels, point in sent.items()} == records
+
+
+def check_kept(root: Path, rows: Mapping[str, int], letters: int) -> None:
+    """The driver has left for overviews as many rows of each query, and as many dead letters."""
+    known = cache.load(root / "run", root / "tables")
+    assert {name: one.rows for name, one in known.results.items()} == rows
+    assert known.dead is not None
+    assert sum(one.count for one in known.dead.reasons.values()) == letters
+
+
 def test_lines_and_endpoint_say_what_tables_hold(
     pipeline: Pipeline, kafka_broker: str, tmp_path: Path
 ) -> None:
@@ -141,14 +155,8 @@ def test_lines_and_endpoint_say_what_tables_hold(
         totals.update({lane: told["records"] for lane, told in line["lanes"].items()})
     assert totals == {f"{topic}/0": 28, f"{topic}/1": 24}
 
-    sent = by_labels(collector.last()["slackwater_records"].sum.data_points, "p")
-    assert {labels[0][1]: point.as_double for labels, point in sent.items()} == totals
-    known = cache.load(tmp_path / "run", tmp_path / "tables")
-    assert {name: one.rows for name, one in known.results.items()} == {
-        name: len(found) for name, found in rows.items()
-    }
-    assert known.dead is not None
-    assert sum(one.count for one in known.dead.reasons.values()) == len(letters)
+    check_sent(collector, totals)
+    check_kept(tmp_path, {name: len(found) for name, found in rows.items()}, len(letters))
 
     assert events[0]["eventType"] == "START"
     assert {one["name"] for one in events[0]["outputs"]} == {
