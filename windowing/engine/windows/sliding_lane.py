@@ -23,6 +23,7 @@ from windowing.engine.columns import (
 from windowing.engine.frames import to_bytes, where
 from windowing.engine.parcel import Addition, split
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
+from windowing.engine.windows.active import ActiveWindows
 from windowing.engine.windows.keys import key_columns, route
 from windowing.engine.windows.part import Addressed, Assigned, Judged, Scan, Scanned, Tables
 from windowing.engine.windows.refused import dead_letters
@@ -86,6 +87,7 @@ class SlidingLanePart:
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
         self._query, self._numbering = query, numbering or wids.grid(query.window)
+        self._active = ActiveWindows.of(query.window)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys, self._route = key_columns(query), route(query, pipeline.source)
 
@@ -171,7 +173,10 @@ class SlidingLanePart:
     def _windows(self, values: Ints) -> tuple[Flags, Ints, Ints]:
         """Return which values are in no window, and the first and last window of each."""
         first, last = self._numbering.first(values), self._numbering.last(values)
-        return self._numbering.outside(values) | (last < first), first, last
+        outside = self._numbering.outside(values) | (last < first)
+        if self._active is not None:
+            outside |= self._active.outside(values, first, last)
+        return outside, first, last
 
     def _opened(self, progress_us: Ints) -> Opened:
         """Return what follows from progress."""
@@ -198,7 +203,13 @@ class SlidingLanePart:
             first_late = np.maximum(first, opened.kept)
             waits = late & (first_late <= last_late)
             spans.append(Span(waits, first_late, last_late, opened.release))
-        return spans
+        return spans if self._active is None else [self._clipped(span) for span in spans]
+
+    def _clipped(self, span: Span) -> Span:
+        """Return a span without the windows that the query's activity leaves out."""
+        assert self._active is not None  # noqa: S101 - checked where it is called
+        first, last = self._active.clipped(span.first, span.last)
+        return Span(span.chosen & (first <= last), first, last, span.release)
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
         """Return the partial states of slices: records with equal key, windows and release."""

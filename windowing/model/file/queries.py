@@ -10,7 +10,7 @@ from windowing.model.emission import Retention, check_early, check_idle
 from windowing.model.field_names import check_field_name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.join import PAIRS, PLACE, Join
-from windowing.model.limits import check_lengths
+from windowing.model.limits import check_lengths, check_reach
 from windowing.model.operators.file import OperatorFile, StepsFile
 from windowing.model.operators.join import PolicyJoinQuery, check_operator
 from windowing.model.operators.query import OperatorQuery
@@ -25,7 +25,10 @@ from windowing.model.rules import (
     check_step,
 )
 from windowing.model.source import Source, known_fields
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.parsing import parse_window
+from windowing.model.windows.sliding import with_activity
+from windowing.model.windows.window import Window
 
 if TYPE_CHECKING:
     from windowing.model.file.pipeline import Pipeline
@@ -135,6 +138,9 @@ def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
             check_number(attribute, source.fields)
         check_progress_key(window, query.group_by, source.generator_of(attribute))
         check_gaps(window, key, {name: type_.kind for name, type_ in source.fields.items()})
+    window = _active(window, query, here, timed=timed)
+    with _blaming(*here, "from"):
+        check_reach(window, rules.earliest)
     with _blaming(*late_path):
         check_late(window, late.mode, late.policy, late.every_us)
         check_step(attribute, late.every, timed=timed)
@@ -158,6 +164,17 @@ def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
         early=early,
         accumulation=query.accumulation or pipeline.accumulation,
     )
+
+
+def _active(window: Window, query: QueryFile, here: tuple[str, ...], *, timed: bool) -> Window:
+    """Return the window with the query's activity."""
+    said = {"from": query.begins_us, "until": query.until_us, "warmup": query.warmup}
+    first = next((name for name, value in said.items() if value is not None), None)
+    if first is None:
+        return window
+    with _blaming(*here, first):
+        activity = Activity(query.begins_us, query.until_us, query.warmup or "skip")
+        return with_activity(window, activity, timed=timed)
 
 
 def _group_by(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
