@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from windowing.engine.plan import FlowPlan, Plan
 from windowing.engine.progress.reached import Reached
 from windowing.engine.wids import NOTHING_YET
+from windowing.engine.windows.active import ActiveLanes
 from windowing.model import Query
 from windowing.model.lengths import spell_instant
 from windowing.model.run_errors import CheckpointMismatch
@@ -74,9 +75,50 @@ def check_origins(
         CheckpointMismatch: one might; names the first ORIGIN that is possible.
     """
     for flow in (one for one in after.queries if one.name in {*queries}):
-        newest = max((lane.newest_us for lane in reached[flow.clock.name]), default=NOTHING_YET)
+        # A lane that does not take part gives it no records, whatever it has read.
+        lanes = ActiveLanes.of(flow.query.window, after.pipeline.source)
+        newest = max(
+            (
+                lane.newest_us
+                for number, lane in enumerate(reached[flow.clock.name])
+                if lanes is None or number in lanes.joins_at
+            ),
+            default=NOTHING_YET,
+        )
         if beginning(flow.query.window) <= newest:
             raise CheckpointMismatch(_too_early(flow, newest, after))
+
+
+def check_ends(
+    after: Plan, queries: Iterable[str], reached: Mapping[str, Sequence[Reached]]
+) -> None:
+    """Check that no window was sent, and no record judged, that a query's end leaves out.
+
+    Args:
+        after: the plan with the ends.
+        queries: the names of those that end only now.
+        reached: the lanes' progress, by clock.
+
+    Raises:
+        CheckpointMismatch: one was; names the first `until` that is possible.
+    """
+    for flow in (one for one in after.queries if one.name in {*queries}):
+        window, lanes = flow.query.window, reached[flow.clock.name]
+        active = activity_of(window)
+        assert active is not None  # noqa: S101 - it ends
+        assert active.until_us is not None  # noqa: S101
+        first = min(lane.progress_us for lane in lanes)
+        if active.left is None:
+            # A file says it of all records, also of those that were read.
+            newest = max(lane.newest_us for lane in lanes)
+            first = max(first, newest + (window.range_ or 0))
+        if active.until_us < first:
+            msg = (
+                f"query {flow.name} is to leave at until {spell_instant(active.until_us)}, and the "
+                f"run has read more than that: let it leave at {spell_instant(first)} or later; "
+                "nothing was changed"
+            )
+            raise CheckpointMismatch(msg)
 
 
 def _too_early(flow: FlowPlan[Query], newest: int, after: Plan) -> str:

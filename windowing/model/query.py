@@ -19,6 +19,7 @@ from windowing.model.windows.activity import Warmup, parse_moment
 Kept = Annotated[Retention, BeforeValidator(parse_retention)]
 
 
+Offset = Annotated[int, Field(strict=True, ge=0)]
 Moment = Annotated[int, BeforeValidator(parse_moment)]
 
 
@@ -27,7 +28,7 @@ class QueryFile(SpecModel):
 
     Attributes:
         begins_us: since when it is active, as `windowing.model.windows.activity.Activity` has it.
-        until_us, warmup: the same.
+        until_us, warmup, joined, left: the same; the last two are what a log makes of a file.
     """
 
     window: str | dict[str, Any]
@@ -40,6 +41,8 @@ class QueryFile(SpecModel):
     begins_us: Moment | None = Field(default=None, alias="from")
     until_us: Moment | None = Field(default=None, alias="until")
     warmup: Warmup | None = None
+    joined: dict[str, Offset] | None = None
+    left: dict[str, Offset] | None = None
 
 
 class Flow(Protocol):

@@ -39,7 +39,11 @@ class Lingering(ActiveWindows):
 
 BUG = planted_bug(
     planted(
-        "leaves_too_late", names={"windowing.engine.windows.sliding_lane:ActiveWindows": Lingering}
+        "leaves_too_late",
+        names={
+            "windowing.engine.windows.sliding_lane:ActiveWindows": Lingering,
+            "windowing.engine.windows.sliding:ActiveWindows": Lingering,
+        },
     ),
     "deterministic",
     "conservation",

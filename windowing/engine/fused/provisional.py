@@ -7,6 +7,7 @@ import io
 import msgspec
 import polars as pl
 
+from windowing.engine.changes import Claim
 from windowing.engine.columns import AT, BEFORE, OFFSET
 from windowing.engine.formats import number_of, stamped
 from windowing.engine.parcel import Addition
@@ -40,6 +41,7 @@ class Account(msgspec.Struct, array_like=True):
         fates: by query.
         records: by clock, the data records (`read_records`): offset, `at` (the attribute),
             `before` (the progress by the chunk alone), and the column that dead letters show.
+        claims: changes of the queries, with progress by the chunk alone.
     """
 
     rows: int
@@ -47,6 +49,7 @@ class Account(msgspec.Struct, array_like=True):
     bad: bytes
     fates: dict[str, Fate]
     records: dict[str, bytes]
+    claims: list[Claim] = []
 
 
 _RISING = (OFFSET, BEFORE)
@@ -97,7 +100,7 @@ class Provisional(msgspec.Struct, array_like=True):
     account: Account | None = None
 
 
-_FORMAT = 1
+_FORMAT = 2
 """The format number. Such messages live within a batch, so only the current format is read."""
 
 _encoder = msgspec.msgpack.Encoder()

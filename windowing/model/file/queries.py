@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from windowing.model.emission import Retention, check_early, check_idle
 from windowing.model.field_names import check_field_name
@@ -25,7 +25,7 @@ from windowing.model.rules import (
     check_step,
 )
 from windowing.model.source import Source, known_fields
-from windowing.model.windows.activity import Activity
+from windowing.model.windows.activity import Activity, Places
 from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.sliding import with_activity
 from windowing.model.windows.window import Window
@@ -138,7 +138,7 @@ def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
             check_number(attribute, source.fields)
         check_progress_key(window, query.group_by, source.generator_of(attribute))
         check_gaps(window, key, {name: type_.kind for name, type_ in source.fields.items()})
-    window = _active(window, query, here, timed=timed)
+    window = _active(window, query, here, source, timed=timed)
     with _blaming(*here, "from"):
         check_reach(window, rules.earliest)
     with _blaming(*late_path):
@@ -166,15 +166,51 @@ def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
     )
 
 
-def _active(window: Window, query: QueryFile, here: tuple[str, ...], *, timed: bool) -> Window:
+def _active(
+    window: Window, query: QueryFile, here: tuple[str, ...], source: Source, *, timed: bool
+) -> Window:
     """Return the window with the query's activity."""
-    said = {"from": query.begins_us, "until": query.until_us, "warmup": query.warmup}
+    said: dict[str, Any] = {
+        "from": query.begins_us,
+        "until": query.until_us,
+        "warmup": query.warmup,
+    }
+    said |= {"joined": query.joined, "left": query.left}
     first = next((name for name, value in said.items() if value is not None), None)
     if first is None:
         return window
+    lanes = [source.lane(number) for number in range(source.partitions)]
+    joined, left = _places(query, here, lanes, "joined"), _places(query, here, lanes, "left")
+    known = dict(joined or ())
     with _blaming(*here, first):
-        activity = Activity(query.begins_us, query.until_us, query.warmup or "skip")
+        activity = Activity(
+            begins_us=query.begins_us,
+            until_us=query.until_us,
+            warmup=query.warmup or "skip",
+            joined=joined,
+            lacking=() if joined is None else tuple(lane for lane in lanes if lane not in known),
+            left=left,
+        )
         return with_activity(window, activity, timed=timed)
+
+
+def _places(
+    query: QueryFile, here: tuple[str, ...], lanes: list[str], key: Literal["joined", "left"]
+) -> Places | None:
+    """Return the places of a change, after checking that its lanes are there."""
+    said: dict[str, int] | None = getattr(query, key)
+    if said is None:
+        return None
+    with _blaming(*here, key):
+        goes_with = {"joined": query.begins_us, "left": query.until_us}[key]
+        if goes_with is None:
+            msg = f"E_ACTIVE: {key} goes with {'from' if key == 'joined' else 'until'}"
+            raise ValueError(msg)
+        for lane in said:
+            if lane not in lanes:
+                msg = f"E_ACTIVE: there is no lane {lane}: name some of {lanes[0]} to {lanes[-1]}"
+                raise ValueError(msg)
+    return tuple(sorted(said.items()))
 
 
 def _group_by(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:

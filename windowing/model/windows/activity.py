@@ -20,6 +20,9 @@ from windowing.model.lengths import LENGTH_MAX, duration_us, instant_us
 Warmup = Literal["skip", "emit"]
 """What is done with windows that begin before a query does: left out, or shown in part."""
 
+Places = tuple[tuple[str, int], ...]
+"""The offset of a record in each lane, sorted by the lanes' names."""
+
 _LENGTH = re.compile(r"\s*[+-]?[0-9.]+\s*[A-Za-z]+\s*")
 
 
@@ -50,13 +53,36 @@ class Activity:
         until_us: no window ends later; None: it never leaves.
         warmup: `skip`: no window begins before `begins_us` either; `emit`: those that end after it
             are there, and begin there, like the first ones after an origin.
+        joined: by lane, the offset of the record that added it, and behind which the lane takes
+            part; None: a file did, and all lanes do.
+        lacking: the lanes that never took that record; with any, it has no rows.
+        left: by lane, the offset of the record that removed it, behind which `until_us` decides
+            what becomes of the lane's records; None: a file did, and it always does.
     """
 
     begins_us: int | None = None
     until_us: int | None = None
     warmup: Warmup = "skip"
+    joined: Places | None = None
+    lacking: tuple[str, ...] = ()
+    left: Places | None = None
 
     def facts(self) -> Facts:
         """Return the facts for the fingerprint; their names are a format."""
-        facts: Facts = {"from": self.begins_us, "until": self.until_us, "warmup": self.warmup}
-        return told(facts, {"from": None, "until": None, "warmup": "skip"})
+        facts: Facts = {
+            "from": self.begins_us,
+            "until": self.until_us,
+            "warmup": self.warmup,
+            "joined": None if self.joined is None else dict(self.joined),
+            "left": None if self.left is None else dict(self.left),
+        }
+        absent: Facts = {"from": None, "until": None, "joined": None, "left": None}
+        return told(facts, {**absent, "warmup": "skip"})
+
+    def joins_at(self, lane: str) -> int | None:
+        """Return the offset behind which a lane takes part; None: it never does."""
+        return -1 if self.joined is None else dict(self.joined).get(lane)
+
+    def leaves_at(self, lane: str) -> int | None:
+        """Return the offset behind which `until_us` decides in a lane; None: it never does."""
+        return -1 if self.left is None else dict(self.left).get(lane)

@@ -25,6 +25,10 @@ class ByValueDefinition(ExtentDefinition):
     def wids(self, value: int) -> range:
         """Return the ids of the windows that hold a value; ends increase with ids."""
 
+    def around(self, item: Item) -> range:
+        """Return the ids of the windows that decide what becomes of a record."""
+        return self.wids(item.value)
+
     def every(self, value: int) -> range:
         """Return the ids of the windows around a value that decide what `consistent` calls late.
 
@@ -60,7 +64,7 @@ class ByValueDefinition(ExtentDefinition):
         late = self.late_for(item)
         if not late:
             return None
-        return Lateness(len(late) == len(self.wids(item.value)), late[0], late[-1])
+        return Lateness(len(late) == len(self.around(item)), late[0], late[-1])
 
     def outside(self, value: int) -> OutsideReason | None:
         """Return why a value lies in no window; None: it lies in some."""
@@ -71,4 +75,4 @@ class ByValueDefinition(ExtentDefinition):
         return min((self.extent(wid)[1] for wid in self.every(item.value)), default=0)
 
     def _ends(self, item: Item) -> dict[int, int]:
-        return {wid: self.extent(wid)[1] for wid in self.wids(item.value)}
+        return {wid: self.extent(wid)[1] for wid in self.around(item)}
