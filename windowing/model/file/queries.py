@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -113,6 +113,17 @@ def resolve_query(
     with _blaming("queries", name):
         pipeline.destination.rules.check_names(name, [*query.key, *query.shows])
     return query
+
+
+def resolve_each(
+    pipeline: Pipeline, queries: Mapping[str, QueryFile]
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the mistakes in queries that a pipeline would have in addition, by their paths."""
+    for name, query in queries.items():
+        try:
+            resolve_query(pipeline, name, query)
+        except FieldError as error:
+            yield error.path, str(error)
 
 
 def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
