@@ -35,9 +35,14 @@ class Changed(Exception):
         pipeline: the pipeline as it is with the change.
     """
 
+    exit_code = 1
+
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
-        super().__init__("the log changes the queries")
+        super().__init__(
+            f"the log changes the queries of pipeline {pipeline.name}, and the file does not say "
+            "so: take a run that has read the change, whose own copy of the file does"
+        )
 
 
 def refusal(pipeline: Pipeline, change: Change, lane: Lane, offset: int) -> Refused | None:
