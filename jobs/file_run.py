@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import polars as pl
@@ -18,10 +19,13 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.driver.failures import windowing_error
+from jobs.driver.noting import noting
 from jobs.session import session
+from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
+from windowing.model.run_errors import WindowingError
 from windowing.runtime.local import Output
 from windowing.spark.plan import RAW_SCHEMA, emissions
 from windowing.spark.sinks import MemorySink
@@ -77,12 +81,24 @@ def _run(
     spark: SparkSession,
     folder: Path,
 ) -> Output:
-    sink = MemorySink(pipeline)
     raw = one_file_a_batch(spark, batches, folder)
-    # A batch is one file, with the rows of each partition in a row: tasks have ranges of their own.
-    fused = plan_of(pipeline).why_lanes is None
-    finish(emissions(raw, pipeline, fused=fused), sink.write, folder)
-    return sink.output
+    for attempt in count():
+        own, changes = folder / str(attempt), list[QueriesChanged]()
+        own.mkdir()
+        sink = MemorySink(pipeline)
+        # A batch is one file, with the rows of each partition in a row: tasks have ranges of their
+        # own.
+        fused = plan_of(pipeline).why_lanes is None
+        try:
+            finish(emissions(raw, pipeline, fused=fused), noting(sink.write, changes), own)
+        except (WindowingError, StreamingQueryException):
+            if not changes:
+                raise
+            # The log is short: it is read from the beginning again.
+            pipeline = after_all(pipeline, changes[0].taken)
+        else:
+            return sink.output
+    raise AssertionError
 
 
 def one_file_a_batch(

@@ -30,7 +30,7 @@ from jobs.brokers.broker import Refused
 from jobs.brokers.topics import TopicError
 from jobs.checkpoints.base import Base, read_base, seed_of
 from jobs.checkpoints.checkpoint import examine
-from jobs.checkpoints.conversion import check_whole
+from jobs.checkpoints.conversion import change_queries, check_whole, resume_conversion
 from jobs.checkpoints.identity import Identity
 from jobs.checkpoints.mend import mend, newest
 from jobs.checkpoints.partitions import REFUSED_BATCH, look, pending
@@ -38,15 +38,17 @@ from jobs.checkpoints.stages import decide
 from jobs.driver.failures import death_of, final_reason, windowing_error
 from jobs.driver.kafka_failures import refusal
 from jobs.driver.live import is_live
+from jobs.driver.noting import noting
 from jobs.driver.orphan import Orphan, executors
 from jobs.metrics.lineage import Subject
 from jobs.metrics.observer import Metrics, Place, observed
 from jobs.overview.keeper import Keeper
 from jobs.runs.attempts import Attempt, TooManyDeaths
-from jobs.runs.folder import FAILURE_FILE, SECRETS_FOLDER, write_whole
+from jobs.runs.folder import FAILURE_FILE, NOTE_FILE, SECRETS_FOLDER, read_run, write_whole
 from jobs.runs.names import job_name
 from jobs.runs.owner import REFUSED_FILE, Owner
 from jobs.session import PARALLELISM, session
+from windowing.engine.changes import QueriesChanged, after_all
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.model.source import Source
@@ -185,26 +187,58 @@ def run(args: argparse.Namespace, attempt: Attempt) -> None:
     owner.claim()
     try:
         attempt.begin()
+        _finish_change(args)
         check_whole(args.checkpoint)
-        pipeline = load_pipeline(args.pipeline)
-        examine(args.checkpoint)
-        with (
-            closing(
-                Identity(
-                    pipeline,
-                    args.run,
-                    checkpoint=args.checkpoint,
-                    tables=args.table,
-                    bootstrap=args.bootstrap,
-                    owner=owner,
-                )
-            ) as identity,
-            observed(_metrics_place(args, pipeline)) as metrics,
-        ):
-            _run(args, pipeline, identity, attempt, metrics)
+        while change := _run_until_changed(args, owner, attempt):
+            _go_on(args, change)
         attempt.ended()
     finally:
         owner.release()
+
+
+def _run_until_changed(
+    args: argparse.Namespace, owner: Owner, attempt: Attempt
+) -> QueriesChanged | None:
+    """Run the pipeline until its log changes the queries; None: until its end."""
+    pipeline = load_pipeline(args.pipeline)
+    examine(args.checkpoint)
+    changes: list[QueriesChanged] = []
+    with (
+        closing(
+            Identity(
+                pipeline,
+                args.run,
+                checkpoint=args.checkpoint,
+                tables=args.table,
+                bootstrap=args.bootstrap,
+                owner=owner,
+            )
+        ) as identity,
+        observed(_metrics_place(args, pipeline)) as metrics,
+    ):
+        try:
+            _run(args, pipeline, identity, attempt, metrics, changes=changes)
+        except StreamingQueryException:
+            if not changes:
+                raise
+    return changes[0] if changes else None
+
+
+def _finish_change(args: argparse.Namespace) -> None:
+    """Finish a change of the queries during which an earlier driver of the run died."""
+    if (args.folder / NOTE_FILE).exists():
+        resume_conversion(read_run(args.folder))
+
+
+def _go_on(args: argparse.Namespace, change: QueriesChanged) -> None:
+    """Convert the run's state, for the queries that its next batch needs."""
+    run = read_run(args.folder)
+    before = run.own_pipeline()
+    after = after_all(before, change.taken)
+    spark = session(job_name(before.name, args.run), parallelism=args.parallelism)
+    change_queries(spark, run, after)
+    texts = "; ".join(dict.fromkeys(one.text for one in change.taken))
+    sys.stderr.write(f"run {args.run}: the log changes the queries: {texts}\n")
 
 
 def _run(
@@ -213,6 +247,8 @@ def _run(
     identity: Identity,
     attempt: Attempt,
     metrics: Metrics,
+    *,
+    changes: list[QueriesChanged],
 ) -> None:
     checkpoint, again = args.checkpoint, identity.compare()
     base = read_base(checkpoint)
@@ -242,7 +278,7 @@ def _run(
     stream = stream.option("checkpointLocation", str(checkpoint))
     if again:
         identity.plan_again(lambda write: _one_batch(stream, write))
-    write = _counted(sink, base)
+    write = noting(_counted(sink, base), changes)
     for batch in mend(checkpoint, lambda: _one_batch(stream, write)):
         sys.stderr.write(f"batch {base.batch + batch} was run again, as it was planned\n")
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}

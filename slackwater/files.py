@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -127,7 +128,9 @@ def run(
         else:
             from windowing.runtime.local import run as run_engine
         result = run_engine(spec, counted)
-    counts = {query.name: result.counts.get(query.name, Counts()) for query in spec.flows}
+    # Queries that the log adds come after those of the file.
+    names = dict.fromkeys([*(query.name for query in spec.flows), *result.counts])
+    counts = {name: result.counts.get(name, Counts()) for name in names}
     for name, found in counts.items():
         check_counts(name, found, result.dead_letters)
     write_output(output, result.rows, result.dead_letters)
@@ -184,10 +187,11 @@ def verify(
     )  # before the tables, which have at least that
     if at is not None:
         say(f"run {of.name} is judged {at}: {_places(of.pipeline, at.ends)}")
-    found, of_run = _output(of, table, output, at, postgres=postgres), not (output or input_)
+    of_run = not (output or input_)
     log = Log(of.pipeline.source, input_, bootstrap, of.first, None if at is None else at.ends)
     with _evaluating(engine, master, means) as means:
-        verdict = _verdict(of, log, found, means, since, keeps=of_run)
+        read = partial(_output, table=table, file=output, at=at, postgres=postgres)
+        verdict = _judge(of, log, read, means, since, keeps=of_run)
     for line in verdict.lines():
         say(line)
     if of_run:
@@ -205,6 +209,26 @@ def _evaluating(engine: Engine, master: str, means: Means) -> Iterator[Means]:
 
     with cluster("slackwater verify", master) as calls:
         yield replace(means, cluster=calls)
+
+
+def _judge(
+    of: Judged,
+    log: Log,
+    read: Callable[[Judged], Output],
+    means: Means,
+    since: str | None,
+    *,
+    keeps: bool,
+) -> Verdict:
+    """Judge an output by the pipeline that the log makes of the file."""
+    from windowing.semantics.changes import Changed
+
+    while True:
+        try:
+            return _verdict(of, log, read(of), means, since, keeps=keeps)
+        except Changed as more:
+            of = replace(of, pipeline=more.pipeline)
+            tell("the log changes the queries, and is read again with them")
 
 
 def _verdict(

@@ -132,15 +132,18 @@ def _show_records(found: RowRecords, *, as_json: bool) -> None:
 def _log_of(
     file: Path, run: str | None, input_: Path | None
 ) -> tuple[Pipeline, Iterable[LogRecord]]:
-    """Return the pipeline, and the log as far as it has been read."""
+    """Return the pipeline, as its log makes it, and the log as far as it has been read."""
     from jobs.runs.offsets import committed_offsets
     from slackwater.chosen import chosen, stack_for
     from slackwater.since import Log
     from windowing.model import load_pipeline
+    from windowing.semantics.changes import changes_queries
+    from windowing.semantics.effective import effective
 
     if input_ is not None:
         spec = load_pipeline(file)
-        return spec, Log(spec.source, input_, None, None)
+        log = Log(spec.source, input_, None, None)
+        return effective(spec, [*log]) if any(map(changes_queries, log)) else spec, log
     endpoints = stack_for(file, "kafka")
     found, spec = chosen(endpoints, file, run)
     _, ends = committed_offsets(found.checkpoint, spec.source)

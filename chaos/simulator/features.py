@@ -34,12 +34,14 @@ from windowing.model.progress import (
 from windowing.model.query import AnyFlow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.policy import (
     PartitionAge,
     PartitionCount,
     TupleCount,
     WindowClause,
 )
+from windowing.model.windows.sliding import activity_of
 from windowing.model.windows.window import Window
 
 Feature = tuple[str, str]
@@ -66,7 +68,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "aggregate": (*SIGNATURES, "python"),
     "retention": ("none", "time", "windows", "entries"),
     "group_by": ("none", "one", "several"),
-    "window": ("ALIGN start", "ORIGIN", "PATTR", "gaps"),
+    "window": ("ALIGN start", "ORIGIN", "PATTR", "gaps", "from", "until"),
     "join": ("equal", "where", "a window on one side", "windows on both sides"),
     "operator": ("aggregate", "sort", "dedup", "user's", "punctuate", "chain"),
     "eviction": (
@@ -153,7 +155,10 @@ def _query(source: Source, query: Query) -> Iterator[Feature]:
     yield "early", _early(query)
     yield from (("aggregate", aggregate.function) for aggregate in query.aggregates)
     yield "group_by", _groups(query.group_by)
+    active = activity_of(window) or Activity()
     shape = {
+        "from": active.begins_us is not None,
+        "until": active.until_us is not None,
         "ALIGN start": window.align == "start",
         "ORIGIN": window.origin != 0,
         "PATTR": window.pattr is not None,

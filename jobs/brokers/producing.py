@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -93,6 +93,42 @@ def send_all(
     if told:
         told(sent)
     return sent
+
+
+def send_together(
+    bootstrap: str, topic: str, controls: Mapping[int, str], transaction: str
+) -> dict[int, int]:
+    """Append a control record to each of some partitions, to all of them or to none.
+
+    Args:
+        bootstrap: `host:port` of a broker.
+        topic: an existing topic.
+        controls: by partition, the JSON of its control record.
+        transaction: the transactional id; a sender that still uses it is shut out.
+
+    Returns:
+        By partition, the offset of its record.
+
+    Raises:
+        BrokerError: no broker answers, or it refuses.
+    """
+    producer = make_producer(bootstrap, acks="all", transactional_id=transaction)
+    try:
+        producer.init_transactions()
+        producer.begin_transaction()
+        sent = {
+            partition: producer.send(
+                topic, value=None, key=b"", partition=partition, headers=headers(control)
+            )
+            for partition, control in controls.items()
+        }
+        offsets = {number: future.get(timeout=_SETTLED_S).offset for number, future in sent.items()}
+        producer.commit_transaction()
+    except KafkaError as error:
+        raise broker_error(bootstrap, error, "write", topic) from error
+    finally:
+        producer.close(timeout=_SETTLED_S)
+    return offsets
 
 
 def control_of(found: Iterable[tuple[str, bytes | None]]) -> bytes | None:

@@ -1,8 +1,8 @@
 """A changed pipeline for a stopped run: a checkpoint that goes on where the old one ends.
 
-It has another number of shards, or queries in addition. The new checkpoint is made beside the old
-one, whole, and then takes its place; an interruption is made good by the next call, and until then
-no job starts. The old checkpoint is kept.
+It has another number of shards, or other queries. The new checkpoint is made beside the old one,
+whole, and then takes its place; an interruption is made good by the next call, and until then no
+job starts. The old checkpoint is kept.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from jobs.checkpoints.base import Base, read_base, seed_of, write_base
 from jobs.checkpoints.plans import Checkpoint, read_checkpoint
 from jobs.checkpoints.stages import STAGES_FILE, stages_of
@@ -21,8 +23,9 @@ from jobs.runs import Run
 from jobs.runs.folder import NOTE_FILE, read_run, write_note, write_whole
 from jobs.runs.owner import Owner
 from jobs.state import Converted, converted
-from windowing.model import Pipeline
+from windowing.model import Pipeline, load_pipeline
 from windowing.model.file.added import added_queries
+from windowing.model.file.changes import places
 from windowing.model.file.width import with_shards
 from windowing.model.run_errors import CheckpointMismatch, SecondDriver
 from windowing.places import move_file, remove_folder
@@ -119,6 +122,45 @@ def add_queries(run: Run, after: Pipeline, *, dry_run: bool = False) -> Conversi
         return _convert(run, after, checkpoint, dry_run=dry_run)
 
 
+def change_queries(spark: SparkSession, run: Run, after: Pipeline) -> None:
+    """Let a run go on with queries that its log has changed; for the driver that owns it.
+
+    Args:
+        spark: the driver's session.
+        run: the run, whose next batch has the change and is not written yet.
+        after: its pipeline with the change.
+
+    Raises:
+        CheckpointMismatch: the state is not that of the run's file.
+        TableConflict: existing tables cannot take the rows of a query.
+    """
+    before, checkpoint = run.own_pipeline(), read_checkpoint(run.checkpoint)
+    if checkpoint.committed < 0 and not read_base(run.checkpoint).batch:
+        # There is no state yet: the first batch is run with the other file.
+        _replace_file(run, after)
+        return
+    place = RunPlace(after, run.run, run.table, is_live=lambda: False)
+    begin_tables(place, checkpoint.committed, added_queries(before, after))
+    state = converted(spark, run.checkpoint, before, after)
+    _make(run, before, state, checkpoint)
+
+
+def _replace_file(run: Run, after: Pipeline) -> None:
+    """Replace the run's copy of the file; the note, which names the fingerprint, comes last."""
+    written = run.file.with_name(f".{run.file.name}.new")
+    written.write_text(after.text, encoding="utf-8")
+    written.replace(run.file)
+    write_note(replace(run, fingerprint=after.fingerprint))
+
+
+def resume_conversion(run: Run) -> None:
+    """Finish a change of the queries by the log that was interrupted; for the driver of the run."""
+    ready = run.checkpoint.with_name(_READY)
+    copy = ready / run.file.name
+    if ready.exists() and places(load_pipeline(copy if copy.exists() else run.file)):
+        _take_place(run)
+
+
 def check_whole(checkpoint: Path) -> None:
     """Check that no conversion of a run's state was interrupted.
 
@@ -177,12 +219,18 @@ def _convert(run: Run, after: Pipeline, checkpoint: Checkpoint, *, dry_run: bool
     result = Conversion(run, before, after, batch, state.rows, state.digest, kept=None)
     if dry_run:
         return result
+    kept = _make(run, before, state, checkpoint)
+    return replace(result, run=read_run(run.folder), kept=kept)
+
+
+def _make(run: Run, before: Pipeline, state: Converted, checkpoint: Checkpoint) -> Path | None:
+    """Make the new checkpoint, and put it in the place of the old one; return where that is."""
+    batch = checkpoint.committed + 1
     earlier = (*read_base(run.checkpoint).fingerprints, before.fingerprint)
     ends = checkpoint.ends[checkpoint.committed]
     base = Base(batch, ends, earlier, after=_free_name(run.checkpoint.parent, batch))
     _prepare(run, state, base)
-    kept = _take_place(run)
-    return replace(result, run=read_run(run.folder), kept=kept)
+    return _take_place(run)
 
 
 def _prepare(run: Run, state: Converted, base: Base) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from infra.endpoints import Endpoints
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.file.added import added_queries
+from windowing.model.file.changes import as_written, places
 from windowing.model.file.joining import with_lanes
 from windowing.model.names import RUN_MAX, check_name
 from windowing.places import place
@@ -245,7 +246,8 @@ def _copy_in(folder: Path) -> Path:
 def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     """Return the pipeline with the lanes that joined a run, if it is the run's except for them.
 
-    It may have queries in addition.
+    It may have queries in addition. If it is the run's without the changes that the log has made of
+    its queries, these are added.
 
     A file whose joined lanes differ from the run's stays what it is: another pipeline.
 
@@ -259,6 +261,8 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     told = pipeline.source.joined_lanes
     try:
         own = load_pipeline(find(endpoints, pipeline, run).file)
+        if places(own) and pipeline.fingerprint == as_written(own).fingerprint:
+            return own
         joined = own.source.joined_lanes
         if told == joined or told != joined[: len(told)]:
             return pipeline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _WAYS_OUT = {
+    "change_too_late": "write the change with a later `from` or `until`, into every partition",
     "after_end": "nothing may follow an end record: write to a new topic or partition",
     "malformed": "the producer sends something else than a JSON object; `slackwater record` gives "
     "you the record",

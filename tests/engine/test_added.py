@@ -76,10 +76,19 @@ def queries(draw: st.DrawFn, pipeline: Pipeline, after_us: int, until_us: int) -
     ranges = st.integers(1, 3 * slide).map("{} us".format)
     length = draw(st.one_of(st.just("LANDMARK"), ranges))
     time = pipeline.source.event_time.field
-    window = f"RANGE {length} SLIDE {slide} us WATTR {time} ORIGIN {origin} us"
+    window, begins = f"RANGE {length} SLIDE {slide} us WATTR {time}", {}
+    if length != "LANDMARK" and draw(st.booleans()):
+        begins = {"from": origin, "warmup": draw(st.sampled_from(["skip", "emit"]))}
+        window += draw(st.sampled_from(["", " ORIGIN 7 us", " ALIGN start"]))
+    else:
+        window += f" ORIGIN {origin} us"
     others = [one for one in yaml.safe_load(pipeline.text)["queries"].values() if "window" in one]
     kept = draw(st.sampled_from([*others, {"aggregates": {"n": "count"}}]))
-    return {**kept, "window": window}
+    return {**without_activity(kept), "window": window, **begins}
+
+
+def without_activity(query: dict[str, Any]) -> dict[str, Any]:
+    return {key: query[key] for key in query if key not in ("from", "until", "warmup")}
 
 
 def check(data: st.DataObject, case: Case) -> None:
@@ -178,7 +187,7 @@ def test_its_windows_begin_behind_all_that_was_read() -> None:
         ({"window": "RANGE 5 us SLIDE 5 us WATTR ts ALIGN start ORIGIN 9 us"}, "with ALIGN start"),
         ({"window": "RANGE 5 rows SLIDE 5 rows WATTR row_num"}, "may hold records from before"),
         ({"window": "RANGE 5 us SLIDE 1 rows RATTR ts SATTR row_num"}, "from before it was added"),
-        ({"window": "RANGE 5 us SLIDE 5 us WATTR ts"}, "give the window an ORIGIN"),
+        ({"window": "RANGE 5 us SLIDE 5 us WATTR ts"}, "give the query a from"),
     ],
 )
 def test_what_cannot_be_added(query: dict[str, Any], why: str) -> None:

@@ -40,6 +40,7 @@ from windowing.model.query import JoinQuery, Query
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import CheckpointMismatch
 from windowing.model.source import EventTime, Source
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.classes import CLASSES
 from windowing.model.windows.landmark import Landmark
@@ -377,7 +378,8 @@ FACTS: dict[type, set[str]] = {
         *("early", "accumulation"),
     },
     JoinQuery: {"late", "retention_us", "entries_max"},
-    Sliding: {"range_", "slide", "attribute", "origin", "pattr", "align"},
+    Sliding: {"range_", "slide", "attribute", "origin", "pattr", "align", "active"},
+    Activity: {"begins_us", "until_us", "warmup"},
     Landmark: {"slide", "attribute", "origin", "pattr"},
     RowWindow: {"range_", "slide", "pattr", "order", "align"},
     SlideByTuple: {"range_", "attribute", "pattr"},

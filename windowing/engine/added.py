@@ -2,8 +2,8 @@
 
 A window's result is a function of the whole log, of which a checkpoint keeps only what the run's
 own queries still need. So a query can be added to a run if no window of it holds a record that was
-read before: its windows have an ORIGIN, and it lies behind them all. What came before is outside,
-for the definition too, which sees the whole log.
+read before: it has a `from`, or its windows an ORIGIN, and that lies behind them all. What came
+before is outside, for the definition too, which sees the whole log.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from windowing.engine.plan import FlowPlan, Plan
 from windowing.engine.progress.reached import Reached
 from windowing.engine.wids import NOTHING_YET
+from windowing.engine.windows.active import ActiveLanes
 from windowing.model import Query
 from windowing.model.lengths import spell_instant
 from windowing.model.run_errors import CheckpointMismatch
+from windowing.model.windows.sliding import activity_of, begins_later
 from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import Window
 
 
 def why_not(before: Plan, after: Plan, query: str) -> str | None:
@@ -36,20 +39,21 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
     if flow is None:
         return "a query of operators sees every record from the first one on"
     window = flow.query.window
-    if window.traits.ends is not Ends.SLIDES or window.align == "start":
+    later = begins_later(window)
+    if window.traits.ends is not Ends.SLIDES or (window.align == "start" and not later):
         return (
             f"{window.kind} windows{' with ALIGN start' * (window.align == 'start')} may hold "
             "records from before it was added: only windows with an ORIGIN at their beginning "
-            "(RANGE … SLIDE … WATTR, or RANGE LANDMARK) can begin later"
+            "(RANGE … SLIDE … WATTR, or RANGE LANDMARK), or a query with from, can begin later"
         )
     if flow.clock not in before.clocks or flow.clock.attribute != window.attribute:
         return f"the run does not know its own progress by {window.attribute}"
     if before.why_lanes is None and after.why_lanes is not None:
         return f"lanes of the run have no stage of their own, and with it: {after.why_lanes}"
-    if window.origin == 0:
+    if window.origin == 0 and not later:
         return (
-            "its windows begin with the log: give the window an ORIGIN behind all that the run "
-            "has read, such as ORIGIN 2013-01-02T00:00Z"
+            "its windows begin with the log: give the query a from behind all that the run has "
+            "read, such as from: 2013-01-02T00:00Z, or its window an ORIGIN there"
         )
     return None
 
@@ -58,6 +62,14 @@ def _shared(before: Plan, after: Plan) -> int:
     """Return how many queries are in families that the run does not have."""
     known = [family.names for family in before.families]
     return sum(len(one.names) for one in after.families if one.names not in known)
+
+
+def beginning(window: Window) -> int:
+    """Return the smallest value that any window of a query holds, as `why_not` allows it."""
+    active = activity_of(window)
+    if active is None or active.begins_us is None:
+        return window.origin
+    return active.begins_us if window.align == "start" else max(window.origin, active.begins_us)
 
 
 def check_origins(
@@ -74,9 +86,50 @@ def check_origins(
         CheckpointMismatch: one might; names the first ORIGIN that is possible.
     """
     for flow in (one for one in after.queries if one.name in {*queries}):
-        newest = max((lane.newest_us for lane in reached[flow.clock.name]), default=NOTHING_YET)
-        if flow.query.window.origin <= newest:
+        # A lane that does not take part gives it no records, whatever it has read.
+        lanes = ActiveLanes.of(flow.query.window, after.pipeline.source)
+        newest = max(
+            (
+                lane.newest_us
+                for number, lane in enumerate(reached[flow.clock.name])
+                if lanes is None or number in lanes.joins_at
+            ),
+            default=NOTHING_YET,
+        )
+        if beginning(flow.query.window) <= newest:
             raise CheckpointMismatch(_too_early(flow, newest, after))
+
+
+def check_ends(
+    after: Plan, queries: Iterable[str], reached: Mapping[str, Sequence[Reached]]
+) -> None:
+    """Check that no window was sent, and no record judged, that a query's end leaves out.
+
+    Args:
+        after: the plan with the ends.
+        queries: the names of those that end only now.
+        reached: the lanes' progress, by clock.
+
+    Raises:
+        CheckpointMismatch: one was; names the first `until` that is possible.
+    """
+    for flow in (one for one in after.queries if one.name in {*queries}):
+        window, lanes = flow.query.window, reached[flow.clock.name]
+        active = activity_of(window)
+        assert active is not None  # noqa: S101 - it ends
+        assert active.until_us is not None  # noqa: S101
+        first = min(lane.progress_us for lane in lanes)
+        if active.left is None:
+            # A file says it of all records, also of those that were read.
+            newest = max(lane.newest_us for lane in lanes)
+            first = max(first, newest + (window.range_ or 0))
+        if active.until_us < first:
+            msg = (
+                f"query {flow.name} is to leave at until {spell_instant(active.until_us)}, and the "
+                f"run has read more than that: let it leave at {spell_instant(first)} or later; "
+                "nothing was changed"
+            )
+            raise CheckpointMismatch(msg)
 
 
 def _too_early(flow: FlowPlan[Query], newest: int, after: Plan) -> str:
@@ -84,8 +137,9 @@ def _too_early(flow: FlowPlan[Query], newest: int, after: Plan) -> str:
     timed = window.attribute == after.pipeline.source.event_time.field
     spell = spell_instant if timed else str
     behind = (newest // window.slide + 1) * window.slide
+    key = "from" if begins_later(window) else "ORIGIN"
     return (
-        f"query {flow.name} begins at ORIGIN {spell(window.origin)}, and the run has read records "
-        f"up to {window.attribute} {spell(newest)}, which its windows would lack: begin behind "
-        f"them, such as at ORIGIN {spell(behind)}; nothing was changed"
+        f"query {flow.name} begins at {key} {spell(beginning(window))}, and the run has read "
+        f"records up to {window.attribute} {spell(newest)}, which its windows would lack: begin "
+        f"behind them, such as at {key} {spell(behind)}; nothing was changed"
     )

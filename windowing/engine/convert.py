@@ -18,7 +18,7 @@ import msgspec
 import polars as pl
 
 from windowing.engine import idle, lane, tables
-from windowing.engine.added import check_origins, why_not
+from windowing.engine.added import check_ends, check_origins, why_not
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import TIME, field_column
@@ -35,11 +35,12 @@ from windowing.engine.shard import Shard
 from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState
 from windowing.engine.state import MemoryStore, StateStore, check_fingerprint
 from windowing.engine.wids import ENDED
+from windowing.engine.windows.active import ActiveWindows
 from windowing.engine.windows.join import equal_columns
 from windowing.engine.windows.keys import route
 from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline
-from windowing.model.file.added import added_queries
+from windowing.model.file.added import QueryChange, query_change
 from windowing.model.fingerprint import fingerprint
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.run_errors import CheckpointMismatch
@@ -85,12 +86,14 @@ def convert(
             run, the state is another one's, or what the shards hold would not be the same.
     """
     old, new = plan_of(before, share_from), plan_of(after, share_from)
-    added = _added(old, new)
+    change = _change(old, new)
     moved = _Moved.read(old, shards)
     if moved.reached:
-        check_origins(new, added, moved.reached)
+        check_origins(new, change.added, moved.reached)
+        check_ends(new, change.ended, moved.reached)
     stores = tuple(moved.written(new, number) for number in range(after.shards))
-    held, holds = list(_content(old, shards)), list(_content(new, stores))
+    # A query that ends forgets windows beyond its end; what it holds of them is left out of both.
+    held, holds = list(_content(old, shards, new)), list(_content(new, stores))
     if sorted(held) != sorted(holds):
         msg = (
             f"the state in {after.shards} shards ({len(holds)} rows, {_digest(holds)}) is not that "
@@ -102,24 +105,24 @@ def convert(
     return Converted(carried, stores, _digest(holds), len(holds))
 
 
-def _added(before: Plan, after: Plan) -> tuple[str, ...]:
-    """Return the queries that are added; refuse two pipelines that differ in anything else."""
+def _change(before: Plan, after: Plan) -> QueryChange:
+    """Return how the queries change; refuse two pipelines that differ in anything else."""
     old, new = before.pipeline, after.pipeline
     if fingerprint(new.source, old.shards, new.flows) == old.fingerprint:
-        return ()
-    added = added_queries(old, new, shards=old.shards)
-    if not added:
+        return QueryChange()
+    change = query_change(old, new, shards=old.shards)
+    if change is None:
         msg = (
             f"the two files of pipeline {old.name} differ in more than shards ({old.shards} and "
-            f"{new.shards}) and added queries, so state cannot be converted: change one or the "
-            "other alone"
+            f"{new.shards}) and queries that join or leave, so state cannot be converted: "
+            "change one or the other alone"
         )
         raise CheckpointMismatch(msg)
-    for query in added:
+    for query in change.added:
         if (why := why_not(before, after, query)) is not None:
             msg = f"query {query} cannot be added to a run: {why}"
             raise CheckpointMismatch(msg)
-    return added
+    return change
 
 
 def _check_wrote(whose: str, found: str, pipeline: Pipeline) -> None:
@@ -308,21 +311,34 @@ def _early(stores: Sequence[StateStore]) -> dict[str, Remembered]:
     return found
 
 
-def _content(plan: Plan, stores: Sequence[StateStore]) -> Iterator[str]:
-    """Yield each row that shards hold, spelled the same whichever shard has it."""
-    shard, schemas = Shard(plan), _schemas(plan)
+def _content(plan: Plan, stores: Sequence[StateStore], after: Plan | None = None) -> Iterator[str]:
+    """Yield each row that shards hold, spelled the same whichever shard has it.
+
+    Args:
+        plan: the plan that wrote it.
+        stores: the shards' stores.
+        after: a plan whose queries may end earlier; None: the same.
+    """
+    shard, schemas, active = Shard(plan), _schemas(plan), _active(after or plan)
     for store in stores:
         for query, frames in shard.held(store).items():
             for name, frame in frames.items():
+                there = active[query].shown(frame) if query in active else frame
                 # A frame leaves out bins that are zero in all of its rows.
-                bins = {column.name for column in schemas[query].among(frame, Role.BIN)}
-                yield from _spelled(f"{query}/{name}", frame, bins)
+                bins = {column.name for column in schemas[query].among(there, Role.BIN)}
+                yield from _spelled(f"{query}/{name}", there, bins)
         for key, data in store.scan(KEYS):
             yield from _spelled(key, from_bytes(data))
         for key, data in store.scan(EARLY):
             shown = msgspec.msgpack.decode(data, type=Remembered).shown
             if shown is not None:
                 yield from _spelled(key, from_bytes(shown))
+
+
+def _active(plan: Plan) -> dict[str, ActiveWindows]:
+    """Return the windows of the queries that are not always active."""
+    found = {flow.name: ActiveWindows.of(flow.query.window) for flow in plan.queries}
+    return {name: windows for name, windows in found.items() if windows is not None}
 
 
 def _spelled(table: str, frame: pl.DataFrame, bins: Collection[str] = ()) -> Iterator[str]:

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from windowing.engine.changes import Claim, claims, judged
 from windowing.engine.columns import KIND, OFFSET, PARTITION, field_column
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, in_order, to_bytes, where
@@ -79,10 +80,12 @@ class Reading:
     Attributes:
         rows: its rows, by kind.
         courses: what each clock says of them.
+        claims: the changes of the queries among them.
     """
 
     rows: Rows
     courses: Mapping[ClockId, Course]
+    claims: Sequence[Claim] = ()
 
     @property
     def reached(self) -> dict[str, Reached]:
@@ -141,7 +144,9 @@ class Lane:
             self._post_keys(clock, course, parcels)
         tally = Tally(self._partition, self._plan.shares)
         tally.redelivered = len(chunk) - len(fresh)
-        tally.take(fresh[OFFSET], len(reading.rows.data), reading.rows.dead)
+        judgement = judged(self._pipeline, self._partition, reading.claims)
+        bad = pl.concat([reading.rows.dead, judgement.refused])
+        tally.take(fresh[OFFSET], len(reading.rows.data), bad)
         for flow in self._plan.flows:
             part = self.parts[flow.name]
             found = part.assign(self.scan(flow, reading))
@@ -149,6 +154,7 @@ class Lane:
             tally.judge(flow.name, found)
         home = parcels[self._partition % len(parcels)]
         tally.into(home, reading.courses[self._plan.clocks[0]].reached)
+        home.taken = judgement.taken
         return parcels
 
     def read(self, chunk: pl.DataFrame, state: LaneState, store: StateStore) -> Reading:
@@ -160,8 +166,12 @@ class Lane:
             store: of the clocks' tables of keys.
         """
         rows = self._sorted_out(chunk, state.ended)
+        time = self._plan.clocks[0]
+        stored = None if time.key is None else store.get(_KEYS + time.name)
+        keys = None if stored is None else from_bytes(stored)
+        found = claims(rows, self._clocks[time], state.clocks[time.name], keys)
         courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
-        return Reading(rows, courses)
+        return Reading(rows, courses, found)
 
     def scan(self, flow: FlowPlan[Any] | RowPlan, reading: Reading) -> Scan:
         """Return a chunk as a query's part sees it."""

@@ -27,6 +27,20 @@ class Addition(msgspec.Struct, array_like=True):
     tables: dict[str, bytes]
 
 
+class Taken(msgspec.Struct, array_like=True):
+    """A change of the queries that a lane takes, and its plan does not know.
+
+    Attributes:
+        partition: the lane's.
+        offset: the place of the lane's copy.
+        text: its JSON.
+    """
+
+    partition: int
+    offset: int
+    text: str
+
+
 class Parcel(msgspec.Struct, array_like=True):
     """One lane's message to one shard for one batch, possibly just a progress update.
 
@@ -37,6 +51,7 @@ class Parcel(msgspec.Struct, array_like=True):
         queries: what the batch adds to each query's state; without queries that get nothing.
         dead_letters: an Arrow stream (`DEAD_LETTER_SCHEMA`), passed through.
         metrics: an Arrow stream of the lane's counts of the batch, passed through.
+        taken: a change of the queries, passed through; with it, the batch is not to be kept.
     """
 
     partition: int
@@ -45,9 +60,10 @@ class Parcel(msgspec.Struct, array_like=True):
     queries: dict[str, Addition] = {}
     dead_letters: bytes | None = None
     metrics: bytes | None = None
+    taken: Taken | None = None
 
 
-_FORMAT = 2
+_FORMAT = 3
 """The format number. Parcels live within a batch, so only the current format is read."""
 
 _encoder = msgspec.msgpack.Encoder()

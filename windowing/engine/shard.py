@@ -22,7 +22,7 @@ from windowing.engine.early import EarlyRows
 from windowing.engine.far import FAR_FROM_ROWS, Far, Move
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.idle import IdleLanes, left_out
-from windowing.engine.parcel import Parcel
+from windowing.engine.parcel import Parcel, Taken
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.reached import Progress
@@ -46,12 +46,14 @@ class Emission:
         results: per query, rows as `windowing.engine.windows.part.ShardPart` describes them.
         early: per query, provisional rows, the same way.
         dead_letters, metrics: Arrow streams from the lanes, passed through.
+        taken: changes that lanes take and the plan does not know: nothing of the step is kept.
     """
 
     results: dict[str, pl.DataFrame] = field(default_factory=dict)
     early: dict[str, pl.DataFrame] = field(default_factory=dict)
     dead_letters: list[bytes] = field(default_factory=list)
     metrics: list[bytes] = field(default_factory=list)
+    taken: list[Taken] = field(default_factory=list)
 
 
 class Step(NamedTuple):
@@ -109,8 +111,7 @@ class Shard:
     def _part_shown(self, query: str) -> ShowsOpenWindows:
         """Return the part of a query whose open windows are shown."""
         part = self.parts[query]
-        # Parsing refuses early rows for windows that cannot be shown.
-        assert isinstance(part, ShowsOpenWindows)  # noqa: S101
+        assert isinstance(part, ShowsOpenWindows)  # noqa: S101 - parsing refuses others
         return part
 
     def step(
@@ -137,6 +138,7 @@ class Shard:
         emission = Emission(
             dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
             metrics=[one.metrics for one in parcels if one.metrics is not None],
+            taken=[one.taken for one in parcels if one.taken is not None],
         )
         # Provisional rows first: they may need state that is dropped with the final rows.
         if self._early:

@@ -48,7 +48,12 @@ class Tally:
             first, last = int(offsets.min()), int(offsets.max())  # type: ignore[arg-type]
             self._first = first if self._first is None else min(first, self._first)
             self._last = last if self._last is None else max(last, self._last)
-        self._read += records + len(bad)
+        self._read += records
+        self.refuse(bad)
+
+    def refuse(self, bad: pl.DataFrame) -> None:
+        """Count records that no query can use."""
+        self._read += len(bad)
         self._bad += len(bad)
         self._dead.append(bad)
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.windows.sliding import activity_of
 from windowing.model.windows.window import ROW_NUM, Window
 
 Ints = NDArray[np.int64]
@@ -81,12 +82,14 @@ class Grid(Numbering):
         origin: window 0 ends one slide after it.
         least: the smallest value in any window, where window 0 is the first; None: windows are
             everywhere.
+        begins: where windows begin at the earliest, whatever their number; None: anywhere.
     """
 
     range_: int | None
     slide: int
     origin: int
     least: int | None = None
+    begins: int | None = None
 
     def open_from(self, instants: Ints) -> Ints:
         """Return the first window that has not ended by each instant."""
@@ -113,7 +116,7 @@ class Grid(Numbering):
         """Return start and end of one window; half-open, the start clipped to the least value."""
         end = self.origin + (wid + 1) * self.slide
         start = self.origin if self.range_ is None else end - self.range_
-        return start if self.least is None else max(self.least, start), end
+        return max([start, *(one for one in (self.least, self.begins) if one is not None)]), end
 
 
 class Positions(Grid):
@@ -148,13 +151,15 @@ def grid(window: Window) -> Grid:
     """
     if window.traits.at_records:
         return Positions(window.range_, slide=1, origin=0)
+    active = activity_of(window)
+    begins = None if active is None or active.warmup == "skip" else active.begins_us
     if window.align == "start" and window.range_ is not None:
         # Starts at m + kS are ends at m + kS + R: the same grid from another origin. Windows over
         # rows begin with the first row; by their ends, some would begin before it.
         origin = window.origin + window.range_ - window.slide
         least = 0 if window.attribute == ROW_NUM else None
-        return Grid(window.range_, window.slide, origin, least)
-    return Grid(window.range_, window.slide, window.origin, window.origin)
+        return Grid(window.range_, window.slide, origin, least, begins)
+    return Grid(window.range_, window.slide, window.origin, window.origin, begins)
 
 
 def slide_of(window: Gridded, ts_us: Ints) -> Ints:

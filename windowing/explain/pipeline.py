@@ -15,11 +15,12 @@ from windowing.explain.size import growing, partial_bytes, spell_bytes
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Query, Source
-from windowing.model.lengths import spell_us
+from windowing.model.lengths import spell_instant, spell_us
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import Flow
 from windowing.model.rules import in_log_order
 from windowing.model.windows.by_record import example_step
+from windowing.model.windows.sliding import activity_of
 
 _WIDTH = 60
 _SHOWN = 4
@@ -118,6 +119,7 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
     query, source = flow.query, plan.pipeline.source
     context, evaluation = context_of(query.window), flow.parts.evaluation
     yield f"{query.name}: {title(query, source)}"
+    yield from _activity(query)
     yield f"  context class: {context.name}: {context.meaning}"
     yield f"  evaluated as: {evaluation.way}"
     yield f"  because: {evaluation.because}"
@@ -135,6 +137,21 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
     if query.window.traits.pictured:
         yield from _picture(query, source)
+
+
+def _activity(query: Query) -> Iterator[str]:
+    """Say since when a query is there, and until when."""
+    active = activity_of(query.window)
+    if active is None:
+        return
+    if active.begins_us is not None:
+        windows = {
+            "skip": "windows that begin then or later",
+            "emit": "windows that end later, of which the first begin then",
+        }[active.warmup]
+        yield f"  joins at {spell_instant(active.begins_us)}: {windows}"
+    if active.until_us is not None:
+        yield f"  leaves at {spell_instant(active.until_us)}: windows that end by then"
 
 
 def title(query: Query, source: Source) -> str:

@@ -142,7 +142,7 @@ def _window(window: Window) -> Facts:
         window.facts(),
         {
             **{"range": None, "origin": 0, "of_each": None, "rows_by": "log", "align": "end"},
-            **{"gaps": [], "clauses": {}},
+            **{"gaps": [], "clauses": {}, "active": None},
         },
     )
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from windowing.model.errors import WindowError
-from windowing.model.lengths import LENGTH_MAX
+from windowing.model.lengths import LENGTH_MAX, spell_instant
+from windowing.model.windows.sliding import activity_of, begins_later
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM, Window
 
@@ -47,6 +48,24 @@ def _beyond(what: str, rule: str) -> WindowError:
     return WindowError("E_VALUE", f"{what}, and must be {rule}")
 
 
+def check_reach(window: Window, earliest: int | None) -> None:
+    """Check that a sink can hold the first windows of a query that begins later.
+
+    Args:
+        window: the window.
+        earliest: the earliest instant that the sink can hold; None: any.
+
+    Raises:
+        WindowError: E_ACTIVE.
+    """
+    active = activity_of(window)
+    if earliest is None or active is None or active.begins_us is None:
+        return
+    if active.begins_us < earliest:
+        msg = f"from {spell_instant(active.begins_us)}: the sink holds no time before "
+        raise WindowError("E_ACTIVE", f"{msg}{spell_instant(earliest)}: begin then, or later")
+
+
 def earliest_of(pipeline: Pipeline) -> int:
     """Return the earliest time, or attribute value, whose windows its sink can hold."""
     earliest = pipeline.destination.rules.earliest
@@ -58,7 +77,7 @@ def earliest_of(pipeline: Pipeline) -> int:
 def _reach_back(query: Query) -> int:
     """Return how far before a record its windows may begin."""
     window = query.window
-    if window.traits.ends in (Ends.DRAWN, Ends.ROWS):
+    if window.traits.ends in (Ends.DRAWN, Ends.ROWS) or begins_later(window):
         return 0
     return window.range_ or 0
 

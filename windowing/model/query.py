@@ -14,12 +14,22 @@ from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
 from windowing.model.late import Late
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.source import Source, SpecModel
+from windowing.model.windows.activity import Warmup, parse_moment
 
 Kept = Annotated[Retention, BeforeValidator(parse_retention)]
 
 
+Offset = Annotated[int, Field(strict=True, ge=0)]
+Moment = Annotated[int, BeforeValidator(parse_moment)]
+
+
 class QueryFile(SpecModel):
-    """A query as written in the file, before defaults."""
+    """A query as written in the file, before defaults.
+
+    Attributes:
+        begins_us: since when it is active, as `windowing.model.windows.activity.Activity` has it.
+        until_us, warmup, joined, left: the same; the last two are what a log makes of a file.
+    """
 
     window: str | dict[str, Any]
     group_by: list[str] = Field(default_factory=list)
@@ -28,6 +38,11 @@ class QueryFile(SpecModel):
     retention: Kept | None = None
     early: Early | None = None
     accumulation: Accumulation | None = None
+    begins_us: Moment | None = Field(default=None, alias="from")
+    until_us: Moment | None = Field(default=None, alias="until")
+    warmup: Warmup | None = None
+    joined: dict[str, Offset] | None = None
+    left: dict[str, Offset] | None = None
 
 
 class Flow(Protocol):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from windowing.engine.changes import after_all, is_change
+from windowing.engine.convert import convert
 from windowing.engine.families.apart import Apart
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
@@ -59,6 +61,7 @@ class LocalEngine:
         share_from: how many queries share slices at least; None: none do.
 
     Attributes:
+        pipeline: what it runs: the pipeline, with all changes of its queries so far.
         plan: its execution plan.
         shard: the processor of all shards, which differ only in their state.
         output: the output so far.
@@ -72,16 +75,21 @@ class LocalEngine:
         chunk_rows: int | None = None,
         share_from: int | None = SHARE_FROM,
     ) -> None:
-        self._pipeline, self.plan = pipeline, plan_of(pipeline, share_from)
-        self._fused = _Fused(self.plan, chunk_rows) if fused else None
+        self._as_asked, self._chunk_rows, self._share_from = fused, chunk_rows, share_from
+        self.output = Output()
+        self._run(pipeline)
+
+    def _run(self, pipeline: Pipeline) -> None:
+        """Build lanes and shards without state."""
+        self.pipeline, self.plan = pipeline, plan_of(pipeline, self._share_from)
+        self._fused = _Fused(self.plan, self._chunk_rows) if self._as_asked else None
         self._rules = [ValueRules.of(pipeline, number) for number in range(self.plan.lanes)]
-        lanes = () if fused else range(self.plan.lanes)
+        lanes = () if self._as_asked else range(self.plan.lanes)
         self._lanes = [(Lane(self.plan, n), MemoryStore()) for n in lanes]
         self.shard = Shard(self.plan)
         self._shards = [(self.shard, MemoryStore()) for _ in range(self.plan.shards)]
         self._queries = {query.name: query for query in pipeline.flows}
         self._apart = Apart(pipeline)
-        self.output = Output()
 
     @property
     def lanes(self) -> list[Lane]:
@@ -95,24 +103,57 @@ class LocalEngine:
             batch: by lane number, the rows in increasing offset.
             wall_us: the caller's clock, for early rows only.
 
+        If the log changes the queries, the batch is run again with a plan that knows them.
+
         Raises:
             UndeclaredPartition: a lane is not the pipeline's.
+            ConflictingChanges: the lanes change one query in different ways.
         """
         for number in batch:
-            check_lane(self._pipeline.source, number)
+            check_lane(self.pipeline.source, number)
+        before = self.snapshot() if _may_change(batch) else None
+        emissions = self._emissions(batch, wall_us)
+        while before is not None:
+            taken = [one for emission in emissions for one in emission.taken]
+            if not taken:
+                break
+            before = self._change(after_all(self.pipeline, taken), before)
+            emissions = self._emissions(batch, wall_us)
+        for emission in emissions:
+            self._collect(emission)
+        return emissions
+
+    def _change(self, after: Pipeline, state: Snapshot) -> Snapshot:
+        """Go on from a state with a changed pipeline; return what that state is then."""
+        lanes, shards = _stores(state.lanes), _stores(state.shards)
+        found = convert(self.pipeline, after, lanes, shards)
+        known = self.output.counts
+        before = max(known.values(), key=lambda counts: counts.read, default=Counts())
+        dead = sum(letter.query is None for letter in self.output.dead_letters)
+        for query in after.flows:
+            # To a query that joins now, what was read before is outside, or is of no use to any.
+            outside = Counts(before.read, outside=before.read - dead, dead=dead)
+            known.setdefault(query.name, outside if query.name not in self._queries else Counts())
+        self._run(after)
+        there = Snapshot(
+            tuple(store.snapshot() for store in found.lanes),
+            tuple(store.snapshot() for store in found.shards),
+        )
+        self.restore(there)
+        return there
+
+    def _emissions(self, batch: Mapping[int, RawRows], wall_us: int | None) -> list[Emission]:
+        """Process one batch; return what each shard emits."""
         if self._fused is None:
             sent = [self._step(number, rows) for number, rows in batch.items()]
             parcels = [[of_lane[number] for of_lane in sent] for number in range(self.plan.shards)]
         else:
             stores = [store for _, store in self._shards]
             parcels = self._fused.parcels(batch, self._rules, stores)
-        emissions = [
+        return [
             shard.step(store, own, wall_us)
             for (shard, store), own in zip(self._shards, parcels, strict=True)
         ]
-        for emission in emissions:
-            self._collect(emission)
-        return emissions
 
     def _step(self, number: int, rows: RawRows) -> list[Parcel]:
         lane, store = self._lanes[number]
@@ -136,14 +177,28 @@ class LocalEngine:
     def _collect(self, emission: Emission) -> None:
         for flow, emitted in emission.results.items():
             for query, frame in self._apart.of(flow, emitted):
-                self.output.rows += rows_of(self._queries[query], self._pipeline, frame)
+                self.output.rows += rows_of(self._queries[query], self.pipeline, frame)
         for query, frame in emission.early.items():
-            early = rows_of(self._queries[query], self._pipeline, frame, early=True)
+            early = rows_of(self._queries[query], self.pipeline, frame, early=True)
             self.output.early += early
         for data in emission.dead_letters:
-            self.output.dead_letters += dead_letters_of(self._pipeline, data)
+            self.output.dead_letters += dead_letters_of(self.pipeline, data)
         for data in emission.metrics:
             count(self.output.counts, data)
+
+
+def _may_change(batch: Mapping[int, RawRows]) -> bool:
+    """Return whether a batch may change the queries: state before it is needed then."""
+    controls = (control for rows in batch.values() for control in rows.controls)
+    return any(control is not None and is_change(control) for control in controls)
+
+
+def _stores(parts: Iterable[Mapping[str, bytes]]) -> list[MemoryStore]:
+    stores = []
+    for values in parts:
+        stores.append(MemoryStore())
+        stores[-1].restore(dict(values))
+    return stores
 
 
 class _Fused:

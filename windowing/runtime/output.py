@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import polars as pl
 
+from windowing.engine.changes import QueriesChanged
 from windowing.engine.columns import (
     ABSORBED_BY,
     FIRST_OFFSET,
@@ -23,6 +25,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.parcel import Taken
 from windowing.engine.shard import Emission
 from windowing.engine.windows.classes import extents
 from windowing.model import Pipeline
@@ -32,6 +35,9 @@ from windowing.whole_files import whole_files
 
 # Kinds of emitted frames.
 RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
+# A change of the queries that a lane takes, and the plan does not know: nothing of such a batch is
+# kept.
+CHANGE = "change"
 # In their place: a file that already has the rows of such frames.
 DATA_FILE = "data_file"
 
@@ -40,9 +46,9 @@ class Emitted(NamedTuple):
     """One frame on its way to a sink.
 
     Attributes:
-        kind: `result`, `early`, `dead_letter` or `metric`.
-        query: the query of the rows; None for dead letters and metrics.
-        frame: an Arrow stream.
+        kind: `result`, `early`, `dead_letter`, `metric` or `change`.
+        query: the query of the rows; None for the other kinds.
+        frame: an Arrow stream; of a change, the packed `windowing.engine.parcel.Taken`.
     """
 
     kind: str
@@ -52,6 +58,8 @@ class Emitted(NamedTuple):
 
 def tagged(emission: Emission) -> Iterator[Emitted]:
     """Return the frames of one shard's step, tagged for a sink."""
+    for taken in emission.taken:
+        yield Emitted(CHANGE, None, msgspec.msgpack.encode(taken))
     for query, frame in emission.results.items():
         yield Emitted(RESULT, query, to_bytes(frame))
     for query, frame in emission.early.items():
@@ -60,6 +68,19 @@ def tagged(emission: Emission) -> Iterator[Emitted]:
         yield Emitted(DEAD_LETTER, None, data)
     for data in emission.metrics:
         yield Emitted(METRIC, None, data)
+
+
+def check_unchanged(frames: Iterable[Emitted]) -> None:
+    """Check that no lane takes a change of the queries in a batch.
+
+    Raises:
+        QueriesChanged: one does.
+    """
+    taken = [
+        msgspec.msgpack.decode(bytes(one.frame), type=Taken) for one in frames if one.kind == CHANGE
+    ]
+    if taken:
+        raise QueriesChanged(taken)
 
 
 def rows_of(

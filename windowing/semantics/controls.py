@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from windowing.model.file.changes import Change, parse_change
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.progress import Heartbeat
 from windowing.semantics.json_objects import parse_object
@@ -37,7 +38,7 @@ class Observation:
     seen_us: Mapping[str, int]
 
 
-Control = Bound | Observation | Literal["end", "ignored"]
+Control = Bound | Observation | Change | Literal["end", "ignored"]
 
 
 def read_control(control: bytes) -> Control | None:
@@ -53,6 +54,8 @@ def read_control(control: bytes) -> Control | None:
     if fields is None:
         return None
     names = set(fields)
+    if names == {"queries"}:
+        return parse_change(fields)
     if names == {"end"}:
         return "end" if fields["end"] is True else None
     if names in ({"bound"}, {"bound", "on"}):

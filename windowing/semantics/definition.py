@@ -20,6 +20,7 @@ from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import AnyFlow, JoinQuery
 from windowing.model.rows import DeadLetter, Key, Row, Value, dead_letter_order, row_order
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
+from windowing.semantics.effective import effective
 from windowing.semantics.lanes import Arrival
 from windowing.semantics.log import LogEntry
 from windowing.semantics.revisions import key_of, revisions
@@ -83,7 +84,7 @@ Place = tuple[int, int]
 
 
 def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
-    """Return the rows, dead letters and counts of a log under a pipeline.
+    """Return the rows, dead letters and counts of a log under a pipeline, and its own changes.
 
     Args:
         pipeline: the pipeline to evaluate.
@@ -91,8 +92,11 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
 
     Raises:
         BadLogError: not a log of this pipeline.
+        ConflictingChanges: the lanes change one query in different ways.
         IntSumError: a sum of ints in some row overflows 64 bits.
     """
+    log = list(log)
+    pipeline = effective(pipeline, log)
     views = Views(pipeline, log)
     arrivals, lanes = views.by(None).arrivals, views.by(None).lanes
     bad = [bad_value(a, a.content) for a in arrivals if isinstance(a.content, str)]

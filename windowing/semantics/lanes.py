@@ -13,8 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from windowing.model.file.changes import Change
 from windowing.model.progress import Disorder, Heartbeat, OrderedPer
 from windowing.model.rows import Scalar
+from windowing.semantics.changes import refusal
 from windowing.semantics.controls import Bound, Control, Observation
 from windowing.semantics.generators import (
     Fields,
@@ -60,6 +62,7 @@ class Lane:
         progress: of the lane as a whole.
         furthest: the largest finite progress so far.
         by_key: the progress of single keys.
+        newest: the largest value of its records.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Lane:
     progress: Progress = -math.inf
     furthest: Progress = -math.inf
     by_key: dict[Scalar, Progress] = field(default_factory=dict)
+    newest: Progress = -math.inf
 
     def __post_init__(self) -> None:
         self._bound_after: Generator = generator(self.disorder, self.name)
@@ -80,11 +84,11 @@ class Lane:
             HiddenStateError: as of `kept_by`.
         """
         of_keys = [list(pair) for pair in self.by_key.items()]
-        return [self.progress, self.furthest, of_keys, kept_by(self._bound_after)]
+        return [self.progress, self.furthest, of_keys, kept_by(self._bound_after), self.newest]
 
     def go_on(self, state: list[Any]) -> None:
         """Go on where a lane with this `state()` was."""
-        self.progress, self.furthest, of_keys, kept = state
+        self.progress, self.furthest, of_keys, kept, self.newest = state
         self.by_key = dict(of_keys)
         give_back(self._bound_after, kept)
 
@@ -101,6 +105,7 @@ class Lane:
 
     def record(self, value: int, fields: Fields) -> None:
         """Advance by a data record's promise."""
+        self.newest = max(self.newest, value)
         if isinstance(self.disorder, OrderedPer) and self._attr is not None:
             self._promise_key(fields[self._attr], value)
         else:
@@ -140,18 +145,25 @@ def follow(
     Args:
         lane: the lane before the entries.
         entries: in offset order.
-        reader: decodes values.
+        reader: decodes values, and judges changes of the queries.
         attribute: the field that advances it; None: the event time.
+
+    Raises:
+        Changed: the lane takes a change of the queries that the reader's pipeline does not know.
     """
     arrivals: list[Arrival] = []
     for entry in entries:
         ended = lane.progress == math.inf
         if entry.control is not None:
             said = reader.control(entry.control, entry.append_us)
+            if isinstance(said, Change) and not ended:
+                # Changes are judged by event time, and are nothing to other attributes.
+                refused = attribute or refusal(reader.pipeline, said, lane, entry.offset)
+                said = refused if isinstance(refused, Refused) else "ignored"
             if isinstance(said, Refused):
                 place = (lane.name, entry.partition, entry.offset, lane.progress)
                 arrivals.append(Arrival(*place, "after_end" if ended else said.reason))
-            elif not ended:
+            elif not ended and not isinstance(said, Change):
                 lane.control(said)
             continue
         content: Record | Reason | Literal["after_end"] = (

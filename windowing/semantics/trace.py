@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import Flow
+from windowing.semantics.effective import effective
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Arrival, Progress, follow
 from windowing.semantics.log import LogEntry
@@ -55,7 +56,9 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
     if pipeline.join is not None:
         msg = "a join has no windows that a record goes into: there is no trace of it"
         raise TraceError(msg)
-    entries, reader = list(log), ValueReader(pipeline)
+    entries = list(log)
+    pipeline = effective(pipeline, entries)
+    reader = ValueReader(pipeline)
     views, last = Views(pipeline, entries), [-1] * pipeline.source.partitions
     ordering = [attribute_of(query, pipeline.source) for query in pipeline.queries]
     courses = [

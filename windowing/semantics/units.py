@@ -129,7 +129,7 @@ class Lateness:
     last: int | None = None
 
 
-OutsideReason = Literal["before_origin", "gap"]
+OutsideReason = Literal["before_origin", "gap", "inactive"]
 """Why a value lies in no window, whatever the progress."""
 
 

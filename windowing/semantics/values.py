@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from windowing.model.fields import Kind
+from windowing.model.file.changes import Change
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST, earliest_of, placed_by
@@ -29,6 +30,7 @@ Reason = Literal[
     "unknown_field",
     "null_key",
     "bad_type",
+    "change_too_late",
 ]
 
 _US_PER_UNIT = {"us": 1, "ms": 1_000, "s": 1_000_000}
@@ -73,6 +75,7 @@ class ValueReader:
 
     def __init__(self, pipeline: Pipeline, number: int = 0) -> None:
         source, _ = pipeline.source.place(number)
+        self.pipeline = pipeline
         self._time, self._disorder = source.event_time, source.disorder
         self._joined = {lane.name for lane in source.joined}
         self._types = source.fields
@@ -126,6 +129,8 @@ class ValueReader:
             return Refused("malformed")
         if isinstance(control, Observation):
             control = self._of_founding_lanes(control)
+        if isinstance(control, Change):
+            return control
         instant, rule = _instant_of(control, self._disorder), self._time
         # A bound is exclusive: it concerns only times before the instant.
         if instant is not None and instant > min(rule.max_us, LATEST):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from windowing.model import Pipeline
 from windowing.model.query import Flow
 from windowing.model.run_errors import BadRecords
-from windowing.runtime.output import Emitted
+from windowing.runtime.output import Emitted, check_unchanged
 from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows, result_schema, schemas
 
 PLACE = ("query", "window_id", "window_start", "window_end")
@@ -37,9 +37,14 @@ class FlatRows:
         self._spelling = {name.casefold(): name for name in self.schema.names}
 
     def of(self, batch: pa.RecordBatch) -> pa.Table:
-        """Return the rows of emitted frames: `kind`, `query`, `frame`."""
+        """Return the rows of emitted frames: `kind`, `query`, `frame`.
+
+        Raises:
+            QueriesChanged: the log changes the queries, for which the schema has no place.
+        """
         columns = (batch.column(name).to_pylist() for name in ("kind", "query", "frame"))
         frames = [Emitted(*frame) for frame in zip(*columns, strict=True)]
+        check_unchanged(frames)
         return pa.concat_tables([self.schema.empty_table(), *self._tables(frames)])
 
     def _tables(self, frames: Sequence[Emitted]) -> Iterator[pa.Table]:

@@ -88,7 +88,23 @@ def draw_query(
     early = order_free(kind) or kind in _IN_LOG_ORDER
     if wish.provisional and early and rng.random() < 0.25:
         query["early"] = draw_early(rng, around.clock)
+    if wish.wide and kind in _COME_AND_GO and not number and rng.random() < 0.3:
+        query |= draw_activity(rng, around.clock)
     return query
+
+
+_COME_AND_GO = ("sliding", "keyed sliding")
+"""The classes of windows whose queries may join a stream and leave it."""
+
+
+def draw_activity(rng: random.Random, clock: Clock) -> dict[str, Any]:
+    """Draw when a query joins, when it leaves, or both, among the first windows of a log."""
+    begins = rng.randint(-5, 30)
+    # Behind the longest of ranges, so that some window is left.
+    until = begins + rng.randint(40, 80)
+    joins = {"from": clock.us(begins), "warmup": rng.choice(["skip", "skip", "emit"])}
+    leaves = {"until": clock.us(rng.choice([until, until, rng.randint(40, 90)]))}
+    return rng.choice([joins, leaves, {**joins, "until": clock.us(until)}])
 
 
 def _spelled(

@@ -7,6 +7,7 @@ import io
 import msgspec
 import polars as pl
 
+from windowing.engine.changes import Claim
 from windowing.engine.columns import AT, BEFORE, OFFSET
 from windowing.engine.formats import number_of, stamped
 from windowing.engine.parcel import Addition
@@ -43,6 +44,7 @@ class Account(msgspec.Struct, array_like=True):
         fates: by query.
         records: by clock, the data records (`read_records`): offset, `at` (the attribute),
             `before` (the progress by the chunk alone), and the column that dead letters show.
+        claims: changes of the queries, with progress by the chunk alone.
     """
 
     rows: int
@@ -50,6 +52,7 @@ class Account(msgspec.Struct, array_like=True):
     bad: bytes
     fates: dict[str, Fate]
     records: dict[str, bytes]
+    claims: list[Claim] = []
 
 
 _RISING = (OFFSET, BEFORE)

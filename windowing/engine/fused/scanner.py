@@ -64,6 +64,7 @@ class Scanner:
             bad=to_bytes(reading.rows.dead),
             fates=fates,
             records={clock.name: _records(clock, reading) for clock in self._plan.clocks},
+            claims=[*reading.claims],
         )
         return messages
 

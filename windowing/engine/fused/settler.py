@@ -11,12 +11,13 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from windowing.engine.changes import Claim, judged
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
 from windowing.engine.formats import Format
 from windowing.engine.frames import from_bytes
 from windowing.engine.fused.provisional import Account, Fate, Provisional, read_records
 from windowing.engine.input.refusals import end_columns
-from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel
+from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel, Taken
 from windowing.engine.plan import FlowPlan, Plan, RowPlan
 from windowing.engine.progress.clock import begin
 from windowing.engine.progress.reached import Reached
@@ -138,11 +139,23 @@ class Settler:
         if ended:
             return Parcel(chunk.partition, before)
         lane.reached = {name: before[name].merge(chunk.reached[name]) for name in before}
+        taken = self._judge(chunk, before[self._time], tally)
         settled = {
             name: self._settled(name, addition, before) for name, addition in chunk.queries.items()
         }
         queries = {name: addition for name, addition in settled.items() if addition is not None}
-        return Parcel(chunk.partition, lane.reached, queries=queries)
+        return Parcel(chunk.partition, lane.reached, queries=queries, taken=taken)
+
+    def _judge(self, chunk: Provisional, before: Reached, tally: Tally) -> Taken | None:
+        """Return a change of the queries in a chunk that its lane takes; count the others."""
+        if chunk.account is None or not chunk.account.claims:
+            return None
+        found = [
+            Claim(one.offset, one.text, before.merge(one.reached)) for one in chunk.account.claims
+        ]
+        judgement = judged(self._plan.pipeline, chunk.partition, found)
+        tally.refuse(judgement.refused)
+        return judgement.taken
 
     def _settled(
         self, query: str, addition: Addition, before: Mapping[str, Reached]

@@ -1,7 +1,7 @@
-"""Control records in the log: heartbeats, punctuations and the end of a lane.
+"""Control records in the log: heartbeats, punctuations, the end of a lane, changes of the queries.
 
-A control record's JSON has one of four shapes; the engine honours those that its generator uses and
-ignores the others.
+A control record's JSON has one of five shapes; the engine honours those that its generator uses,
+ends and changes, and ignores the others.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from windowing.engine.input.values import BadValue, parse_object
+from windowing.model.file.changes import parse_change
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.progress import Delays
 
@@ -23,6 +24,7 @@ class Control:
         bound_us: no record below this instant follows in the lane; None: no bound.
         on: field and value, if the bound applies only to records with that value.
         end: nothing follows in the lane.
+        changes: it changes the queries (`windowing.engine.changes`).
         now_us: the clock of a heartbeat's emitter.
         seen_us: by lane, the time of a record that the emitter knows to have arrived.
     """
@@ -30,6 +32,7 @@ class Control:
     bound_us: int | None = None
     on: Mapping[str, Any] | None = None
     end: bool = False
+    changes: bool = False
     now_us: int | None = None
     seen_us: Mapping[str, int] = field(default_factory=dict)
 
@@ -67,7 +70,7 @@ def read_control(text: bytes) -> Control:
     if control is None:
         msg = (
             f'{text!r} is not a control record: write {{"bound": us}}, {{"bound": us, "on": …}}, '
-            f'{{"now": us, "seen": …}} or {{"end": true}}'
+            f'{{"now": us, "seen": …}}, {{"end": true}} or {{"queries": …}}'
         )
         raise ControlError(msg)
     return control
@@ -77,6 +80,8 @@ def _shape(parsed: dict[str, Any]) -> Control | None:
     names = set(parsed)
     if names == {"end"}:
         return Control(end=True) if parsed["end"] is True else None
+    if names == {"queries"}:
+        return None if parse_change(parsed) is None else Control(changes=True)
     if names == {"bound"}:
         return Control(bound_us=parsed["bound"]) if _instant(parsed["bound"]) else None
     if names == {"bound", "on"}:

@@ -22,7 +22,7 @@ from windowing.engine.input.values import BadValue, ValueRules, check_instant, r
 from windowing.model.lengths import INT64_MIN
 
 # Kinds of a chunk's rows.
-DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON = range(7)
+DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON, CHANGE = range(8)
 
 # Up to this many rows take the slow path with one doubtful value.
 _EXACT_ROWS = 64
@@ -60,8 +60,9 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     Returns:
         one row per raw row, in the same order: `offset` (i64), `kind` (u8, one of the constants
         above), `ts_us` (i64: event time, a control record's bound, or an instant that true time had
-        reached), `refusal` (text, for BAD: see `windowing.engine.input.refusals`), and a column for
-        each declared field, named `=field` (for BOUND_ON, the bound's field).
+        reached), `refusal` (text, for BAD: see `windowing.engine.input.refusals`; for CHANGE, which
+        may be refused, its JSON), and a column for each declared field, named `=field` (for
+        BOUND_ON, the bound's field).
     """
     columns = _Columns.of(rows)
     alike = decode_alike(columns.data, columns.append_us, rules)
@@ -152,6 +153,7 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
             if control is not None:
                 kind, ts_us, record = _control(control, append_us, rules)
                 record = absent | record
+                refusal = control.decode() if kind == CHANGE else None
             else:
                 ts_us, record = read_value(value, append_us, rules)
                 kind = DATA
@@ -179,6 +181,8 @@ def _control(
         raise BadValue("malformed") from None
     if control.end:
         return END, None, {}
+    if control.changes:
+        return CHANGE, None, {}
     bound_us, observed = control.bound_us, control.bound_us is None
     instant_us = control.reached_us(rules.delays) if bound_us is None else bound_us
     if instant_us is None:

@@ -32,9 +32,13 @@ _TYPES = {
     "string": "a text",
 }
 _CONTROL = (
-    'a control record is {"bound": µs}, {"bound": µs, "on": {…}}, {"now": µs, "seen": {…}} or '
-    '{"end": true}'
+    'a control record is {"bound": µs}, {"bound": µs, "on": {…}}, {"now": µs, "seen": {…}}, '
+    '{"end": true} or {"queries": {"add": {…}, "remove": {…}}}'
 )
+_CHANGE = (
+    "it adds queries that the file could have, under new names, or removes some that are there"
+)
+_CHANGE_LATE = "all that its partition has had lies before from, and its progress not behind until"
 
 
 class Detail(NamedTuple):
@@ -111,6 +115,21 @@ def end_columns() -> dict[str, pl.Expr]:
     """Return the columns `reason`, `field`, `value`, `rule` of records behind a lane's end."""
     known = {"reason": "after_end", "rule": "it stands behind the end of its partition"}
     return {name: pl.lit(known.get(name), dtype=pl.String) for name in ("reason", *DETAIL_SCHEMA)}
+
+
+def change_columns() -> dict[str, pl.Expr]:
+    """The columns `reason`, `field`, `value`, `rule` of changes that a lane refuses.
+
+    They are computed from `reason` and the change's `text`.
+    """
+    late = pl.col("reason") == "change_too_late"
+    cut = pl.col("text").str.slice(0, VALUE_MAX - 1) + "…"
+    return {
+        "reason": pl.col("reason"),
+        "field": pl.lit(None, dtype=pl.String),
+        "value": pl.when(pl.col("text").str.len_chars() > VALUE_MAX).then(cut).otherwise("text"),
+        "rule": pl.when(late).then(pl.lit(_CHANGE_LATE)).otherwise(pl.lit(_CHANGE)),
+    }
 
 
 def late_columns(query: Flow, data: pl.DataFrame) -> dict[str, pl.Expr]:

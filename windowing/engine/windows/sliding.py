@@ -34,6 +34,7 @@ from windowing.engine.columns import (
 )
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
+from windowing.engine.windows.active import ActiveWindows
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.intervals import content
 from windowing.engine.windows.keys import key_columns
@@ -45,6 +46,7 @@ from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.run_errors import TooManyWindows
+from windowing.model.windows.sliding import activity_of
 
 LATE = pl.col(RELEASE) != ON_TIME
 # Before all instants, including ON_TIME, which is the smallest number.
@@ -64,6 +66,8 @@ class SlidingShardPart:
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
         self._query, self._numbering = query, numbering or wids.grid(query.window)
+        self._active, activity = ActiveWindows.of(query.window), activity_of(query.window)
+        self._lacking = activity is not None and bool(activity.lacking)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._results = Results.of_query(query, pipeline)
         self._keys = key_columns(query)
@@ -75,6 +79,7 @@ class SlidingShardPart:
         Raises:
             ResultOverflow: a sum of integers overflows 64 bits.
         """
+        tables = self._with_rows(tables)
         parts = [self._full(tables, before, after)]
         if self._query.late.policy == "update":
             parts.append(self._revisions(tables, before, after))
@@ -102,7 +107,7 @@ class SlidingShardPart:
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """Return the on-time content of open windows as rows; `revision` is undefined."""
-        on_time = tables[PARTIALS].filter(~LATE)
+        on_time = self._with_rows(tables)[PARTIALS].filter(~LATE)
         ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
         first = pl.max_horizontal(FIRST_WINDOW, per_row(ended + 1))
         still = on_time.with_columns(first.alias(FIRST_WINDOW)).filter(
@@ -113,7 +118,7 @@ class SlidingShardPart:
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
-        partials = tables[PARTIALS]
+        partials = self._there(tables[PARTIALS])
         due_us = self._next_end_us(partials.filter(~LATE), after)
         every_us = self._query.late.every_us
         if every_us is not None:
@@ -134,13 +139,24 @@ class SlidingShardPart:
 
     def retained(self, tables: Tables, after: Progress) -> Tables:
         """Return what rows after this progress can still need, merged where equal."""
-        partials = tables[PARTIALS]
+        partials = self._there(tables[PARTIALS])
         first_kept = pl.col(FIRST_WINDOW).clip(per_row(self._gone(partials, after) + 1))
         kept = partials.with_columns(first_kept.alias(FIRST_WINDOW)).filter(
             pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW)
         )
         named = [*self._keys, FIRST_WINDOW, LAST_WINDOW, RELEASE, PARTITION]
         return {PARTIALS: self._accumulators.merge(kept, named)}
+
+    def _there(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """Return the partial states of windows that there are."""
+        return partials if self._active is None else self._active.shown(partials)
+
+    def _with_rows(self, tables: Tables) -> Tables:
+        """Return the content of windows that have rows: none while a lane may lack the query."""
+        if self._active is None:
+            return tables
+        kept = self._there(tables[PARTIALS])
+        return {**tables, PARTIALS: kept.clear() if self._lacking else kept}
 
     def _gone(self, units: pl.DataFrame, after: Progress) -> Ints:
         """Return the last window of each row's unit that can have no more rows."""

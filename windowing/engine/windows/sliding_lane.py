@@ -18,11 +18,13 @@ from windowing.engine.aggregates import Accumulators
 from windowing.engine.columns import (
     FIRST_WINDOW,
     LAST_WINDOW,
+    OFFSET,
     RELEASE,
 )
 from windowing.engine.frames import to_bytes, where
 from windowing.engine.parcel import Addition, split
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
+from windowing.engine.windows.active import ActiveLanes, ActiveWindows
 from windowing.engine.windows.keys import key_columns, route
 from windowing.engine.windows.part import Addressed, Assigned, Judged, Scan, Scanned, Tables
 from windowing.engine.windows.refused import dead_letters
@@ -86,6 +88,8 @@ class SlidingLanePart:
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
         self._query, self._numbering = query, numbering or wids.grid(query.window)
+        self._active = ActiveWindows.of(query.window)
+        self._lanes = ActiveLanes.of(query.window, pipeline.source)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys, self._route = key_columns(query), route(query, pipeline.source)
 
@@ -101,7 +105,7 @@ class SlidingLanePart:
 
     def scan(self, scan: Scan) -> Scanned:
         """Assign windows as if nothing came before the chunk."""
-        outside, first, last = self._windows(scan.values)
+        outside, first, last = self._windows(scan)
         opened = self._opened(scan.progress_us)
         judged = self._judged(scan, outside, self._split(~outside, first, last, opened))
         turns = int(self._numbering.ends(first[~outside]).min(initial=ENDED))
@@ -165,13 +169,23 @@ class SlidingLanePart:
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         """Return the records in no window, and the windows of the others: on time, and waiting."""
-        outside, first, last = self._windows(scan.values)
+        outside, first, last = self._windows(scan)
         return outside, self._split(~outside, first, last, self._opened(scan.progress_us))
 
-    def _windows(self, values: Ints) -> tuple[Flags, Ints, Ints]:
-        """Return which values are in no window, and the first and last window of each."""
+    def _windows(self, scan: Scan) -> tuple[Flags, Ints, Ints]:
+        """Return which records are in no window, and the first and last window of each.
+
+        The first is that of a query that runs for ever: it decides what `consistent` calls late.
+        """
+        values = scan.values
         first, last = self._numbering.first(values), self._numbering.last(values)
-        return self._numbering.outside(values) | (last < first), first, last
+        outside = self._numbering.outside(values)
+        if self._active is None or self._lanes is None:
+            return outside | (last < first), first, last
+        offsets = scan.data[OFFSET].to_numpy()
+        last = self._lanes.last(scan.partition, offsets, last, self._active)
+        outside |= self._active.before(values) | self._lanes.absent(scan.partition, offsets)
+        return outside | (last < self._active.from_first(first)), first, last
 
     def _opened(self, progress_us: Ints) -> Opened:
         """Return what follows from progress."""
@@ -198,7 +212,7 @@ class SlidingLanePart:
             first_late = np.maximum(first, opened.kept)
             waits = late & (first_late <= last_late)
             spans.append(Span(waits, first_late, last_late, opened.release))
-        return spans
+        return spans if self._active is None else [_clipped(span, self._active) for span in spans]
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
         """Return the partial states of slices: records with equal key, windows and release."""
@@ -235,6 +249,12 @@ class SlidingLanePart:
         ends = self._numbering.ends(table[FIRST_WINDOW].to_numpy())
         due: Ints = np.maximum(ends, table[RELEASE].to_numpy())
         return due
+
+
+def _clipped(span: Span, active: ActiveWindows) -> Span:
+    """Return a span without the windows before the query's activity."""
+    first = active.from_first(span.first)
+    return Span(span.chosen & (first <= span.last), first, span.last, span.release)
 
 
 def _same(name: str, copy: str) -> pl.Expr:

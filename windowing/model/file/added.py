@@ -1,13 +1,33 @@
-"""Which queries one version of a pipeline file has in addition to another."""
+"""How one version of a pipeline file changes the queries of another."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.fingerprint import fingerprint
+from windowing.model.query import AnyFlow, Query
+from windowing.model.windows.activity import Activity, Places
+from windowing.model.windows.sliding import Sliding
 
 
-def added_queries(before: Pipeline, after: Pipeline, shards: int | None = None) -> tuple[str, ...]:
-    """Return the names of the queries that one pipeline has in addition to another.
+@dataclass(frozen=True)
+class QueryChange:
+    """What one pipeline has that another has not; in all else, the two are the same.
+
+    Attributes:
+        added: names of its queries in addition, in the order of the file.
+        ended: names of those that only now have an `until`.
+    """
+
+    added: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+
+
+def query_change(
+    before: Pipeline, after: Pipeline, shards: int | None = None
+) -> QueryChange | None:
+    """Return how the queries of a pipeline change.
 
     Args:
         before: the pipeline of a run.
@@ -15,13 +35,62 @@ def added_queries(before: Pipeline, after: Pipeline, shards: int | None = None) 
         shards: the number of the other's shards to assume; None: its own.
 
     Returns:
-        In the order of the file; nothing if there are none, or if anything else differs.
+        None: they do not change in such a way, or anything else differs.
     """
     if before.join_query is not None or after.join_query is not None:
-        return ()
-    known = {flow.name for flow in before.flows}
+        return None
+    known = {flow.name: flow for flow in before.flows}
     own = [flow for flow in after.flows if flow.name in known]
-    if len(own) == len(after.flows):
-        return ()
-    same = fingerprint(after.source, shards or after.shards, own) == before.fingerprint
-    return tuple(flow.name for flow in after.flows if flow.name not in known) if same else ()
+    as_before = [_as_before(known[flow.name], flow) for flow in own]
+    if fingerprint(after.source, shards or after.shards, as_before) != before.fingerprint:
+        return None
+    pairs = [(_activity(known[flow.name]), _activity(flow), flow.name) for flow in own]
+    if not all(_goes_on(old, new) for old, new, _ in pairs):
+        return None
+    return QueryChange(
+        tuple(flow.name for flow in after.flows if flow.name not in known),
+        tuple(name for old, new, name in pairs if old.until_us != new.until_us),
+    )
+
+
+def added_queries(before: Pipeline, after: Pipeline, shards: int | None = None) -> tuple[str, ...]:
+    """Return the names of the queries that one pipeline has in addition to another.
+
+    Args: as for `query_change`.
+
+    Returns:
+        In the order of the file; nothing if there are none, or if anything else differs.
+    """
+    change = query_change(before, after, shards)
+    return () if change is None else change.added
+
+
+def _as_before(old: AnyFlow, new: AnyFlow) -> AnyFlow:
+    """Return a query with the activity that it had."""
+    if not (isinstance(old, Query) and isinstance(new, Query)):
+        return new
+    if not (isinstance(old.window, Sliding) and isinstance(new.window, Sliding)):
+        return new
+    return new.model_copy(update={"window": replace(new.window, active=old.window.active)})
+
+
+def _activity(flow: AnyFlow) -> Activity:
+    window = flow.window if isinstance(flow, Query) else None
+    return (window.active if isinstance(window, Sliding) else None) or Activity()
+
+
+def _goes_on(old: Activity, new: Activity) -> bool:
+    """Whether an activity is what another can become: more lanes know it, or it ends."""
+    if (old.begins_us, old.warmup) != (new.begins_us, new.warmup):
+        return False
+    if (old.joined is None) != (new.joined is None):
+        return False
+    if not _has(new.joined, old.joined) or not _has(new.left, old.left):
+        return False
+    if old.until_us is None:
+        return True
+    return old.until_us == new.until_us and (old.left is None) == (new.left is None)
+
+
+def _has(more: Places | None, less: Places | None) -> bool:
+    return {*(less or ())} <= {*(more or ())}

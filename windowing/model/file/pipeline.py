@@ -45,6 +45,7 @@ from windowing.model.schedule import Schedule
 from windowing.model.sink import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel
 from windowing.model.upkeep import Upkeep
+from windowing.model.windows.sliding import activity_of, begins_later
 
 # Placeholder for the source of a join that cannot be parsed.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
@@ -230,8 +231,10 @@ class Pipeline(SpecModel):
         return found in self.earlier
 
     def _legacy(self, source: Source) -> str | None:
-        """Return the fingerprint in the first format, which knew no operators."""
+        """Return the fingerprint in the first format, which knew no operators and no activity."""
         if self.operators or isinstance(self.join_query, PolicyJoinQuery):
+            return None
+        if any(activity_of(query.window) is not None for query in self.queries):
             return None
         flows = self.queries if self.join_query is None else (self.join_query,)
         return legacy_fingerprint(source, self.shards, flows)
@@ -242,11 +245,14 @@ class Pipeline(SpecModel):
         return (source.as_of(number) for number in range(source.founding, source.partitions))
 
     def key_fields(self, number: int) -> frozenset[str]:
-        """The fields of a lane's records that some row's key is made of."""
+        """The fields of a lane's records that some row's key is made of.
+
+        Queries that begin later are left out: what is wrong with a value does not depend on them.
+        """
         if self.join_query is not None:
             source, _ = self.source.place(number)
             return frozenset(self.join_query.key_fields(self.join_query.side_of(source.topic)))
-        keys = [query.key for query in self.queries]
+        keys = [query.key for query in self.queries if not begins_later(query.window)]
         keys += [query.key_fields for query in self.operators]
         return frozenset(field for key in keys for field in key)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from windowing.model.emission import Retention, check_early, check_idle
 from windowing.model.field_names import check_field_name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.join import PAIRS, PLACE, Join
-from windowing.model.limits import check_lengths
+from windowing.model.limits import check_lengths, check_reach
 from windowing.model.operators.file import OperatorFile, StepsFile
 from windowing.model.operators.join import PolicyJoinQuery, check_operator
 from windowing.model.operators.query import OperatorQuery
@@ -25,7 +25,10 @@ from windowing.model.rules import (
     check_step,
 )
 from windowing.model.source import Source, known_fields
+from windowing.model.windows.activity import Activity, Places
 from windowing.model.windows.parsing import parse_window
+from windowing.model.windows.sliding import with_activity
+from windowing.model.windows.window import Window
 
 if TYPE_CHECKING:
     from windowing.model.file.pipeline import Pipeline
@@ -112,6 +115,17 @@ def resolve_query(
     return query
 
 
+def resolve_each(
+    pipeline: Pipeline, queries: Mapping[str, QueryFile]
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the mistakes in queries that a pipeline would have in addition, by their paths."""
+    for name, query in queries.items():
+        try:
+            resolve_query(pipeline, name, query)
+        except FieldError as error:
+            yield error.path, str(error)
+
+
 def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
     """Return a query with windows of aggregates."""
     source, here = pipeline.source, ("queries", name)
@@ -135,6 +149,9 @@ def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
             check_number(attribute, source.fields)
         check_progress_key(window, query.group_by, source.generator_of(attribute))
         check_gaps(window, key, {name: type_.kind for name, type_ in source.fields.items()})
+    window = _active(window, query, here, source, timed=timed)
+    with _blaming(*here, "from"):
+        check_reach(window, rules.earliest)
     with _blaming(*late_path):
         check_late(window, late.mode, late.policy, late.every_us)
         check_step(attribute, late.every, timed=timed)
@@ -158,6 +175,53 @@ def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
         early=early,
         accumulation=query.accumulation or pipeline.accumulation,
     )
+
+
+def _active(
+    window: Window, query: QueryFile, here: tuple[str, ...], source: Source, *, timed: bool
+) -> Window:
+    """Return the window with the query's activity."""
+    said: dict[str, Any] = {
+        "from": query.begins_us,
+        "until": query.until_us,
+        "warmup": query.warmup,
+    }
+    said |= {"joined": query.joined, "left": query.left}
+    first = next((name for name, value in said.items() if value is not None), None)
+    if first is None:
+        return window
+    lanes = [source.lane(number) for number in range(source.partitions)]
+    joined, left = _places(query, here, lanes, "joined"), _places(query, here, lanes, "left")
+    known = dict(joined or ())
+    with _blaming(*here, first):
+        activity = Activity(
+            begins_us=query.begins_us,
+            until_us=query.until_us,
+            warmup=query.warmup or "skip",
+            joined=joined,
+            lacking=() if joined is None else tuple(lane for lane in lanes if lane not in known),
+            left=left,
+        )
+        return with_activity(window, activity, timed=timed)
+
+
+def _places(
+    query: QueryFile, here: tuple[str, ...], lanes: list[str], key: Literal["joined", "left"]
+) -> Places | None:
+    """Return the places of a change, after checking that its lanes are there."""
+    said: dict[str, int] | None = getattr(query, key)
+    if said is None:
+        return None
+    with _blaming(*here, key):
+        goes_with = {"joined": query.begins_us, "left": query.until_us}[key]
+        if goes_with is None:
+            msg = f"E_ACTIVE: {key} goes with {'from' if key == 'joined' else 'until'}"
+            raise ValueError(msg)
+        for lane in said:
+            if lane not in lanes:
+                msg = f"E_ACTIVE: there is no lane {lane}: name some of {lanes[0]} to {lanes[-1]}"
+                raise ValueError(msg)
+    return tuple(sorted(said.items()))
 
 
 def _group_by(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from windowing.model.errors import WindowError
 from windowing.model.facts import Facts
+from windowing.model.lengths import spell_instant
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.language import Spelled
 from windowing.model.windows.traits import Ends, Order, Traits
-from windowing.model.windows.window import Align, Extent, Gaps, Spell
+from windowing.model.windows.window import Align, Extent, Gaps, Spell, Window
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Sliding:
         align: `end`: ends lie at the origin plus whole slides; starts before the origin are clipped
             there. `start`: starts lie whole slides from the origin, also before it; nothing is
             clipped.
+        active: which of these windows there are; None: all.
     """
 
     range_: int
@@ -32,6 +36,7 @@ class Sliding:
     origin: int = 0
     pattr: str | None = None
     align: Align = "end"
+    active: Activity | None = None
 
     kind: ClassVar[str] = "sliding"
     traits: ClassVar[Traits] = Traits(
@@ -63,6 +68,7 @@ class Sliding:
             "origin": self.origin,
             "of_each": self.pattr,
             "align": self.align,
+            "active": None if self.active is None else self.active.facts(),
         }
 
     def title(self, spell: Spell) -> str:
@@ -74,6 +80,47 @@ class Sliding:
     def first_extents(self, count: int) -> list[Extent]:
         """Return the first extents, with starts clipped unless they are aligned."""
         return grid_extents(self.range_, self.slide, self.align, count)
+
+
+def activity_of(window: Window) -> Activity | None:
+    """Return the activity of a window's query; None: it runs for ever."""
+    return window.active if isinstance(window, Sliding) else None
+
+
+def begins_later(window: Window) -> bool:
+    """Whether a window's query begins at a stated time, and not with the log."""
+    active = activity_of(window)
+    return active is not None and active.begins_us is not None
+
+
+def with_activity(window: Window, activity: Activity, *, timed: bool) -> Window:
+    """Return a window whose query is active for a while.
+
+    Args:
+        window: the window.
+        activity: of the query.
+        timed: whether the windowing attribute is the event time.
+
+    Raises:
+        WindowError: E_ACTIVE: windows of this class cannot begin and end so, or none would be left.
+    """
+    if not isinstance(window, Sliding) or not timed:
+        why = (
+            f"windows over {window.attribute} do not lie in event time"
+            if isinstance(window, Sliding)
+            else f"where a {window.kind} window lies, earlier records decide"
+        )
+        msg = f"{why}: a query with from or until has RANGE … SLIDE … WATTR the event time"
+        raise WindowError("E_ACTIVE", f"{msg}; write another one so, or start a new run with it")
+    begins, until = activity.begins_us, activity.until_us
+    if activity.warmup == "emit" and begins is None:
+        raise WindowError("E_ACTIVE", "warmup goes with from, as from: 2013-01-02T00:00Z")
+    if begins is not None and until is not None:
+        least = begins + (1 if activity.warmup == "emit" else window.range_)
+        if until < least:
+            msg = f"no window of {window.range_} us lies from {spell_instant(begins)} to "
+            raise WindowError("E_ACTIVE", f"{msg}{spell_instant(until)}: let it leave later")
+    return replace(window, active=activity)
 
 
 def grid_extents(range_: int, slide: int, align: Align, count: int) -> list[Extent]:

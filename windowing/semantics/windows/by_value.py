@@ -25,16 +25,25 @@ class ByValueDefinition(ExtentDefinition):
     def wids(self, value: int) -> range:
         """Return the ids of the windows that hold a value; ends increase with ids."""
 
+    def around(self, item: Item) -> range:
+        """Return the ids of the windows that decide what becomes of a record."""
+        return self.wids(item.value)
+
+    def every(self, value: int) -> range:
+        """Return the ids of the windows around a value that decide what `consistent` calls late.
+
+        They are those that hold it, and those that would if the query ran for ever.
+        """
+        return self.wids(value)
+
     def verdicts(self, item: Item) -> dict[int, Verdict]:
         """Return the verdict of each of a record's windows."""
-        ends = self._ends(item)
-        earliest = min(ends.values(), default=0)
+        ends, earliest = self._ends(item), self._earliest(item)
         return {wid: judge(self.query, end, earliest, item.progress) for wid, end in ends.items()}
 
     def late_for(self, item: Item) -> list[int]:
         """Return the windows that a record is late for."""
-        ends = self._ends(item)
-        earliest = min(ends.values(), default=0)
+        ends, earliest = self._ends(item), self._earliest(item)
         return [w for w, end in ends.items() if is_late(self.query, end, earliest, item.progress)]
 
     def hold(self, unit: Unit) -> list[Holding]:
@@ -55,11 +64,15 @@ class ByValueDefinition(ExtentDefinition):
         late = self.late_for(item)
         if not late:
             return None
-        return Lateness(len(late) == len(self.wids(item.value)), late[0], late[-1])
+        return Lateness(len(late) == len(self.around(item)), late[0], late[-1])
 
     def outside(self, value: int) -> OutsideReason | None:
         """Return why a value lies in no window; None: it lies in some."""
         return None if self.wids(value) else "gap"
 
+    def _earliest(self, item: Item) -> int:
+        """Return when the first of the windows around a record ends; 0 if there are none."""
+        return min((self.extent(wid)[1] for wid in self.every(item.value)), default=0)
+
     def _ends(self, item: Item) -> dict[int, int]:
-        return {wid: self.extent(wid)[1] for wid in self.wids(item.value)}
+        return {wid: self.extent(wid)[1] for wid in self.around(item)}

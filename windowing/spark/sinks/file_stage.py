@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from windowing.runtime.output import DATA_FILE, METRIC, Emitted
+from windowing.runtime.output import CHANGE, DATA_FILE, METRIC, Emitted
 from windowing.spark.shipped import unpacked
 from windowing.spark.sinks.data_files import DataFile, write_file
 from windowing.spark.sinks.rows import BatchRows
@@ -65,8 +65,11 @@ class FileStage:
     def of(self, frames: Sequence[Emitted]) -> list[Emitted]:
         """Return a task's frames, with those of large results replaced by their files.
 
-        Metrics always stay: they are small, and a batch's token may be derived from them.
+        Metrics always stay: they are small, and a batch's token may be derived from them. Where the
+        queries change, nothing is written.
         """
+        if changes := [one for one in frames if one.kind == CHANGE]:
+            return changes
         results = [one for one in frames if one.kind != METRIC]
         if sum(len(one.frame) for one in results) <= self.inline_bytes:
             return [*frames]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windowing.engine.frames import from_bytes
 from windowing.model import Pipeline
-from windowing.runtime.output import METRIC, Emitted
+from windowing.runtime.output import METRIC, Emitted, check_unchanged
 from windowing.runtime.token import Stretch, Token
 
 TOKENS = "tokens"
@@ -74,7 +74,12 @@ def _token(batch_id: int, rows: Sequence[Mapping[str, Any]]) -> Token:
 def token_of_batch(
     pipeline: Pipeline, frames: Frames, batch_id: int, told: TokenOf | None
 ) -> Token:
-    """Return the token of a batch: the job's, or else from the lanes' metrics."""
+    """Return the token of a batch: the job's, or else from the lanes' metrics.
+
+    Raises:
+        QueriesChanged: the log changes the queries: the batch has no token, and is not written.
+    """
+    check_unchanged(frames)
     return token_of_frames(pipeline, frames, batch_id) if told is None else told(batch_id)
 
 

@@ -1,0 +1,104 @@
+"""Changes of a running pipeline's queries: written into its log, and awaited."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.brokers.producing import send_together
+from jobs.checkpoints.plans import read_checkpoint
+from jobs.runs.folder import Run, failure, read_run
+from windowing.model.file.changes import places
+
+_LOOK_S = 1.0
+
+
+class NoChange(RuntimeError):
+    """A run whose queries the log cannot change, or a change that it did not take."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Written:
+    """A change in a run's log.
+
+    Attributes:
+        run: the run.
+        copies: by lane name, the offset of its copy.
+    """
+
+    run: Run
+    copies: Mapping[str, int]
+
+
+def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Written:
+    """Write a change of the queries into every lane of a run's log, or into none.
+
+    Args:
+        run: the run.
+        bootstrap: `host:port` of the broker.
+        queries: what stands under `queries` in the control record.
+
+    Raises:
+        NoChange: the pipeline is a join, which has no queries.
+        BrokerError: no broker answers, or it refuses.
+    """
+    pipeline = run.own_pipeline()
+    if pipeline.join is not None:
+        msg = f"pipeline {pipeline.name} is a join: it has no queries that could join or leave"
+        raise NoChange(msg)
+    source, text = pipeline.source, json.dumps({"queries": queries}, separators=(",", ":"))
+    controls = dict.fromkeys(range(source.partitions), text)
+    transaction = f"slackwater-queries-{pipeline.name}"
+    offsets = send_together(bootstrap, source.topic, controls, transaction)
+    return Written(run, {source.lane(number): offset for number, offset in offsets.items()})
+
+
+def await_change(change: Written, patience_s: float) -> None:
+    """Wait until a run has read a change, in every lane.
+
+    Args:
+        change: the change.
+        patience_s: how long to wait.
+
+    Raises:
+        NoChange: a lane refused it, the job has failed, or time is up.
+    """
+    until = time.monotonic() + patience_s
+    while time.monotonic() < until:
+        run = read_run(change.run.folder)
+        taken = places(run.own_pipeline())
+        if all(copy in taken for copy in change.copies.items()):
+            return
+        if (reason := failure(run)) is not None:
+            msg = f"the job of run {run.run} has failed: {reason}"
+            raise NoChange(msg)
+        if refused := _refused(change, taken):
+            msg = (
+                f"{', '.join(refused)} did not take the change: what it had read by then is not "
+                "all before `from`, its progress had passed the instant, or there can be no such "
+                f"query; `slackwater dead` says which, for run {run.run}: write the change again, "
+                "with a later instant"
+            )
+            raise NoChange(msg)
+        time.sleep(_LOOK_S)
+    msg = (
+        f"run {change.run.run} has not read the change within {patience_s:.0f} s: it is in the log "
+        "and will be taken or refused there; `slackwater queries list` shows it"
+    )
+    raise NoChange(msg)
+
+
+def _refused(change: Written, taken: frozenset[tuple[str, int]]) -> list[str]:
+    """Return the lanes whose copies were read and not taken."""
+    checkpoint = read_checkpoint(change.run.checkpoint)
+    ends = checkpoint.ends.get(checkpoint.committed, {})
+    return [
+        lane
+        for lane, offset in change.copies.items()
+        if ends.get(lane, 0) > offset and (lane, offset) not in taken
+    ]

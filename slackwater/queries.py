@@ -1,0 +1,119 @@
+"""The commands `queries list`, `add` and `remove`: queries of a running pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slackwater.chosen import OptionalRun, stack_for, what_is_up
+from slackwater.console import say
+from slackwater.files import PipelineFile, broker
+
+if TYPE_CHECKING:
+    from jobs.runs import Run
+
+queries = typer.Typer(
+    help="Queries of a running pipeline: they join and leave by control records in its log.",
+    no_args_is_help=True,
+)
+
+Wait = Annotated[
+    bool, typer.Option("--wait/--no-wait", help="Wait until the run has read the change.")
+]
+Bootstrap = Annotated[str | None, typer.Option(help="Broker; default: the local stack's.")]
+_PATIENCE_S = 300.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.add_typer(queries, name="queries")
+
+
+@queries.command(name="list")
+def show(pipeline: PipelineFile, run: OptionalRun = None) -> None:
+    """List a run's queries: those of the file, and what its log has added or removed."""
+    from jobs.runs.choice import meant
+    from windowing.model.lengths import spell_instant
+    from windowing.model.windows.sliding import activity_of
+
+    found = meant(what_is_up(), pipeline, run)
+    for flow in found.own_pipeline().queries:
+        active, told = activity_of(flow.window), []
+        if active is not None and active.begins_us is not None:
+            told.append(f"from {spell_instant(active.begins_us)}")
+        if active is not None and active.until_us is not None:
+            told.append(f"until {spell_instant(active.until_us)}")
+        if active is not None and active.joined is not None:
+            told.append("added by the log")
+        if active is not None and active.lacking:
+            told.append(f"no rows: {', '.join(active.lacking)} did not take it")
+        say(f"{flow.name}: {', '.join(told) or 'always'}")
+
+
+@queries.command()
+def add(
+    pipeline: PipelineFile,
+    added: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUERIES.yml",
+            help="`queries:` as in a pipeline file, each with from; or an edited pipeline file.",
+            show_default=False,
+        ),
+    ],
+    run: OptionalRun = None,
+    bootstrap: Bootstrap = None,
+    wait: Wait = True,
+) -> None:
+    """Add queries to a running pipeline; each has a `from` beyond all that the run has read."""
+    from jobs.runs.choice import meant
+    from windowing.model.file.asked import read_asked
+    from windowing.model.lengths import spell_instant
+
+    found = meant(stack_for(pipeline, "kafka"), pipeline, run)
+    asked = read_asked(added, found.own_pipeline())
+    for name, query in asked.items():
+        say(f"{name}: windows from {spell_instant(query['from'])} on, in a table of its own")
+    _change(found, {"add": asked}, bootstrap, wait=wait)
+
+
+@queries.command()
+def remove(
+    pipeline: PipelineFile,
+    name: Annotated[str, typer.Argument(help="The query.", show_default=False)],
+    until: Annotated[
+        str, typer.Option(metavar="TIME", help="When its last window ends: 2026-12-01T00:00Z.")
+    ],
+    run: OptionalRun = None,
+    bootstrap: Bootstrap = None,
+    wait: Wait = True,
+) -> None:
+    """Let a query of a running pipeline end; its table stays."""
+    from jobs.runs.choice import meant
+    from windowing.model.windows.activity import parse_moment
+
+    found = meant(stack_for(pipeline, "kafka"), pipeline, run)
+    known = [flow.name for flow in found.own_pipeline().queries]
+    if name not in known:
+        msg = f"run {found.run} has no query {name}: it has {', '.join(known)}"
+        raise typer.BadParameter(msg)
+    try:
+        until_us = parse_moment(until)
+    except ValueError as error:
+        msg = f"--until: {error}"
+        raise typer.BadParameter(msg) from None
+    _change(found, {"remove": {name: until_us}}, bootstrap, wait=wait)
+
+
+def _change(run: Run, queries: Mapping[str, Any], bootstrap: str | None, *, wait: bool) -> None:
+    from jobs.runs.changing import await_change, write_change
+
+    change = write_change(run, broker(bootstrap), queries)
+    places = ", ".join(f"{lane} offset {offset}" for lane, offset in change.copies.items())
+    say(f"written: {places}")
+    if wait:
+        await_change(change, _PATIENCE_S)
+        say(f"run {run.run} goes on with it")

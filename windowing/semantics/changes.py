@@ -1,0 +1,107 @@
+"""Which changes of its queries a log makes: what each lane takes, by definition.
+
+A lane takes its copy of a change if all that it knows lies before it. To add a query `from` b: no
+record of the lane so far is at b or later, and its progress is at most b. To remove one `until` u:
+its progress is at most u; by keys, the furthest key's counts. Otherwise the copy is a dead letter,
+`change_too_late`. One that is in time is `malformed` if its lane knows no such query to remove, has
+another one of that name, or if no file could have it.
+
+A query that was added takes part in the lanes that took it, and has rows if all did: before a row
+of it can be due, progress of each lane is past b, and so decided. A query that was removed has no
+window that ends after u as soon as one lane took that: before it did, none could close.
+
+Source: `windowing/adr/0040`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from windowing.model.file.changes import Change, Copy, changed, knows, places
+from windowing.model.file.pipeline import Pipeline
+from windowing.semantics.controls import read_control
+from windowing.semantics.log import BadLogError, LogEntry
+from windowing.semantics.values import Refused
+
+if TYPE_CHECKING:
+    from windowing.semantics.lanes import Lane
+
+
+class Changed(Exception):
+    """A log that changes the queries in a way that the pipeline does not know yet.
+
+    Attributes:
+        pipeline: the pipeline as it is with the change.
+    """
+
+    exit_code = 1
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        super().__init__(
+            f"the log changes the queries of pipeline {pipeline.name}, and the file does not say "
+            "so: take a run that has read the change, whose own copy of the file does"
+        )
+
+
+def refusal(pipeline: Pipeline, change: Change, lane: Lane, offset: int) -> Refused | None:
+    """Return why a lane does not take its copy of a change; None: the pipeline knows that it did.
+
+    Args:
+        pipeline: as the copies before it have made it.
+        change: what the copy says.
+        lane: the lane just before it.
+        offset: its place.
+
+    Raises:
+        Changed: the lane takes it, and the pipeline does not know.
+        BadLogError: the pipeline says that the lane took it, and the log does not.
+    """
+    known, late = knows(pipeline, lane.name, offset), _is_late(change, lane)
+    if known:
+        if late:
+            msg = f"{lane.name} offset {offset} comes too late to change the queries as the file "
+            raise BadLogError(f"{msg}says: take joined and left out of the file")
+        return None
+    if late:
+        return Refused("change_too_late")
+    after = changed(pipeline, Copy(lane.name, offset, change))
+    if after is None:
+        return Refused("malformed")
+    raise Changed(after)
+
+
+def _is_late(change: Change, lane: Lane) -> bool:
+    joins = [query["from"] for query in change.added.values()]
+    progress = max([lane.progress, *lane.by_key.values()])
+    if any(begins_us <= lane.newest or begins_us < progress for begins_us in joins):
+        return True
+    return any(until_us < progress for until_us in change.removed.values())
+
+
+def changes_queries(entry: LogEntry) -> bool:
+    """Return whether an entry is a change of the queries, taken or not."""
+    return entry.control is not None and isinstance(read_control(entry.control), Change)
+
+
+def check_places(pipeline: Pipeline, lanes: Sequence[Sequence[LogEntry]]) -> None:
+    """Check that a whole log has the changes that a pipeline says it has.
+
+    Raises:
+        BadLogError: there is no such record.
+    """
+    for lane, offset in sorted(places(pipeline)):
+        number = pipeline.source.number(*_named(lane))
+        entries = [] if number is None else lanes[number]
+        if not any(entry.offset == offset and changes_queries(entry) for entry in entries):
+            msg = (
+                f"the file says that {lane} offset {offset} changes the queries, and the log has "
+                "no such record there: take joined and left out of the file"
+            )
+            raise BadLogError(msg)
+
+
+def _named(lane: str) -> tuple[str, int]:
+    topic, _, partition = lane.rpartition("/")
+    return topic, int(partition)
