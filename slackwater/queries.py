@@ -85,7 +85,7 @@ def remove(
     pipeline: PipelineFile,
     name: Annotated[str, typer.Argument(help="The query.", show_default=False)],
     until: Annotated[
-        str, typer.Option(metavar="TIME", help="When its last window ends: 2026-12-01T00:00Z.")
+        str, typer.Option(metavar="TIME", help="By then its last window ends: 2026-12-01T00:00Z.")
     ],
     run: OptionalRun = None,
     bootstrap: Bootstrap = None,
