@@ -118,6 +118,13 @@ def _change(before: Plan, after: Plan) -> QueryChange:
             "change one or the other alone"
         )
         raise CheckpointMismatch(msg)
+    for query in change.ended:
+        if any(query in family.names for family in before.families):
+            msg = (
+                f"query {query} cannot leave a run in which it shares slices with other queries: "
+                "their state cannot be divided; submit the file without it as a new run"
+            )
+            raise CheckpointMismatch(msg)
     for query in change.added:
         if (why := why_not(before, after, query)) is not None:
             msg = f"query {query} cannot be added to a run: {why}"

@@ -126,7 +126,7 @@ class LocalEngine:
     def _change(self, after: Pipeline, state: Snapshot) -> Snapshot:
         """Go on from a state with a changed pipeline; return what that state is then."""
         lanes, shards = _stores(state.lanes), _stores(state.shards)
-        found = convert(self.pipeline, after, lanes, shards)
+        found = convert(self.pipeline, after, lanes, shards, self._share_from)
         known = self.output.counts
         before = max(known.values(), key=lambda counts: counts.read, default=Counts())
         dead = sum(letter.query is None for letter in self.output.dead_letters)

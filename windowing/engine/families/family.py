@@ -138,6 +138,8 @@ def why_alone(query: Query, pipeline: Pipeline) -> str | None:
         return "its open windows are shown"
     if query.entries_max is not None:
         return "its state has a limit of its own"
+    if window.active is not None:
+        return "it joins the stream, or leaves it"
     return None
 
 
