@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -13,18 +13,14 @@ from chaos.probes.table import FILE, PAGE, TableError, differences, keep, read_p
 from jobs.live_engines.engines import UnknownModeError, live_engine
 from jobs.live_engines.findings import Probed, words
 from jobs.live_engines.local import LocalWindows
-from jobs.live_engines.spark import SparkWindows
 from slackwater.main import app
 from tests.other_engines.boxes import Simulated, Unsteady
 from tests.other_engines.streams import one_by_one, stream_of
 from windowing.other_engines.parameters import Domain, Report, Tick
-from windowing.other_engines.prober.box import Refused, Size
+from windowing.other_engines.prober.box import Size
 from windowing.other_engines.prober.formulas import Formula
 from windowing.other_engines.prober.hypotheses import Hypothesis
 from windowing.other_engines.prober.probe import Model, Recovered, probe
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 HOPPING = Size(4, 2, 1)
 TUPLE_DRIVEN = Model(
@@ -47,25 +43,6 @@ def test_of_two_partitions_the_slower_one_decides() -> None:
     # Odd tuples go to one partition, even ones to the other: at 2 and 4.
     answer = LocalWindows(2).run(Domain.time, Size(3, 3, 1), one_by_one(1, 2, 4, 4))
     assert answer == [[], [], [], [[1, 2]]]
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_spark_in_each_mode(spark: SparkSession) -> None:
-    stream = one_by_one(1, 2, 4, 9)
-    answers = {
-        mode: SparkWindows(spark, mode).run(Domain.time, HOPPING, stream)
-        for mode in ("append", "update", "complete")
-    }
-    assert answers["append"] == [[], [[1]], [[1, 2]], [[2, 3], [3]]]
-    assert answers["update"] == [[[1], [1]], [[1, 2], [2]], [[2, 3], [3]], [[4], [4]]]
-    assert answers["complete"][1] == [[1], [1, 2], [2]]
-    box = SparkWindows(spark, "append")
-    assert box.run(Domain.time, HOPPING, stream_of([1, 2, 4], [9]))[2] == [[1], [1, 2]]
-    with pytest.raises(Refused, match="slide duration"):
-        box.run(Domain.time, Size(2, 3, 1), stream)
-    with pytest.raises(Refused, match="no windows of tuples"):
-        box.run(Domain.tuple, HOPPING, stream)
 
 
 def told_of(mode: str, finding: Any) -> dict[str, Any]:
