@@ -25,7 +25,6 @@ from infra import kafka_settings
 from infra.errors import InfraError
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import for_java
-from infra.metrics_address import DEFAULT, parsed
 from jobs.brokers.broker import Refused
 from jobs.brokers.topics import TopicError
 from jobs.checkpoints.base import Base, read_base, seed_of
@@ -35,6 +34,7 @@ from jobs.checkpoints.identity import Identity
 from jobs.checkpoints.mend import mend, newest
 from jobs.checkpoints.partitions import REFUSED_BATCH, look, pending
 from jobs.checkpoints.stages import decide
+from jobs.driver.arguments import arguments
 from jobs.driver.failures import death_of, final_reason, windowing_error
 from jobs.driver.kafka_failures import refusal
 from jobs.driver.live import is_live
@@ -47,13 +47,13 @@ from jobs.runs.attempts import Attempt, TooManyDeaths
 from jobs.runs.folder import FAILURE_FILE, NOTE_FILE, SECRETS_FOLDER, read_run, write_whole
 from jobs.runs.names import job_name
 from jobs.runs.owner import REFUSED_FILE, Owner
-from jobs.session import PARALLELISM, session
+from jobs.session import session
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.model.source import Source
 from windowing.model.user.user_aggregate import UserAggregateError
-from windowing.places import is_remote, place
+from windowing.places import is_remote
 from windowing.spark.plan import emissions
 from windowing.spark.raw import raw_rows
 from windowing.spark.seed import seed_rows
@@ -132,10 +132,6 @@ def _starting(source: Source, first: Mapping[int, int] | None) -> str:
     return json.dumps(begins)
 
 
-def _offsets(text: str) -> dict[int, int]:
-    return {int(lane): int(offset) for lane, offset in json.loads(text).items()}
-
-
 def _sink(
     pipeline: Pipeline, args: argparse.Namespace, token_of: TokenOf, metrics: Metrics
 ) -> Sink:
@@ -164,14 +160,6 @@ def _keeper(args: argparse.Namespace, pipeline: Pipeline) -> Keeper | None:
     if pipeline.destination.kind != "table":
         return None
     return Keeper(args.folder, args.table, args.run, [*pipeline.tables])
-
-
-def _place(text: str) -> Path:
-    """Return a checkpoint's or tables' place; other stores have no atomic rename."""
-    try:
-        return place(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run(args: argparse.Namespace, attempt: Attempt) -> None:
@@ -329,25 +317,7 @@ def _one_batch(stream: DataStreamWriter, write: Callable[[DataFrame, int], None]
 
 def main(argv: list[str]) -> int:
     """Parse the arguments and run; return 0 also after a failure that a restart cannot fix."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pipeline")
-    for name in ("--run", "--bootstrap"):
-        parser.add_argument(name, required=True)
-    for name in ("--checkpoint", "--table"):
-        parser.add_argument(name, required=True, type=_place)
-    parser.add_argument("--folder", type=Path, help="of the run's notes; default: above checkpoint")
-    parser.add_argument("--max-offsets", type=int)
-    parser.add_argument("--available-now", action="store_true")
-    parser.add_argument("--parallelism", type=int, default=PARALLELISM)
-    for name in ("--first", "--end"):
-        parser.add_argument(name, type=_offsets)
-    parser.add_argument("--metrics", type=parsed, default=DEFAULT, help="host:port, or off")
-    parser.add_argument("--targets", type=Path, help="a folder for Prometheus to find it")
-    parser.add_argument("--lineage", type=json.loads, default={}, help="OpenLineage's variables")
-    parser.add_argument("--telemetry", type=json.loads, default={}, help="OpenTelemetry's")
-    parser.add_argument("--kafka", type=Path, help="settings of the cluster")
-    args = parser.parse_args(argv)
-    args.folder = args.folder or args.checkpoint.parent
+    args = arguments(argv, __doc__ or "")
     if args.kafka is not None:
         kafka_settings.use(args.kafka)
     os.environ.update(args.lineage | args.telemetry)

@@ -212,8 +212,7 @@ class Shard:
     def _join(self, store: StateStore, state: ShardState) -> None:
         """Add the lanes that joined since the state was written.
 
-        Their initial progress is at least that of the state, so their records are late for closed
-        windows, and rows already sent stay valid.
+        They begin at its progress or later, so that their records are late for closed windows.
 
         Raises:
             CheckpointMismatch: a lane begins behind the state's progress.
