@@ -30,7 +30,7 @@ def test_spark_in_each_mode(spark: SparkSession) -> None:
     assert answers["complete"][1] == [[1], [1, 2], [2]]
     box = SparkWindows(spark, "append")
     assert box.run(Domain.time, HOPPING, stream_of([1, 2, 4], [9]))[2] == [[1], [1, 2]]
-    with pytest.raises(Refused, match="slide duration"):
+    with pytest.raises(Refused, match="must be <= the `window_duration`"):
         box.run(Domain.time, Size(2, 3, 1), stream)
     with pytest.raises(Refused, match="no windows of tuples"):
         box.run(Domain.tuple, HOPPING, stream)
