@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ from windowing.model.source import Source
 
 if TYPE_CHECKING:
     from windowing.model import Pipeline
+
+_TOLD_S = 10.0
+"""By then a broker has heard of what its controller has decided."""
 
 
 class TopicError(RuntimeError):
@@ -206,13 +210,16 @@ def delete_before(bootstrap: str, topic: str, partition: int, offset: int) -> in
 
 
 def add_partitions(bootstrap: str, topic: str, partitions: int) -> None:
-    """Raise a topic's number of partitions to this total.
+    """Raise a topic's number of partitions to this total, and wait until the broker says so.
 
     Raises:
         BrokerError: no broker answers, or the topic does not exist, or already has as many.
     """
     with refusals(bootstrap, "alter", topic), closing(admin(bootstrap)) as client:
         client.create_partitions({topic: partitions})
+        until = time.monotonic() + _TOLD_S
+        while _partitions(client, bootstrap, topic) < partitions and time.monotonic() < until:
+            time.sleep(0.05)
 
 
 def allow_records_of(bootstrap: str, topic: str, bytes_: int) -> None:

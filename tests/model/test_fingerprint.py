@@ -358,6 +358,8 @@ NO_FACTS = {
     *((JoinQuery, name) for name in ("sources", "left", "right", "kind", "on", "where", "select")),
     # There is one join in a pipeline, and it joins by event time within windows.
     *((JoinQuery, name) for name in ("name", "axis", "session_gap")),
+    # They are the lanes that are not among those of `joined`.
+    (Activity, "lacking"),
     # Policy windows say that it is an operator, and stand in the facts of the sides.
     (Join, "operator"),
 }
@@ -379,7 +381,7 @@ FACTS: dict[type, set[str]] = {
     },
     JoinQuery: {"late", "retention_us", "entries_max"},
     Sliding: {"range_", "slide", "attribute", "origin", "pattr", "align", "active"},
-    Activity: {"begins_us", "until_us", "warmup"},
+    Activity: {"begins_us", "until_us", "warmup", "joined", "left"},
     Landmark: {"slide", "attribute", "origin", "pattr"},
     RowWindow: {"range_", "slide", "pattr", "order", "align"},
     SlideByTuple: {"range_", "attribute", "pattr"},

@@ -18,7 +18,7 @@ from windowing.engine.families.grids import Grids, Reach
 from windowing.engine.wids import Grid, Ints
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
-from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.sliding import is_sliding
 
 MARK: Final = "shared:"
 """How names of families begin; no query has such a name."""
@@ -127,7 +127,7 @@ def families_of(pipeline: Pipeline) -> dict[str, Family]:
 def why_alone(query: Query, pipeline: Pipeline) -> str | None:
     """Return why a query shares no slices with any other; None: it may."""
     window, source = query.window, pipeline.source
-    if not isinstance(window, Sliding):
+    if not is_sliding(window):
         return f"its slices are not those of sliding windows, but of {window.kind} windows"
     attribute = source.ordered_by(window.attribute)
     if attribute != source.event_time.field:

@@ -16,7 +16,6 @@ from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW
 from windowing.engine.wids import NOTHING_YET, Flags, Grid, Ints, grid
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.source import Source
-from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import Window
 
 
@@ -36,7 +35,7 @@ class ActiveWindows:
     @classmethod
     def of(cls, window: Window) -> Self | None:
         """Return the windows of a query's activity; None: it is always active."""
-        if not isinstance(window, Sliding) or window.active is None:
+        if window.active is None:
             return None
         numbers, active = grid(window), window.active
         first, last, begins = INT64_MIN, INT64_MAX, NOTHING_YET
@@ -81,7 +80,7 @@ class ActiveLanes:
     @classmethod
     def of(cls, window: Window, source: Source) -> Self | None:
         """Return the lanes of a query's activity; None: it is always active."""
-        if not isinstance(window, Sliding) or window.active is None:
+        if window.active is None:
             return None
         lanes, active = [(n, source.lane(n)) for n in range(source.partitions)], window.active
         joins = {number: active.joins_at(lane) for number, lane in lanes}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.fingerprint import fingerprint
 from windowing.model.query import AnyFlow, Query
 from windowing.model.windows.activity import Activity, Places
-from windowing.model.windows.sliding import Sliding
+from windowing.model.windows.sliding import is_sliding, with_active
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ def _as_before(old: AnyFlow, new: AnyFlow) -> AnyFlow:
     """Return a query with the activity that it had."""
     if not (isinstance(old, Query) and isinstance(new, Query)):
         return new
-    if not (isinstance(old.window, Sliding) and isinstance(new.window, Sliding)):
+    if old.window.active == new.window.active or not is_sliding(new.window):
         return new
-    return new.model_copy(update={"window": replace(new.window, active=old.window.active)})
+    return new.model_copy(update={"window": with_active(new.window, old.window.active)})
 
 
 def _activity(flow: AnyFlow) -> Activity:
     window = flow.window if isinstance(flow, Query) else None
-    return (window.active if isinstance(window, Sliding) else None) or Activity()
+    return (None if window is None else window.active) or Activity()
 
 
 def _goes_on(old: Activity, new: Activity) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from windowing.model.facts import Facts
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.language import Spelled
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell
@@ -42,6 +43,7 @@ class SlideByTuple:
     origin: ClassVar[int] = 0
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
+    active: ClassVar[Activity | None] = None
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:
@@ -90,6 +92,7 @@ class SlideByN:
     origin: ClassVar[int] = 0
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
+    active: ClassVar[Activity | None] = None
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:
@@ -138,6 +141,7 @@ class SlideByRank:
     origin: ClassVar[int] = 0
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
+    active: ClassVar[Activity | None] = None
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from windowing.model.facts import Facts
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.language import Spelled
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell
@@ -39,6 +40,7 @@ class Landmark:
     range_: ClassVar[int | None] = None
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
+    active: ClassVar[Activity | None] = None
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:

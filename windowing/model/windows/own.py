@@ -17,6 +17,7 @@ from windowing.model.errors import WindowError, shown
 from windowing.model.facts import Facts
 from windowing.model.registry import PluginError, declared_module, declared_names
 from windowing.model.user.user_source import digest
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.registry import WINDOWS, check_kind
 from windowing.model.windows.traits import Ends, Order, Traits
@@ -51,6 +52,7 @@ class OwnWindow:
     origin: ClassVar[int] = 0
     align: ClassVar[Align] = "end"
     gaps: ClassVar[Gaps] = ()
+    active: ClassVar[Activity | None] = None
 
     def facts(self) -> Facts:
         """Return the window's facts for the fingerprint, with a digest of the package's code.

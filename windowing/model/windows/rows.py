@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from windowing.model.facts import Facts
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.language import Spelled
 from windowing.model.windows.sliding import grid_extents
 from windowing.model.windows.traits import Ends, Order, Traits
@@ -47,6 +48,7 @@ class RowWindow:
     attribute: ClassVar[str] = ROW_NUM
     origin: ClassVar[int] = 0
     gaps: ClassVar[Gaps] = ()
+    active: ClassVar[Activity | None] = None
 
     @classmethod
     def of(cls, spelled: Spelled) -> Self | None:

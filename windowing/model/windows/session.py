@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from windowing.model.errors import WindowError
 from windowing.model.facts import Facts
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.language import AttributeType, Clauses, amount
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
@@ -45,6 +46,7 @@ class Session:
     slide: ClassVar[int] = 1
     origin: ClassVar[int] = 0
     align: ClassVar[Align] = "end"
+    active: ClassVar[Activity | None] = None
 
     @property
     def traits(self) -> Traits:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 from windowing.model.errors import WindowError
 from windowing.model.facts import Facts
@@ -84,7 +84,7 @@ class Sliding:
 
 def activity_of(window: Window) -> Activity | None:
     """Return the activity of a window's query; None: it runs for ever."""
-    return window.active if isinstance(window, Sliding) else None
+    return window.active
 
 
 def begins_later(window: Window) -> bool:
@@ -104,10 +104,10 @@ def with_activity(window: Window, activity: Activity, *, timed: bool) -> Window:
     Raises:
         WindowError: E_ACTIVE: windows of this class cannot begin and end so, or none would be left.
     """
-    if not isinstance(window, Sliding) or not timed:
+    if not is_sliding(window) or not timed:
         why = (
             f"windows over {window.attribute} do not lie in event time"
-            if isinstance(window, Sliding)
+            if is_sliding(window)
             else f"where a {window.kind} window lies, earlier records decide"
         )
         msg = f"{why}: a query with from or until has RANGE … SLIDE … WATTR the event time"
@@ -116,11 +116,22 @@ def with_activity(window: Window, activity: Activity, *, timed: bool) -> Window:
     if activity.warmup == "emit" and begins is None:
         raise WindowError("E_ACTIVE", "warmup goes with from, as from: 2013-01-02T00:00Z")
     if begins is not None and until is not None:
-        least = begins + (1 if activity.warmup == "emit" else window.range_)
+        least = begins + (1 if activity.warmup == "emit" else window.range_ or 0)
         if until < least:
             msg = f"no window of {window.range_} us lies from {spell_instant(begins)} to "
             raise WindowError("E_ACTIVE", f"{msg}{spell_instant(until)}: let it leave later")
-    return replace(window, active=activity)
+    return with_active(window, activity)
+
+
+def with_active(window: Window, active: Activity | None) -> Window:
+    """Return a sliding window with another activity."""
+    found: Window = replace(cast("Sliding", window), active=active)
+    return found
+
+
+def is_sliding(window: Window) -> bool:
+    """Whether windows have one length, and lie one slide apart along an attribute."""
+    return window.traits.ends is Ends.SLIDES and not window.traits.cumulative
 
 
 def grid_extents(range_: int, slide: int, align: Align, count: int) -> list[Extent]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from windowing.model.facts import Facts
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.traits import Traits
 
 ROW_NUM = "row_num"
@@ -77,6 +78,10 @@ class Window(Protocol):
     @property
     def gaps(self) -> Gaps:
         """Gaps of single keys that differ from `range_`; for sessions."""
+
+    @property
+    def active(self) -> Activity | None:
+        """Which of these windows there are, if the query joins the stream or leaves it."""
 
     def facts(self) -> Facts:
         """Return the window's facts for the fingerprint; their names are a format."""
