@@ -86,6 +86,12 @@ def sliding(_: Pipeline, query: Query) -> bool:
     return isinstance(query.window, Sliding)
 
 
+def with_extents_in_time(pipeline: Pipeline, query: Query) -> bool:
+    """Whether a log may change the query, or add one like it."""
+    own = query.window.attribute == pipeline.source.event_time.field
+    return own and isinstance(query.window, Sliding)
+
+
 def landmark(_: Pipeline, query: Query) -> bool:
     """Whether windows are landmark windows."""
     return isinstance(query.window, Landmark)

@@ -11,11 +11,14 @@ from functools import lru_cache
 from chaos.simulator.case import Case, record
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
 from chaos.simulator.features import pairs_of
+from chaos.simulator.platform.changed_log import with_change
 from chaos.simulator.platform.parts import OWN, EngineParts
 from chaos.simulator.verdict.checks import Finding, judge
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
 _TRIES = 400
+_CHANGES = 0.4
+"""How often logs change the queries, where they can."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
     text = pipeline_text or _drawn(rng, parts)
     lanes = draw_log(rng, _pipeline(text), parts.wish)
     plan = draw_plan(rng, [len(lane) for lane in lanes])
-    return Case(
+    case = Case(
         label,
         parts.name,
         text,
@@ -63,6 +66,11 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         fused=parts.fused or (parts.name == OWN and rng.random() < 0.5),
         shared=parts.shared or (parts.name == OWN and rng.random() < 0.5),
     )
+    # Drawn apart, so that all else is as without it.
+    own = random.Random(f"{label}:changes")
+    if parts.changes or (parts.name == OWN and own.random() < _CHANGES):
+        return with_change(own, case, _pipeline(text))
+    return case
 
 
 def _drawn(rng: random.Random, parts: EngineParts) -> str:

@@ -39,6 +39,7 @@ from windowing.engine.windows.active import ActiveWindows
 from windowing.engine.windows.join import equal_columns
 from windowing.engine.windows.keys import route
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.model import Pipeline
 from windowing.model.file.added import QueryChange, query_change
 from windowing.model.fingerprint import fingerprint
@@ -326,11 +327,14 @@ def _content(plan: Plan, stores: Sequence[StateStore], after: Plan | None = None
         stores: the shards' stores.
         after: a plan whose queries may end earlier; None: the same.
     """
-    shard, schemas, active = Shard(plan), _schemas(plan), _active(after or plan)
+    shard, schemas, ends = Shard(plan), _schemas(plan), _active(after or plan)
     for store in stores:
         for query, frames in shard.held(store).items():
             for name, frame in frames.items():
-                there = active[query].shown(frame) if query in active else frame
+                there = frame
+                if query in ends:
+                    # Slices that differed only in windows beyond the end are one.
+                    there = schemas[query].canonical(ends[query].without_ended(frame))
                 # A frame leaves out bins that are zero in all of its rows.
                 bins = {column.name for column in schemas[query].among(there, Role.BIN)}
                 yield from _spelled(f"{query}/{name}", there, bins)
@@ -342,10 +346,15 @@ def _content(plan: Plan, stores: Sequence[StateStore], after: Plan | None = None
                 yield from _spelled(key, from_bytes(shown))
 
 
-def _active(plan: Plan) -> dict[str, ActiveWindows]:
-    """Return the windows of the queries that are not always active."""
-    found = {flow.name: ActiveWindows.of(flow.query.window) for flow in plan.queries}
-    return {name: windows for name, windows in found.items() if windows is not None}
+def _active(plan: Plan) -> dict[str, SlidingShardPart]:
+    """Return the parts of the queries that are not always active."""
+    parts = Shard(plan).parts
+    return {
+        flow.name: part
+        for flow in plan.queries
+        if ActiveWindows.of(flow.query.window) is not None
+        and isinstance(part := parts[flow.name], SlidingShardPart)
+    }
 
 
 def _spelled(table: str, frame: pl.DataFrame, bins: Collection[str] = ()) -> Iterator[str]:

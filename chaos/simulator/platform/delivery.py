@@ -56,3 +56,16 @@ def chunks_of(
         befell["records sent again"] += start < first
         befell["chunk cut and shuffled"] += len(edges) > 2
     return chunks, +befell
+
+
+def cut_otherwise(log: Sequence[RawRows], begin: Ends, end: Ends) -> Ends:
+    """Return a different end for a batch, if there is one.
+
+    Args:
+        log: the lanes.
+        begin: the end of the batch before.
+        end: the end of this batch.
+    """
+    more = tuple(min(at + 1, len(rows.offsets)) for at, rows in zip(end, log, strict=True))
+    half = tuple((first + 1 + stop) // 2 for first, stop in zip(begin, end, strict=True))
+    return more if more != end else half

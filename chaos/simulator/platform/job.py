@@ -8,6 +8,7 @@ reruns the batch that has offsets but no commit entry, with the same offsets.
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,22 +17,21 @@ import msgspec
 
 from chaos.simulator.case import Case, Failure, FailureKind, PlannedBatch, SimulatedRecord
 from chaos.simulator.history import SimulationHistory
-from chaos.simulator.platform.cluster import Engine, OpenState, SimulatedCluster
-from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, raw
-from chaos.simulator.platform.fused import FusedShard
+from chaos.simulator.platform.change import RunFile
+from chaos.simulator.platform.cluster import OpenState, SimulatedCluster
+from chaos.simulator.platform.death import JobDied
+from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, cut_otherwise, raw
 from chaos.simulator.platform.sink import Ends, TableItem
 from chaos.simulator.platform.spelling import DEAD, METRICS, Tables, names, spelling
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task
-from windowing.engine.far import FAR_FROM_ROWS
+from chaos.simulator.platform.tasks import Tasks
+from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.fused.provisional import Provisional
 from windowing.engine.fused.scanner import Scanner
-from windowing.engine.fused.settler import Redelivered
 from windowing.engine.input.pack import pack
-from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
 from windowing.engine.parcel import Parcel
-from windowing.engine.plan import plan_of
 from windowing.engine.shard import Emission
 from windowing.engine.state import MemoryStore
 from windowing.model.file.pipeline import Pipeline
@@ -40,20 +40,12 @@ from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 if TYPE_CHECKING:
     from chaos.simulator.platform.parts import EngineParts
 
-__all__ = ["DEAD", "METRICS", "JobDied", "SimulatedJob", "Tables"]
+__all__ = ["DEAD", "METRICS", "SimulatedJob", "Tables"]
 
 Output = TypeVar("Output")
 
 # Each attempt takes some time.
 _ATTEMPT_US = 1000
-
-
-class JobDied(Exception):
-    """The job must be restarted; `workers` says whether its workers died too."""
-
-    def __init__(self, kind: FailureKind, *, workers: bool) -> None:
-        self.kind, self.workers = kind, workers
-        super().__init__(kind)
 
 
 class SimulatedJob:
@@ -73,41 +65,27 @@ class SimulatedJob:
         parts: EngineParts,
         case: Case,
     ) -> None:
-        self._pipeline, self._case = pipeline, case
-        self._rules = [ValueRules.of(pipeline, number) for number in range(len(lanes))]
+        self._case, self._parts = case, parts
         self.log = [raw(lane) for lane in lanes]
-        self.plan = plan_of(pipeline, 2 if case.shared else None)
-        self._lanes: list[Task] = [("lane", number) for number in range(len(lanes))]
-        self._shards: list[Task] = [("shard", number) for number in range(self.plan.shards)]
-        self._fused = case.fused and self.plan.why_lanes is None
-        self._stateful = self._shards if self._fused else [*self._lanes, *self._shards]
-        self._parts, self._make_lane = parts, parts.lanes(self.plan)
         self._files, self.sink = parts.state(), parts.sink()
-        self._cluster = self._new_cluster()
-        self._spelled = spelling(pipeline, tables=case.tables)
+        self._adopt(pipeline)
+        self._file = RunFile(pipeline, self._files, self._tasks.share_from)
         self._reported: set[str] = set()
         self._wall_us = 0
         self.planned: list[Ends] = []
         self.commits = 0
         self.history = SimulationHistory(ends=self.planned)
 
-    def _new_cluster(self) -> SimulatedCluster:
-        return self._parts.cluster(self._files, [*self._lanes, *self._shards], self._build)
+    def _adopt(self, pipeline: Pipeline) -> None:
+        """Run a pipeline from now on, with new workers."""
+        self._pipeline = pipeline
+        self._tasks = Tasks(pipeline, self._parts, self._case)
+        self._spelled = spelling(pipeline, tables=self._case.tables)
+        self._cluster = self._new_cluster()
 
-    def _build(self, task: Task) -> Engine:
-        redelivered: Redelivered = "error" if self._case.strict else "skip"
-        if task[0] == "lane":
-            if self._fused:
-                return Scanner(self.plan)
-            lane = self._make_lane(task[1])
-            lane.redelivered = redelivered
-            return lane
-        shard = self._parts.shard(self.plan)
-        shard.compact_after = self._case.compact_after
-        shard.far_from_rows = FAR_FROM_ROWS if shard.compact_after > 3 else 0  # any size
-        if self._fused:
-            return FusedShard(self._parts.settler(self.plan, redelivered), shard)
-        return shard
+    def _new_cluster(self) -> SimulatedCluster:
+        tasks = [*self._tasks.lanes, *self._tasks.shards]
+        return self._parts.cluster(self._files, tasks, self._tasks.build)
 
     # --- between batches ---------------------------------------------------------------------
 
@@ -167,7 +145,7 @@ class SimulatedJob:
         self._reported.clear()
         if which is None or not self.commits:
             return None
-        task = self._stateful[which % len(self._stateful)]
+        task = self._tasks.stateful[which % len(self._tasks.stateful)]
         name = self._files.damage(task, self.commits)
         self._took_effect("state file damaged")
         self._cluster.restart()
@@ -178,8 +156,9 @@ class SimulatedJob:
         at = max(0, self.commits - step.restore)
         del self.planned[at:]
         self.commits = at
+        self._file.restore(at)
+        self._adopt(self._file.pipeline)
         self._took_effect("old checkpoint restored")
-        self._cluster.restart()
         # At start a job reruns the batches that only the tables have, by the tables' plans.
         for ends in self._compare().follow:
             self.planned.append(ends)
@@ -203,7 +182,7 @@ class SimulatedJob:
     def _plan(self, begin: Ends, end: Ends, step: PlannedBatch) -> None:
         """Log the offsets of the next batch, unless a second driver has."""
         if step.rival == "plans first":
-            self.log_offsets(len(self.planned), self._cut_otherwise(begin, end))
+            self.log_offsets(len(self.planned), cut_otherwise(self.log, begin, end))
             if self.log_offsets(len(self.planned) - 1, end):
                 return
             # The first driver finds the entry and ends; restarted, it runs that batch.
@@ -211,12 +190,6 @@ class SimulatedJob:
             self._cluster.restart()
             return
         self.log_offsets(len(self.planned), end)
-
-    def _cut_otherwise(self, begin: Ends, end: Ends) -> Ends:
-        """Return a different end for a batch, if there is one."""
-        more = tuple(min(at + 1, len(rows.offsets)) for at, rows in zip(end, self.log, strict=True))
-        half = tuple((first + 1 + stop) // 2 for first, stop in zip(begin, end, strict=True))
-        return more if more != end else half
 
     def log_offsets(self, batch: int, ends: Ends) -> bool:
         """Log the offsets of a batch; return False if there is already an entry, which stays.
@@ -253,6 +226,9 @@ class SimulatedJob:
                 self._reported.add(damage.file)
                 self._files.repair(damage.file)
                 self._cluster.restart()
+            except QueriesChanged as found:
+                self.change(after_all(self._pipeline, found.taken), batch, step.dies_in_change)
+                step = msgspec.structs.replace(step, dies_in_change=None)
             except (RedeliveredOffset, TangledChunks) as refusal:
                 lawful = self._case.strict or isinstance(refusal, TangledChunks)
                 if not (lawful and self._sent_again):
@@ -266,6 +242,24 @@ class SimulatedJob:
                     self.history.skipped.append(f"records of batch {batch} were sent again")
             if self.commits > batch:
                 return
+
+    def change(self, after: Pipeline, batch: int, dies_at: int | None) -> None:
+        """Go on with another pipeline, from the state before a batch whose records change it.
+
+        Args:
+            after: the pipeline with the change.
+            batch: the batch.
+            dies_at: after how many steps of the change the driver dies; None: it does not.
+        """
+        for number, _ in enumerate(self._file.change(after, batch, self._tasks.stateful)):
+            if number == dies_at:
+                self._took_effect("driver dies in a change of the queries")
+                break
+        # What the driver, or the next one, does at its start.
+        deque(self._file.resume(), maxlen=0)
+        self._took_effect("queries changed")
+        self._adopt(self._file.pipeline)
+        self.sink.begin_behind(batch - 1, names(self._pipeline))
 
     def _run_beside(self, batch: int, attempt: int, step: PlannedBatch) -> None:
         """Run the same batch with a second driver and its own workers, up to its commit entry."""
@@ -347,20 +341,20 @@ class SimulatedJob:
         chunks, befell = chunks_of(self.log, begin, self.planned[batch], step, self._rng)
         self.history.faults += befell
         self._sent_again = any(kind in befell for kind in SENT_AGAIN)
-        for task in self._stateful:
+        for task in self._tasks.stateful:
             if task[0] == "lane":
                 self._open(task, batch)
 
         def lane(task: Task) -> list[list[Parcel] | list[Provisional]]:
             engine = self._cluster.engine(task)
-            packed = [pack(rows, self._rules[task[1]]) for rows in chunks[task[1]]]
+            packed = [pack(rows, self._tasks.rules[task[1]]) for rows in chunks[task[1]]]
             if isinstance(engine, Scanner):
                 scanned = [engine.scan(task[1], chunk) for chunk in packed]
                 return [list(own) for own in zip(*scanned, strict=True)]
             assert isinstance(engine, Lane)  # noqa: S101 - by the task's kind
             return [[parcel] for parcel in engine.step(self._open(task, batch), packed)]
 
-        sent = self._stage([self._lanes[number] for number in chunks], lane, "lanes")
+        sent = self._stage([self._tasks.lanes[number] for number in chunks], lane, "lanes")
         messages = list(sent.values())
         self._rng.shuffle(messages)
 
@@ -370,7 +364,9 @@ class SimulatedJob:
             emission: Emission = engine.step(self._open(task, batch), own, self._wall_us)
             return emission
 
-        emitted = self._stage([*self._shards], shard, "shards")
+        emitted = self._stage([*self._tasks.shards], shard, "shards")
+        if taken := [one for emission in emitted.values() for one in emission.taken]:
+            raise QueriesChanged(taken)
         return self._spelled(list(emitted.values()), batch)
 
     def _open(self, task: Task, version: int) -> MemoryStore:

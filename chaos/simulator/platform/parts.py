@@ -49,6 +49,7 @@ class EngineParts:
         strict: whether redeliveries may be drawn as errors, even for an engine with a bug.
         fused: whether to run the fused plan wherever it applies, even for an engine with a bug.
         shared: whether queries share slices wherever they can, even for an engine with a bug.
+        changes: whether logs change the queries wherever they can, even for an engine with a bug.
         shows_in: the pipelines in which a planted bug can show.
     """
 
@@ -64,4 +65,5 @@ class EngineParts:
     strict: bool = False
     fused: bool = False
     shared: bool = False
+    changes: bool = False
     shows_in: Callable[[Pipeline], bool] = anywhere

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,19 @@ class SimulatedSink:
             return
         self.tables[table] += items
         self.tokens[table] = token
+
+    def begin_behind(self, batch: int, tables: Sequence[str]) -> None:
+        """Let tables that are new begin behind a batch, of which they have no rows.
+
+        Args:
+            batch: the last batch; -1: there is none yet.
+            tables: the tables of the run, new or not.
+        """
+        plans = {at: ends for own in self.plans.values() for at, ends in own.items()}
+        for table in tables:
+            if batch >= 0 and table not in self.tokens:
+                self.tokens[table] = batch
+                self.plans[table][batch] = plans[batch]
 
     def lose(self, table: str) -> TableBackup:
         """Delete a table; return a backup of it."""

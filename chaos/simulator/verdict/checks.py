@@ -7,11 +7,18 @@ definition's result for the part of the log delivered so far.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from chaos.readers.output import Output, dead_letter_identity, row_identity
+from chaos.readers.output import (
+    Output,
+    count_dead,
+    dead_letter_identity,
+    row_identity,
+    with_earlier,
+)
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import Batch, Metric, SimulationHistory
 from chaos.simulator.verdict.due import closing, outcomes_of
@@ -22,6 +29,7 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.lengths import INT64_MIN
 from windowing.model.rows import dead_letter_line, row_line
 from windowing.semantics import Counts, Outcome
+from windowing.semantics.effective import effective
 
 SimulatorCheck = Literal[
     "no error",
@@ -83,8 +91,10 @@ def judge(
         lanes = [lane[:end] for lane, end in zip(lanes, _reached(history, lanes), strict=True)]
     log = [record for lane in lanes for record in lane]
     try:
-        verdict = verify(pipeline, log, _output(pipeline, history))
+        # By itself, the definition follows the part of the log that was delivered.
         outcomes = outcomes_of(pipeline, lanes, history.ends)
+        pipeline = effective(pipeline, log)
+        verdict = verify(pipeline, log, _output(pipeline, history))
     except REFUSALS as refusal:
         went_on = f"the run went on, where {meant(refusal)} had to stop it: {refusal}"
         return [Finding("no error", (went_on,))]
@@ -112,18 +122,29 @@ def _output(pipeline: Pipeline, history: SimulationHistory) -> Output:
     return Output(
         rows=[line for batch in batches for line in batch.rows],
         dead=[line for batch in batches for line in batch.dead],
-        counts={
-            query.name: _counts([m for b in batches for m in b.metrics if m.query == query.name])
-            for query in pipeline.flows
-        },
+        counts={query.name: _counts(query.name, history.batches) for query in pipeline.flows},
         ordered=False,
         name="sink",
     )
 
 
-def _counts(metrics: Sequence[Metric]) -> Counts:
-    sums = [sum(metric.counts[place] for metric in metrics) for place in range(5)]
-    return Counts(*sums)
+def _counts(query: str, batches: Mapping[int, Batch]) -> Counts:
+    """Add up a query's counts; of one that joined, what came before it is outside."""
+    metrics = [metric for batch in batches.values() for metric in batch.metrics]
+    own = [metric for metric in metrics if metric.query == query]
+    counts = Counts(*(sum(metric.counts[place] for metric in own) for place in range(5)))
+    if not batches or any(metric.query == query for metric in _first_metrics(batches)):
+        return counts
+    read = Counter[str]()
+    for metric in metrics:
+        read[metric.query] += metric.counts[0]
+    dead = count_dead([line for batch in batches.values() for line in batch.dead], query)
+    return with_earlier(replace(counts, dead=dead), max(read.values(), default=0))
+
+
+def _first_metrics(batches: Mapping[int, Batch]) -> Sequence[Metric]:
+    """Return the metrics of the first batch that has any."""
+    return next((own for _, batch in sorted(batches.items()) if (own := batch.metrics)), [])
 
 
 def _differing(verdict: Verdict) -> list[str]:

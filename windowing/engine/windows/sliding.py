@@ -144,8 +144,15 @@ class SlidingShardPart:
         kept = partials.with_columns(first_kept.alias(FIRST_WINDOW)).filter(
             pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW)
         )
+        return {PARTIALS: self._merged(kept)}
+
+    def without_ended(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """Return what the query's activity leaves of partial states, merged where equal."""
+        return self._merged(self._there(partials))
+
+    def _merged(self, partials: pl.DataFrame) -> pl.DataFrame:
         named = [*self._keys, FIRST_WINDOW, LAST_WINDOW, RELEASE, PARTITION]
-        return {PARTIALS: self._accumulators.merge(kept, named)}
+        return self._accumulators.merge(partials, named)
 
     def _there(self, partials: pl.DataFrame) -> pl.DataFrame:
         """Return the partial states of windows that there are."""

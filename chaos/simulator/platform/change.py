@@ -1,0 +1,88 @@
+"""A run's own copy of its pipeline file, which the log may change, and its state, converted for it.
+
+As in a real run (`jobs.checkpoints.conversion`), the converted states are made aside, whole, then
+take the place of the old ones, and the file comes last; the next driver finishes what a driver that
+died has left. A backup of a checkpoint has the file of its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from chaos.simulator.platform.state import StateFiles, Task, Values
+from windowing.engine.convert import convert
+from windowing.engine.state import MemoryStore
+from windowing.model.file.pipeline import Pipeline
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """States for a changed pipeline, which take the place of those of a version."""
+
+    version: int
+    pipeline: Pipeline
+    states: dict[Task, Values] = field(default_factory=dict)
+
+
+class RunFile:
+    """A run's own copy of its pipeline file.
+
+    Args:
+        pipeline: the file at the beginning.
+        files: the files of the run's state.
+        share_from: how many queries share slices at least; None: none do.
+    """
+
+    def __init__(self, pipeline: Pipeline, files: StateFiles, share_from: int | None) -> None:
+        self._files, self._share_from = files, share_from
+        self._since = {0: pipeline}
+        self._ready: _Prepared | None = None
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline, with all changes so far."""
+        return self._since[max(self._since)]
+
+    def change(self, after: Pipeline, version: int, tasks: Sequence[Task]) -> Iterator[str]:
+        """Change the pipeline and the state, step by step; yield what was done.
+
+        Args:
+            after: the pipeline with the change.
+            version: of the state before the batch that has the change.
+            tasks: all tasks with state.
+        """
+        # Before the first batch there is no state to convert.
+        states = self._converted(after, version, tasks) if version else {}
+        yield "converted"
+        self._ready = _Prepared(version, after, states)
+        yield "ready"
+        yield from self.resume()
+
+    def resume(self) -> Iterator[str]:
+        """Finish a change that is ready, whatever was done of it; yield what was done."""
+        if self._ready is None:
+            return
+        version = self._ready.version
+        for task, values in self._ready.states.items():
+            self._files.commit(task, version, self._files.load(task, version - 1), values)
+            yield "state replaced"
+        self._since[version] = self._ready.pipeline
+        self._ready = None
+        yield "file replaced"
+
+    def restore(self, version: int) -> None:
+        """Go back to the file that belongs to a version of the state."""
+        self._since = {since: own for since, own in self._since.items() if since <= version}
+
+    def _converted(
+        self, after: Pipeline, version: int, tasks: Sequence[Task]
+    ) -> dict[Task, Values]:
+        stores: dict[str, list[MemoryStore]] = {"lane": [], "shard": []}
+        for task in tasks:
+            store = MemoryStore()
+            store.restore(self._files.load(task, version))
+            stores[task[0]].append(store)
+        found = convert(self.pipeline, after, stores["lane"], stores["shard"], self._share_from)
+        new = {"lane": found.lanes, "shard": found.shards}
+        return {(kind, number): new[kind][number].snapshot() for kind, number in tasks}

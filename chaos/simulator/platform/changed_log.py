@@ -1,0 +1,182 @@
+"""Draw logs that change the queries: control records, a copy in every lane, or not in every one.
+
+A query joins at about the instant that the lanes have reached where they have its copies, so that
+most lanes take them and some do not. Only changes that a running pipeline may have are drawn.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import yaml
+
+from chaos.simulator.case import Case, Event, record
+from windowing.engine.added import why_not
+from windowing.engine.plan import plan_of
+from windowing.model.file.changes import Change, Copy, changed
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.lengths import INT64_MAX
+from windowing.model.windows.sliding import Sliding, activity_of
+from windowing.semantics.lanes import follow
+from windowing.semantics.values import ValueReader
+from windowing.semantics.view import lanes_of
+
+_NEW = "joins"
+_LENGTHS = (1, 1, 2, 3)
+
+Lanes = tuple[tuple[Event, ...], ...]
+
+
+def with_change(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
+    """Return a case whose log changes the queries; the same case if none can be changed.
+
+    Args:
+        rng: the source of every choice.
+        case: one without such a change.
+        pipeline: its pipeline.
+    """
+    lanes, after = case.lanes, pipeline
+    share_from = 2 if case.shared else None
+    can_join, can_leave = _templates(pipeline), _may_leave(pipeline, share_from)
+    if can_join and (not can_leave or rng.random() < 0.8):
+        lanes, after = _joining(rng, lanes, pipeline, rng.choice(can_join), share_from)
+    joined = after is not pipeline
+    names = [*can_leave, *([_NEW] * 2 if joined else [])]
+    if names and (not joined or rng.random() < 0.5):
+        lanes = _leaving(rng, lanes, after, rng.choice(names))
+    if lanes == case.lanes:
+        return case
+    plan = tuple(
+        msgspec.structs.replace(step, dies_in_change=rng.choice([None, None, 0, 1, 2, 3, 4]))
+        for step in case.plan
+    )
+    return msgspec.structs.replace(case, lanes=lanes, plan=plan)
+
+
+def _slides(pipeline: Pipeline) -> Iterator[Query]:
+    """Yield the queries whose windows have an extent in event time that is known beforehand."""
+    time = pipeline.source.event_time.field
+    for query in pipeline.queries:
+        if isinstance(query.window, Sliding) and query.window.attribute == time:
+            yield query
+
+
+def _templates(pipeline: Pipeline) -> list[str]:
+    """Return the queries that another one can be like."""
+    return [query.name for query in _slides(pipeline)]
+
+
+def _may_leave(pipeline: Pipeline, share_from: int | None) -> list[str]:
+    """Return the queries that can leave: those in families cannot, nor those with an end."""
+    shared = {name for one in plan_of(pipeline, share_from).families for name in one.names}
+    found = []
+    for query in _slides(pipeline):
+        active = activity_of(query.window)
+        if query.name not in shared and (active is None or active.until_us is None):
+            found.append(query.name)
+    return found
+
+
+def _joining(
+    rng: random.Random, lanes: Lanes, pipeline: Pipeline, like: str, share_from: int | None
+) -> tuple[Lanes, Pipeline]:
+    """Let a query join; return the pipeline with it, or the same if it cannot be added."""
+    places = [rng.randint(0, len(lane)) for lane in lanes]
+    reached = [max(newest + 1, progress) for newest, progress in _reached(lanes, pipeline, places)]
+    query = _like(rng, pipeline, like)
+    slide = _slide(pipeline, like)
+    begins_us = rng.choice([max, max, max, min])(reached)
+    query["from"] = _instant(begins_us + rng.choice([0, 0, 1, slide, 3 * slide]))
+    change = Change({_NEW: query}, {})
+    after = changed(pipeline, Copy(pipeline.source.lane(0), 0, change))
+    if after is None:
+        return lanes, pipeline
+    if why_not(plan_of(pipeline, share_from), plan_of(after, share_from), _NEW) is not None:
+        return lanes, pipeline
+    return _written(rng, lanes, places, {"queries": {"add": {_NEW: query}}}), after
+
+
+def _leaving(rng: random.Random, lanes: Lanes, pipeline: Pipeline, name: str) -> Lanes:
+    """Let a query leave, before some windows that would come."""
+    places = [rng.randint(_behind(lane), len(lane)) for lane in lanes]
+    reached = [progress for _, progress in _reached(lanes, pipeline, places)]
+    until_us = rng.choice([max, max, max, min])(reached)
+    slides = rng.choice([0, 0, 1, 2, 5]) * _slide(pipeline, name)
+    control = {"queries": {"remove": {name: _instant(until_us + slides)}}}
+    return _written(rng, lanes, places, control)
+
+
+def _behind(lane: tuple[Event, ...]) -> int:
+    """Return the place behind a lane's last change."""
+    changes = [at for at, event in enumerate(lane) if _is_change(event)]
+    return max(changes, default=-1) + 1
+
+
+def _is_change(event: Event) -> bool:
+    return isinstance(event.get("control"), Mapping) and "queries" in event["control"]
+
+
+def _like(rng: random.Random, pipeline: Pipeline, name: str) -> dict[str, Any]:
+    """Return a query that is like one of the file, except for its range and its aggregates."""
+    query = dict(yaml.safe_load(pipeline.text)["queries"][name])
+    query = {key: query[key] for key in query if key not in ("from", "until", "warmup")}
+    window = query["window"]
+    if isinstance(window, str) and window.split()[1].isdigit():
+        _, length, *rest = window.split()
+        query["window"] = " ".join(["RANGE", str(int(length) * rng.choice(_LENGTHS)), *rest])
+    shown = list(query["aggregates"])
+    kept = rng.sample(shown, rng.randint(1, len(shown)))
+    query["aggregates"] = {one: query["aggregates"][one] for one in shown if one in kept}
+    if rng.random() < 0.3:
+        query["warmup"] = "emit"
+    return query
+
+
+def _slide(pipeline: Pipeline, name: str) -> int:
+    return next(query.window.slide for query in pipeline.queries if query.name == name)
+
+
+def _reached(lanes: Lanes, pipeline: Pipeline, places: list[int]) -> list[tuple[float, float]]:
+    """Return the newest time and the progress of each lane before a place, without changes in it.
+
+    A lane that says nothing yet, or has ended, has those of an instant around 0.
+    """
+    found = []
+    for number, lane in enumerate(lanes_of(pipeline.source, None)):
+        entries = [record(one) for one in lanes[number][: places[number]] if not _is_change(one)]
+        follow(lane, entries, ValueReader(pipeline, number))
+        progress = max([lane.progress, *lane.by_key.values()])
+        found.append((_finite(lane.newest), _finite(progress)))
+    return found
+
+
+def _finite(us: float) -> float:
+    return us if math.isfinite(us) else 0
+
+
+def _instant(us: float) -> int:
+    return int(max(-INT64_MAX, min(us, INT64_MAX)))
+
+
+def _written(rng: random.Random, lanes: Lanes, places: list[int], control: dict[str, Any]) -> Lanes:
+    """Return lanes with a copy of a control record each; some may lack it, and empty ones do."""
+    lacks = rng.randrange(len(lanes)) if len(lanes) > 1 and rng.random() < 0.15 else None
+    return tuple(
+        lane if number == lacks else _with(lane, place, control)
+        for number, (lane, place) in enumerate(zip(lanes, places, strict=True))
+    )
+
+
+def _with(lane: tuple[Event, ...], at: int, control: dict[str, Any]) -> tuple[Event, ...]:
+    """Return a lane with a control record before the event of a place; those behind it move on."""
+    if not lane:
+        return lane
+    head, rest = lane[:at], lane[at:]
+    offset = rest[0]["offset"] if rest else head[-1]["offset"] + 1
+    place = {key: lane[0][key] for key in ("source", "partition")}
+    moved = [{**event, "offset": event["offset"] + 1} for event in rest]
+    return (*head, {**place, "offset": offset, "control": control}, *moved)
