@@ -65,6 +65,7 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
             "life", (*tests, "tests/slow/test_life.py"), {"LIFE_STEPS": "40", "LIFE_EXAMPLES": "5"}
         ),
         *(_probe(name, arguments) for name, arguments in _PROBED.items()),
+        Part("engines", (*tests, "tests/other_engines/test_probe.py", "-m", "nightly")),
         Part("flink", (*tests, *_ON_FLINK)),
         Part("guilty", _slackwater("chaos", "simulate", "--guilty", "all")),
         *(_plan(file, seed, reports) for file in sorted(PLANS.glob("*.yml"))),
