@@ -20,7 +20,7 @@ from windowing.engine.plan import plan_of
 from windowing.model.file.changes import Change, Copy, changed
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import INT64_MAX
-from windowing.model.windows.sliding import Sliding, activity_of
+from windowing.model.windows.sliding import activity_of, is_sliding
 from windowing.semantics.lanes import follow
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of
@@ -61,7 +61,7 @@ def _slides(pipeline: Pipeline) -> Iterator[Query]:
     """Yield the queries whose windows have an extent in event time that is known beforehand."""
     time = pipeline.source.event_time.field
     for query in pipeline.queries:
-        if isinstance(query.window, Sliding) and query.window.attribute == time:
+        if is_sliding(query.window) and query.window.attribute == time:
             yield query
 
 
