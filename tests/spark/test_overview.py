@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,15 @@ def seen(file: Path) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(line)
     Overview.model_validate(told)
     return told
+
+
+def settled(file: Path) -> dict[str, Any]:
+    """Return what is seen once Spark has told how long each batch took: later than its rows."""
+    deadline = time.monotonic() + 60
+    while any(one["batches"] and one["batch_ms"] is None for one in seen(file)["history"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    return seen(file)
 
 
 def rows(folder: Path, table: str) -> list[dict[str, Any]]:
@@ -105,7 +115,7 @@ def test_a_runs_figures_are_true_at_every_turn(file: Path) -> None:
 
     send(300, 600)
     through(file, "r1")
-    again = seen(file)
+    again = settled(file)
     compare(again, run.table)
     assert again["outputs"][0]["rows"] > found["outputs"][0]["rows"]
     known = run.folder / "overview_cache.json"

@@ -76,9 +76,8 @@ def check_unchanged(frames: Iterable[Emitted]) -> None:
     Raises:
         QueriesChanged: one does.
     """
-    taken = [
-        msgspec.msgpack.decode(bytes(one.frame), type=Taken) for one in frames if one.kind == CHANGE
-    ]
+    changes = [bytes(data) for kind, _, data in frames if kind == CHANGE]
+    taken = [msgspec.msgpack.decode(one, type=Taken) for one in changes]
     if taken:
         raise QueriesChanged(taken)
 

@@ -33,7 +33,8 @@ TokenOf = Callable[[int], Token]
 
 
 Frames = Sequence[Emitted]
-"""A batch as the plan emits it, of all shards; Spark rows with these fields are allowed."""
+"""A batch as the plan emits it, of all shards; rows of Spark and plain tuples of these fields are
+allowed."""
 
 
 def token_rows(run: str, token: Token) -> pa.Table:
