@@ -22,7 +22,7 @@ _QUIET = {
 }
 
 settings.register_profile("dev", max_examples=40, **_QUIET)
-settings.register_profile("ci", max_examples=50, derandomize=True, **_QUIET)
+settings.register_profile("ci", max_examples=25, derandomize=True, **_QUIET)
 settings.register_profile("nightly", max_examples=1_000, **_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 

@@ -12,6 +12,11 @@ PLANS = Path("chaos") / "plans"
 _SEEDS = 3
 _RUNS = 10_000
 _ON_FLINK = ("tests/chaos/audit/test_flink.py", "tests/other_engines/test_live_flink.py")
+_ENGINES = (
+    "tests/other_engines/test_probe.py",
+    "tests/other_engines/test_live_engines.py",
+    "tests/spark/test_live_spark.py",
+)
 _PROBED = {
     "spark-append": ("spark", "--mode", "append"),
     "spark-update": ("spark", "--mode", "update"),
@@ -65,7 +70,8 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
             "life", (*tests, "tests/slow/test_life.py"), {"LIFE_STEPS": "40", "LIFE_EXAMPLES": "5"}
         ),
         *(_probe(name, arguments) for name, arguments in _PROBED.items()),
-        Part("engines", (*tests, "tests/other_engines/test_probe.py", "-m", "nightly")),
+        Part("engines", (*tests, *_ENGINES, "-m", "nightly")),
+        Part("spark", (*tests, "tests/spark", *_left_out(*_ON_YARN, *_ENGINES), "-m", "nightly")),
         Part("flink", (*tests, *_ON_FLINK)),
         Part("guilty", _slackwater("chaos", "simulate", "--guilty", "all")),
         *(_plan(file, seed, reports) for file in sorted(PLANS.glob("*.yml"))),
@@ -95,6 +101,10 @@ def choose(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
             msg = f"{name!r} is not a part of the nightly run; there are {listed}"
             raise ValueError(msg)
     return [part for part in parts if part.name in names or _group(part) in names]
+
+
+def _left_out(*files: str) -> list[str]:
+    return [f"--ignore={file}" for file in files]
 
 
 def _group(part: Part) -> str:

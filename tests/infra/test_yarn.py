@@ -34,6 +34,7 @@ def test_all_addresses_are_of_the_loopback_interface_and_every_port_is_used(tmp_
 
 @installed
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_four_daemons_come_up_again_after_a_kill_and_leave_nothing_behind(
     tmp_path: Path,
 ) -> None:

@@ -116,6 +116,7 @@ def test_an_engine_that_differs_from_run_to_run_is_unknown() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_our_own_runtime_is_as_its_profile_says(tmp_path: Path) -> None:
     asked = ["secret", "probe", "slackwater", "--record", str(tmp_path)]
     done = CliRunner().invoke(app, asked)

@@ -96,6 +96,7 @@ def test_random_tuple_engines_are_recovered() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_thousand_time_engines_are_recovered_with_the_expected_share() -> None:
     """The source's share: 641 of 1,000."""
     chance = Random(1)

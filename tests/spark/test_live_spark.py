@@ -19,6 +19,7 @@ HOPPING = Size(4, 2, 1)
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_spark_in_each_mode(spark: SparkSession) -> None:
     stream = one_by_one(1, 2, 4, 9)
     answers = {

@@ -18,14 +18,20 @@ if TYPE_CHECKING:
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 CASES = sorted(path.name for path in DATA.iterdir() if path.is_dir())
 QUICK = ("aggregates", "late-update-generous", "poison")
-"""Tried by `make test`; the others take a minute and a half, and go with the slow ones."""
+"""Tried by `make test`."""
+
+SLOW = ("join", "late-policies", "sessions", "silent-lane")
+"""Tried by `make test-slow`; all others at night."""
+
+
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    if name in QUICK:
+        return []
+    return [pytest.mark.slow] if name in SLOW else [pytest.mark.slow, pytest.mark.nightly]
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in CASES],
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in CASES])
 def test_recorded_pipelines_give_their_bytes_on_spark(
     name: str, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from chaos.nightly.verdicts import PartVerdict, keep, read_verdicts
 from chaos.verdict.check import Outcome
 from slackwater.main import app
 
+HERE = Path(__file__)
 PARTS = all_parts(1, Path("reports"))
 
 
@@ -30,6 +31,15 @@ def test_every_plan_is_a_part_and_what_a_part_runs_exists() -> None:
     for part in PARTS:
         for argument in part.command:
             assert not argument.startswith(("tests/", "chaos/")) or Path(argument).exists()
+
+
+def test_every_test_that_is_left_to_the_night_is_in_a_part() -> None:
+    ran = {argument for part in PARTS for argument in part.command}
+    files = [file for file in Path("tests").rglob("test_*.py") if file != Path(*HERE.parts[-4:])]
+    at_night = {file for file in files if "mark.nightly" in file.read_text(encoding="utf-8")}
+    assert len(at_night) > 5
+    found = {file for file in at_night if not ran.isdisjoint(map(str, [file, *file.parents]))}
+    assert at_night - found == set()
 
 
 def test_parts_are_chosen_by_name_and_by_group() -> None:

@@ -84,6 +84,7 @@ class Results:
 def _offsets(parts: pl.DataFrame, groups: Groups) -> pl.Series:
     """Return the first and last offset in each lane that a group has parts of."""
     lanes = parts.select(PARTITION, *_BY_LANE)[groups.sorted_by(parts[PARTITION])]
-    ends = np.cumsum(np.concatenate([[0], groups.sizes]))
-    lists = pa.LargeListArray.from_arrays(ends, lanes.to_struct().to_arrow())
+    ends = pl.Series(np.cumsum(np.concatenate([[0], groups.sizes])))
+    # Of an array of numpy's, pyarrow would import pandas: 0.7 s of a short run.
+    lists = pa.LargeListArray.from_arrays(ends.to_arrow(), lanes.to_struct().to_arrow())
     return pl.Series(OFFSETS, lists)
