@@ -28,13 +28,13 @@ from benchmarks.cases import CASES, Case, pipeline_of
 from benchmarks.events import batch_files
 from benchmarks.figures import RECORDS
 from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.fused.provisional import decode_provisional, encode_provisional
+from windowing.engine.fused.provisional import PROVISIONALS
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
-from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
+from windowing.engine.parcel import PARCELS, Parcel
 from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
@@ -119,8 +119,8 @@ class Core:
 
     def _parcels(self, store: MemoryStore, box: list[bytes]) -> list[Parcel]:
         if self._fused is None:
-            return [decode_parcel(data) for data in box]
-        return self._fused[1].settle(store, [decode_provisional(data) for data in box])
+            return [PARCELS.decode(data) for data in box]
+        return self._fused[1].settle(store, [PROVISIONALS.decode(data) for data in box])
 
     def _scanned(self, batch: dict[int, pl.DataFrame], scanner: Scanner) -> list[list[bytes]]:
         """Return the messages of the packers, by shard."""
@@ -131,7 +131,7 @@ class Core:
                 messages = scanner.scan(number, pl.concat(chunks))
             with step("encode parcels"):
                 for box, message in zip(posted, messages, strict=True):
-                    box.append(encode_provisional(message))
+                    box.append(PROVISIONALS.encode(message))
         return posted
 
     def _sent(self, batch: dict[int, pl.DataFrame]) -> list[list[bytes]]:
@@ -146,7 +146,7 @@ class Core:
                 parcels = lane.step(store, frames)
             with step("encode parcels"):
                 for box, parcel in zip(posted, parcels, strict=True):
-                    box.append(encode_parcel(parcel))
+                    box.append(PARCELS.encode(parcel))
         return posted
 
     def _chunk(self, rows: pl.DataFrame) -> bytes:

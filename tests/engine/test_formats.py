@@ -10,7 +10,7 @@ import pytest
 from windowing import Bound, LaneStart, Record, Sliding, StreamFlow, WindowedAggregator
 from windowing.engine import lane, shard_head
 from windowing.engine.formats import Format, as_it_is, number_of, stamped
-from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
+from windowing.engine.parcel import PARCELS, Parcel
 from windowing.engine.progress.reached import Reached
 from windowing.engine.state import MemoryStore, StateStore
 from windowing.model.run_errors import CheckpointMismatch, OtherVersion
@@ -91,12 +91,12 @@ def test_heads_of_states_bear_their_number(format_: Format[Any]) -> None:
 
 def test_a_parcel_of_another_version_is_refused() -> None:
     parcel = Parcel(1, {"ts": Reached(3)})
-    data = encode_parcel(parcel)
-    assert decode_parcel(data) == parcel
+    data = PARCELS.encode(parcel)
+    assert PARCELS.decode(data) == parcel
     body = bytes(number_of(data)[1])
     for other in (body, stamped(1, body), stamped(99, body)):
         with pytest.raises(OtherVersion, match=r"in format \d+, .*the same version"):
-            decode_parcel(other)
+            PARCELS.decode(other)
 
 
 def test_an_operator_goes_on_over_a_store_of_before_there_were_numbers() -> None:

@@ -19,11 +19,13 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from windowing.engine.state import StateStore
-from windowing.model.run_errors import CheckpointMismatch
+from windowing.model.run_errors import CheckpointMismatch, OtherVersion
 
 # No msgpack begins with this byte, which distinguishes it from data without a number.
 _MARK = 0xC1
 _UNNUMBERED = 1
+
+_encoder = msgspec.msgpack.Encoder()
 
 T = TypeVar("T")
 Migration = Callable[[Any, StateStore], Any]
@@ -99,6 +101,46 @@ class Format(Generic[T]):
             f"{self.what} was written in format {number}, which this version of Slackwater (format "
             f"{self.number}) cannot bring up: run the version that wrote it, or start a new run"
         )
+
+
+@dataclass(frozen=True)
+class MessageFormat(Generic[T]):
+    """How one stage packs a message for the next.
+
+    Messages live within a batch, so only the current format is read.
+
+    Attributes:
+        what: what was sent, and by whom, for errors.
+        number: of the current format.
+        message: the type of the message.
+    """
+
+    what: str
+    number: int
+    message: type[T]
+
+    @cached_property
+    def _decoder(self) -> msgspec.msgpack.Decoder[T]:
+        return msgspec.msgpack.Decoder(self.message)
+
+    def encode(self, message: T) -> bytes:
+        """Return a message as bytes."""
+        return stamped(self.number, _encoder.encode(message))
+
+    def decode(self, data: bytes) -> T:
+        """Read the result of `encode`.
+
+        Raises:
+            OtherVersion: a worker of another version wrote it.
+        """
+        number, body = number_of(data)
+        if number != self.number:
+            msg = (
+                f"{self.what} in format {number}, and this worker reads format {self.number}: "
+                "install the same version of Slackwater wherever the job runs"
+            )
+            raise OtherVersion(msg)
+        return self._decoder.decode(body)
 
 
 def as_it_is(parts: Any, store: StateStore) -> Any:

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import polars as pl
 
-from windowing.engine.formats import number_of, stamped
+from windowing.engine.formats import MessageFormat
 from windowing.engine.groups import Groups
 from windowing.engine.input.refusals import DETAIL_SCHEMA
 from windowing.engine.progress.reached import Reached
-from windowing.model.run_errors import OtherVersion
 
 
 class Addition(msgspec.Struct, array_like=True):
@@ -63,11 +62,7 @@ class Parcel(msgspec.Struct, array_like=True):
     taken: Taken | None = None
 
 
-_FORMAT = 3
-"""The format number. Parcels live within a batch, so only the current format is read."""
-
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Parcel)
+PARCELS = MessageFormat("a lane sent a parcel", 3, Parcel)
 
 DEAD_LETTER_SCHEMA = {
     "partition": pl.Int32,
@@ -90,27 +85,6 @@ METRIC_SCHEMA = {
     "progress_us": pl.Int64,
     "ended": pl.Boolean,
 }
-
-
-def encode_parcel(parcel: Parcel) -> bytes:
-    """Serialise a parcel."""
-    return stamped(_FORMAT, _encoder.encode(parcel))
-
-
-def decode_parcel(data: bytes) -> Parcel:
-    """Deserialise the result of `encode_parcel`.
-
-    Raises:
-        OtherVersion: a worker of another version wrote it.
-    """
-    number, body = number_of(data)
-    if number != _FORMAT:
-        msg = (
-            f"a lane sent a parcel in format {number}, and this worker reads format {_FORMAT}: "
-            "install the same version of Slackwater wherever the job runs"
-        )
-        raise OtherVersion(msg)
-    return _decoder.decode(body)
 
 
 def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:

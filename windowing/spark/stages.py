@@ -13,13 +13,13 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from windowing.engine.frames import from_bytes, in_order, to_bytes
-from windowing.engine.fused.provisional import decode_provisional, encode_provisional
+from windowing.engine.fused.provisional import PROVISIONALS
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane, check_lane
-from windowing.engine.parcel import Parcel, decode_parcel, encode_parcel
+from windowing.engine.parcel import PARCELS, Parcel
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
@@ -117,7 +117,7 @@ def _scanner(file: bytes, share_from: int | None) -> Scanner:
 def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.RecordBatch:
     """Return the messages of consecutive chunks of a lane, one per shard."""
     found = scans.scan(partition, pl.concat(chunks))
-    columns = {"shard": range(len(found)), "parcel": map(encode_provisional, found)}
+    columns = {"shard": range(len(found)), "parcel": map(PROVISIONALS.encode, found)}
     arrays = {name: list(values) for name, values in columns.items()}
     return pa.RecordBatch.from_pydict(arrays, schema=_parcel_schema)
 
@@ -199,7 +199,7 @@ class LaneStage(_Stage):
         chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
         number = number_of(int(key[0])) if self._even else int(key[0])
         parcels = self.lane(number).step(self._store, chunks)
-        encoded = [encode_parcel(parcel) for parcel in parcels]
+        encoded = [PARCELS.encode(parcel) for parcel in parcels]
         yield pd.DataFrame({"shard": range(len(encoded)), "parcel": encoded})
 
 
@@ -224,7 +224,7 @@ class ShardStage(_Stage):
 
     def parcels(self, data: Sequence[bytes]) -> list[Parcel]:
         """Return the lanes' parcels."""
-        return [decode_parcel(one) for one in data]
+        return [PARCELS.decode(one) for one in data]
 
 
 class FusedShardStage(ShardStage):
@@ -232,5 +232,5 @@ class FusedShardStage(ShardStage):
 
     def parcels(self, data: Sequence[bytes]) -> list[Parcel]:
         """Settle the chunks; Spark's Kafka source never resends a record."""
-        chunks = [decode_provisional(one) for one in data]
+        chunks = [PROVISIONALS.decode(one) for one in data]
         return Settler(self._plan, redelivered="error").settle(self._store, chunks)

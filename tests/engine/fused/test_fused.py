@@ -15,8 +15,7 @@ from chaos.readers.log import read_events
 from tests.strategies import Case, cases, entry, interleavings
 from windowing.engine.frames import from_bytes
 from windowing.engine.fused.provisional import (
-    decode_provisional,
-    encode_provisional,
+    PROVISIONALS,
     read_records,
     write_records,
 )
@@ -72,7 +71,7 @@ class Fused:
             for start, stop in pairwise(edges):
                 chunk = pack(rows.part(start, stop), self._rules[number])
                 messages = self.scanner.scan(number, chunk)
-                sent.append([decode_provisional(encode_provisional(m)) for m in messages])
+                sent.append([PROVISIONALS.decode(PROVISIONALS.encode(m)) for m in messages])
         sent = sent[order % len(sent) :] + sent[: order % len(sent)] if sent else sent
         return [
             self.shard.step(store, self.settler.settle(store, [m[n] for m in sent]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.rows.test_hosted import STEPS, drawn_log, fed, interleaved, pipeline
@@ -17,7 +17,11 @@ from windowing.runtime.local import LocalEngine
 PANES = [name for name in STEPS if name.startswith("panes")]
 
 
+_SOME = max(settings.default.max_examples // 3, 8) if settings.default else 8
+
+
 @pytest.mark.parametrize("name", PANES)
+@settings(max_examples=_SOME)
 @given(seed=st.integers(0, 2**32))
 def test_both_ways_give_the_same_rows(name: str, seed: int) -> None:
     spec, rng = pipeline(STEPS[name], "canonical"), random.Random(seed)

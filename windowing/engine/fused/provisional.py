@@ -9,10 +9,9 @@ import polars as pl
 
 from windowing.engine.changes import Claim
 from windowing.engine.columns import AT, BEFORE, OFFSET
-from windowing.engine.formats import number_of, stamped
+from windowing.engine.formats import MessageFormat
 from windowing.engine.parcel import Addition
 from windowing.engine.progress.reached import Reached
-from windowing.model.run_errors import OtherVersion
 
 
 class Fate(msgspec.Struct, array_like=True):
@@ -103,29 +102,4 @@ class Provisional(msgspec.Struct, array_like=True):
     account: Account | None = None
 
 
-_FORMAT = 2
-"""The format number. Such messages live within a batch, so only the current format is read."""
-
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Provisional)
-
-
-def encode_provisional(message: Provisional) -> bytes:
-    """Serialise a message."""
-    return stamped(_FORMAT, _encoder.encode(message))
-
-
-def decode_provisional(data: bytes) -> Provisional:
-    """Deserialise the result of `encode_provisional`.
-
-    Raises:
-        OtherVersion: a worker of another version wrote it.
-    """
-    number, body = number_of(data)
-    if number != _FORMAT:
-        msg = (
-            f"a packer sent a chunk in format {number}, and this worker reads format {_FORMAT}: "
-            "install the same version of Slackwater wherever the job runs"
-        )
-        raise OtherVersion(msg)
-    return _decoder.decode(body)
+PROVISIONALS = MessageFormat("a packer sent a chunk", 2, Provisional)
