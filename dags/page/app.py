@@ -6,8 +6,10 @@ of the UI and the right to read the pipeline's DAG; each action, the right to tr
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
@@ -98,14 +100,27 @@ class Window(BaseModel):
 User = Annotated[BaseUser, Depends(get_user)]
 _may_read: Final = Depends(requires_access_dag("GET"))
 
+follower = Follower()
+answers = Answers(follower.ask)
+
+
+@asynccontextmanager
+async def _following(_: FastAPI) -> AsyncIterator[None]:
+    """Have the process that answers as long as the server lives."""
+    begun = asyncio.create_task(follower.start())
+    yield
+    await begun
+    await follower.stop()
+
+
 app = FastAPI(
     title="Pipelines",
+    lifespan=_following,
     dependencies=[Depends(get_user)],
     docs_url=None,
     redoc_url=None,
     openapi_url=None,
 )
-answers = Answers(Follower().ask)
 
 
 @app.middleware("http")
