@@ -166,7 +166,7 @@ def on_spark(pipeline: Pipeline, batches: list[dict[int, RawRows]]) -> Cost:
         begun = [_now(), _cpu_s()]
 
         def write(batch: object, number: int) -> None:
-            sink.write(batch, number)  # type: ignore[arg-type]
+            sink.write(batch, number)
             now, cpu = _now(), _cpu_s()
             took.append((now - begun[0], cpu - begun[1], _worker_bytes()))
             begun[:] = now, cpu

@@ -9,8 +9,8 @@ Writes tables and figures into `benchmarks/wid.md` and pictures into `docs/`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, cast
 
 import typer
 from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ def main(
     dry: Annotated[bool, typer.Option("--dry", help="Print, and write nothing.")] = False,
 ) -> None:
     """Run the experiments."""
-    experiments = {
+    experiments: dict[int, Callable[[], tuple[Table, Figure]]] = {
         1: lambda: execution_time(rows),
         2: lambda: disorder_within_bounds(records),
         3: lambda: disorder_within_blocks(records),
@@ -117,7 +117,7 @@ def _by_engine(stream: Stream, slide: int) -> list[tuple[int, int]]:
     engine = LocalEngine(pipeline)
     for batch in _numbered(stream.speed.tolist()):
         engine.feed(batch)
-    return sorted((row.window_id, int(row.values["m"] or 0)) for row in engine.output.rows)
+    return sorted((row.window_id, cast("int", row.values["m"] or 0)) for row in engine.output.rows)
 
 
 def _rows_pipeline(slide: int) -> Pipeline:

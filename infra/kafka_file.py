@@ -64,6 +64,7 @@ def _load(text: str) -> Any:
     """Loads documents without repeated keys and aliases."""
     for event in yaml.parse(text, yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
+            assert event.start_mark is not None  # noqa: S101 - of a text
             msg = f"line {event.start_mark.line + 1} repeats another place by *: write it out"
             raise _Again(msg)
     left = [yaml.compose(text, yaml.SafeLoader)]

@@ -47,11 +47,11 @@ def check_aggregate(
 
     reference = reference.removeprefix("python:")
     try:
-        kinds = [parse_field_type(name).kind for name in takes or ()]
+        asked = [parse_field_type(name).kind for name in takes or ()]
     except ValueError as error:
         msg = f"--takes {error}"
         raise typer.BadParameter(msg) from None
-    kinds, found = limited(within, f"python:{reference}", _search, reference, kinds, attempts)
+    kinds, found = limited(within, f"python:{reference}", _search, reference, asked, attempts)
     if found is None:
         say(f"{reference}: no counter-example in {attempts} attempts with {', '.join(kinds)}")
         return
@@ -62,7 +62,7 @@ def check_aggregate(
 
 
 def _search(
-    reference: str, kinds: list[Kind], attempts: int
+    reference: str, kinds: Sequence[Kind], attempts: int
 ) -> tuple[Sequence[Kind], CounterExample | None]:
     """Return the types of the fields, and the result of the search."""
     from hypothesis import configuration

@@ -12,6 +12,7 @@ from slackwater.files import PipelineFile
 
 if TYPE_CHECKING:
     from windowing.model import Pipeline
+    from windowing.model.windows.window import Window
 
 _TIMES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kMG]?)")
@@ -75,7 +76,7 @@ def capacity(
         say(f"- {sentence}")
 
 
-def _windows_of(spec: Pipeline) -> tuple[tuple[object, ...], int]:
+def _windows_of(spec: Pipeline) -> tuple[tuple[Window, ...], int]:
     """Return the windows of a pipeline, and how long records are held beyond them.
 
     Raises:
@@ -85,7 +86,8 @@ def _windows_of(spec: Pipeline) -> tuple[tuple[object, ...], int]:
     from windowing.model import Query
     from windowing.model.progress import Slack
 
-    windows, held_us = [], 0
+    windows: list[Window] = []
+    held_us = 0
     for query in spec.flows:
         if not isinstance(query, Query):
             msg = (

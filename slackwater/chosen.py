@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -68,15 +68,16 @@ def what_is_up(said: Callable[[str], None] = tell) -> Endpoints:
     from infra.errors import InfraError
 
     found = stack.endpoints(only=[], check=False)
-    for part, names in (
-        ("kafka", ("kafka_bootstrap",)),
-        ("spark", ("spark_master", "spark_rest", "spark_ui")),
-    ):
+    parts: dict[str, dict[str, Any]] = {
+        "kafka": {"kafka_bootstrap": ""},
+        "spark": {"spark_master": "", "spark_rest": "", "spark_ui": ""},
+    }
+    for part, absent in parts.items():
         try:
             stack.endpoints(only=[part], check=False)
         except InfraError as error:
             said(str(error))
-            found = replace(found, **dict.fromkeys(names, ""))
+            found = replace(found, **absent)
     return found
 
 

@@ -83,7 +83,7 @@ def conform(
     passed = failed = 0
     left_out: Counter[str] = Counter()
     for case in cases:
-        verdicts = []
+        verdicts: list[Verdict] = []
         for driver in drivers:
             found = _run(case, driver)
             if found is None:

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from chaos import faults
+from chaos.faults import Inject
 from chaos.readers.delta import read_tables
 from chaos.readers.log import read_topic
 from chaos.readers.output import Output
@@ -133,7 +134,7 @@ class Demo:
         watch.until_done("wait_for_progress")
         return watch
 
-    def _inject(self, fault: faults.Inject, checkpoint: Path, watch: _DagWatch) -> None:
+    def _inject(self, fault: Inject, checkpoint: Path, watch: _DagWatch) -> None:
         """Inject the fault after two more batches, and measure the time to the next one."""
         before = _batches(checkpoint)
         watch.until(lambda: _batches(checkpoint) >= before + 2, "two batches")

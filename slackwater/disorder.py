@@ -257,9 +257,9 @@ def _tuned(found: Tuning, clock: ClockName, *, is_asked: bool) -> Iterator[str]:
     from jobs.tools.tune import QUANTILES
 
     yield f"{found.records} records in windows; lag behind the newest of their lane:"
-    for share in QUANTILES:
-        place = min(int(share * len(found.lags_us)), len(found.lags_us) - 1)
-        yield f"  {100 * share:5.1f}% within {in_words(int(found.lags_us[place]))}"
+    for quantile in QUANTILES:
+        place = min(int(quantile * len(found.lags_us)), len(found.lags_us) - 1)
+        yield f"  {100 * quantile:5.1f}% within {in_words(int(found.lags_us[place]))}"
     if found.silent:
         yield f"silent: {', '.join(found.silent)}; no window closes without heartbeats or an end"
     names = f"{'late':>10}{'rows wrong':>12}{'missing':>10}{'latency':>16}{'closed':>9}"

@@ -124,10 +124,13 @@ def run(
         batches = cut.batches(entries, batch_rows, spec)
         counted = progress.track(batches, task_id=progress.task_ids[0])
         if engine is Engine.spark:
-            from jobs.file_run import run as run_engine
+            from jobs import file_run
+
+            result = file_run.run(spec, counted)
         else:
-            from windowing.runtime.local import run as run_engine
-        result = run_engine(spec, counted)
+            from windowing.runtime import local
+
+            result = local.run(spec, counted)
     # Queries that the log adds come after those of the file.
     names = dict.fromkeys([*(query.name for query in spec.flows), *result.counts])
     counts = {name: result.counts.get(name, Counts()) for name in names}

@@ -57,6 +57,7 @@ def limited(seconds: float, what: str, call: Callable[..., Found], *arguments: A
 
 
 def _answer(to: Connection, call: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+    answer: tuple[object, Exception | None]
     try:
         answer = (call(*arguments), None)
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +84,11 @@ def overview(
 
 
 def _follow() -> None:
-    """Answer each line of the input; an error is an answer, too, and the next line another try."""
+    """Answer each line of the input; an error is an answer, too, and the next line another try.
+
+    All that an answer needs is imported before the first question comes.
+    """
+    import_module("jobs.overview.gather")
     from jobs.runs.overview import Surroundings
 
     for line in sys.stdin:

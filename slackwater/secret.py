@@ -110,10 +110,10 @@ def compare(
 
     stream, domain = _stream(times, file), _domain(tuples)
     profiles = [profile_of(name) for name in (left, right)]
-    configurations = [
+    one, other = (
         comparison.configured(profile, domain, size, slide or size, stream) for profile in profiles
-    ]
-    found = comparison.compare(*configurations, stream)
+    )
+    found = comparison.compare(one, other, stream)
     titles = [profile.title for profile in profiles]
     _say_comparison(found, *titles)
     if picture is not None:

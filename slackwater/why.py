@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -202,7 +202,7 @@ def _value(kind: str, text: str) -> Scalar:
     """Return a value of a key; `null` is the absent one."""
     if text == "null":
         return None
-    convert = {"int": int, "float": float}.get(kind, str)
+    convert: Callable[[str], Scalar] = {"int": int, "float": float}.get(kind, str)
     try:
         return convert(text)
     except ValueError:

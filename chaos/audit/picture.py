@@ -51,7 +51,7 @@ def draw(audit: Audit, png: Path) -> None:
         panel.set_ylabel("windows")
         panel.set_title(_title(audit), loc="left", fontsize=12, fontweight="bold")
         locator = panel.xaxis.get_major_locator()
-        panel.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        panel.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
         panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         figure.savefig(png, dpi=130, facecolor="white", bbox_inches="tight")
 

@@ -49,9 +49,9 @@ def draw(found: Sequence[Kept], picture: Path) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    locator = dates.AutoDateLocator()  # type: ignore[no-untyped-call]
+    locator = dates.AutoDateLocator()
     axes.xaxis.set_major_locator(locator)
-    formatter = dates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+    formatter = dates.ConciseDateFormatter(locator)
     axes.xaxis.set_major_formatter(formatter)
     axes.set_xlabel("time of the check, UTC")
     figure.legend(loc="outside upper right", ncols=2, frameon=False)

@@ -6,8 +6,10 @@ of the UI and the right to read the pipeline's DAG; each action, the right to tr
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
@@ -18,8 +20,10 @@ from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessE
 from airflow.api_fastapi.core_api.security import get_user, requires_access_dag
 from airflow.exceptions import AirflowException
 from fastapi import Depends, FastAPI, Form, HTTPException, Query, Request
+from fastapi.exception_handlers import http_exception_handler
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException as AnyHTTPException
 
 from dags.entities import Deployment, plan_names, read_deployments
 from dags.operators.command import CommandError, pipelines_folder, project_root, run_quietly
@@ -95,16 +99,28 @@ class Window(BaseModel):
 
 User = Annotated[BaseUser, Depends(get_user)]
 _may_read: Final = Depends(requires_access_dag("GET"))
-_may_act: Final = Depends(requires_access_dag("POST", DagAccessEntity.RUN))
+
+follower = Follower()
+answers = Answers(follower.ask)
+
+
+@asynccontextmanager
+async def _following(_: FastAPI) -> AsyncIterator[None]:
+    """Have the process that answers as long as the server lives."""
+    begun = asyncio.create_task(follower.start())
+    yield
+    await begun
+    await follower.stop()
+
 
 app = FastAPI(
     title="Pipelines",
+    lifespan=_following,
     dependencies=[Depends(get_user)],
     docs_url=None,
     redoc_url=None,
     openapi_url=None,
 )
-answers = Answers(Follower().ask)
 
 
 @app.middleware("http")
@@ -113,6 +129,15 @@ async def harmless(request: Request, answer: Callable[[Request], Awaitable[Respo
     response = await answer(request)
     response.headers.update(HEADERS)
     return response
+
+
+@app.exception_handler(AnyHTTPException)
+async def refused(request: Request, error: AnyHTTPException) -> Response:
+    """Say why there is no answer: a browser gets a page, a program JSON."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return await http_exception_handler(request, error)
+    told = page("refused.html", title="Pipelines", why=error.detail)
+    return HTMLResponse(told, status_code=error.status_code, headers=error.headers)
 
 
 @app.get("/")
@@ -199,7 +224,7 @@ async def why(dag_id: str, window: Annotated[Window, Query()]) -> HTMLResponse:
     return HTMLResponse(page("why.html", title=title, window=window, said=said, error=error))
 
 
-@app.post("/{dag_id}/actions", dependencies=[_may_act])
+@app.post("/{dag_id}/actions", dependencies=[_may_read])
 def act(
     request: Request,
     dag_id: str,
@@ -207,6 +232,8 @@ def act(
     form: Annotated[Asked, Form()],
 ) -> HTMLResponse:
     """Start the DAG run of an action.
+
+    Who may do so is asked of the DAG that the action starts a run of.
 
     Raises:
         HTTPException: 403, the form is not from this site, or the user may not trigger the DAG;
@@ -219,7 +246,8 @@ def act(
         raise HTTPException(404, f"there is no action {form.action}")
     dag = action.dag_of(_deployment_of(dag_id).name)
     if not _is_allowed(user, dag, "POST", DagAccessEntity.RUN):
-        raise HTTPException(403, f"you have no right to trigger {dag}")
+        msg = f"{action.label}: you may look, but this starts a run of {dag}, and you have no right"
+        raise HTTPException(403, f"{msg} to trigger that DAG")
     try:
         conf = action.filled(form.model_dump())
     except ValueError as error:

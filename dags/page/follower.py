@@ -1,12 +1,14 @@
 """Asks `slackwater overview --follow`, a process that stays: most of a call is its start.
 
-It is started by the first question and ends when nobody has asked for a while, or when this process
-ends, since its input ends then. If it cannot be had, each question is a call of its own.
+It is started with the API server, before anybody asks, and ends with it, since its input ends then.
+One that has died is started again by the next question. If it cannot be had, each question is a
+call of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -23,11 +25,11 @@ from dags.operators.command import (
     run_quietly,
 )
 
-IDLE_S: Final = 600.0
-"""How long it waits for another question before it is ended."""
-
 ANSWER_S: Final = 120.0
 """How long an answer may take, on a busy machine."""
+
+END_S: Final = 5.0
+"""How long it may take to end, before it is killed: it holds nothing that could be lost."""
 
 AGAIN_S: Final = 60.0
 """How long after a failure it is not tried again."""
@@ -56,8 +58,36 @@ class Follower:
         self._process: asyncio.subprocess.Process | None = None
         self._started: tuple[asyncio.AbstractEventLoop, _Start] | None = None
         self._turn = asyncio.Lock()
-        self._last: asyncio.TimerHandle | None = None
         self._failed: tuple[_Start, float] | None = None
+
+    async def start(self) -> None:
+        """Start the process: the first page does not wait for it then.
+
+        What stands against it is told to whoever asks.
+        """
+        with contextlib.suppress(CommandError):
+            start = await _start_now()
+            async with self._turn_of(asyncio.get_running_loop()):
+                with contextlib.suppress(NoAnswer):
+                    await self._living(start)
+
+    async def stop(self) -> None:
+        """End the process, and wait for its end."""
+        process = self._process
+        self._end()
+        if process is None or process.returncode is not None:
+            return
+        try:
+            await asyncio.wait_for(process.wait(), END_S)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    def _end(self) -> None:
+        """Have the process end, by ending its input."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process = self._started = None
 
     async def ask(self, files: Sequence[str]) -> list[dict[str, Any]]:
         """Return how pipelines stand.
@@ -69,13 +99,7 @@ class Follower:
             CommandError: the command failed, is not installed, or gives no answer in time.
             ValueError: it printed no JSON.
         """
-        try:
-            login = await kafka_connection.login_later()
-        except kafka_connection.ConnectionUnusable as error:
-            raise CommandError(str(error), USAGE_ERROR) from None
-        start = _Start(
-            command_line(["overview", "--follow"]), environment() | login, str(project_root())
-        )
+        start = await _start_now()
         if self._is_worth_a_try(start):
             try:
                 return await self._asked(start, files)
@@ -93,17 +117,8 @@ class Follower:
 
     async def _asked(self, start: _Start, files: Sequence[str]) -> list[dict[str, Any]]:
         """Ask the process, which answers one question at a time."""
-        loop = asyncio.get_running_loop()
-        if self._started is not None and self._started[0] is not loop:
-            # Its loop has ended, and its input with it.
-            self._process = self._started = self._last = None
-            self._turn = asyncio.Lock()
-        async with self._turn:
-            if self._started != (loop, start) or not self._lives:
-                self._end()
-                self._process, self._started = await _started(start), (loop, start)
-            process = self._process
-            assert process is not None  # noqa: S101 - as started
+        async with self._turn_of(asyncio.get_running_loop()):
+            process = await self._living(start)
             try:
                 answer = await asyncio.wait_for(_answer(process, files), ANSWER_S)
             except TimeoutError:
@@ -113,27 +128,45 @@ class Follower:
             except BaseException:
                 self._end()  # the next question must not get this answer
                 raise
-            self._stay(loop)
         if "error" in answer:
             raise CommandError(answer["error"], 1)
         told: list[dict[str, Any]] = answer["overviews"]
         return told
 
-    @property
-    def _lives(self) -> bool:
-        return self._process is not None and self._process.returncode is None
+    def _turn_of(self, loop: asyncio.AbstractEventLoop) -> asyncio.Lock:
+        """Return what lets one question at a time through, on this loop."""
+        if self._started is not None and self._started[0] is not loop:
+            # Its loop has ended, and its input with it.
+            self._process = self._started = None
+            self._turn = asyncio.Lock()
+        return self._turn
 
-    def _stay(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Have the process end later than was planned."""
-        if self._last is not None:
-            self._last.cancel()
-        self._last = loop.call_later(IDLE_S, self._end)
+    async def _living(self, start: _Start) -> asyncio.subprocess.Process:
+        """Return the process that was started so, after starting it if need be.
 
-    def _end(self) -> None:
-        """End the process, by ending its input."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process = self._started = None
+        Raises:
+            NoAnswer: it cannot be started.
+        """
+        loop, process = asyncio.get_running_loop(), self._process
+        if process is None or process.returncode is not None or self._started != (loop, start):
+            self._end()
+            self._process = process = await _started(start)
+            self._started = (loop, start)
+        return process
+
+
+async def _start_now() -> _Start:
+    """Return how the process would be started now.
+
+    Raises:
+        CommandError: Airflow's connection to Kafka cannot be used.
+    """
+    try:
+        login = await kafka_connection.login_later()
+    except kafka_connection.ConnectionUnusable as error:
+        raise CommandError(str(error), USAGE_ERROR) from None
+    line = command_line(["overview", "--follow"])
+    return _Start(line, environment() | login, str(project_root()))
 
 
 async def _started(start: _Start) -> asyncio.subprocess.Process:

@@ -11,8 +11,9 @@ from kafka import TopicPartition
 from kafka.errors import AuthorizationError, KafkaError
 
 from jobs.brokers.broker import BrokerError, Refused, broker_error
+from jobs.brokers.broker import admin as admin_client
 from jobs.brokers.broker import consumer as make_consumer
-from jobs.brokers.topic_admin import admin_client, asking, compacted, ids_of
+from jobs.brokers.topic_admin import asking, compacted, ids_of
 from jobs.checkpoints.agreement import Topic
 from windowing.model.source import Source
 

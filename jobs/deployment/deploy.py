@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,7 +124,8 @@ def carry_out(
     """
     grow(endpoints, deployment)
     planned, pipeline = deployment.plan, deployment.pipeline
-    first, end, conf, parallelism = deployment.first, None, None, None
+    first: Mapping[int, int] | None = deployment.first
+    end, conf, parallelism = None, None, None
     if planned.step is not Step.begin:
         options = find(endpoints, pipeline, planned.run).options
         first, end, conf = options.first, options.end, options.conf

@@ -59,7 +59,7 @@ def _elsewhere(table: DeltaTable, run: str, columns: Mapping[str, Any]) -> pl.La
     there = [name for name in columns if name in table.schema().to_arrow().names]
     rows = pl.LazyFrame(pl.DataFrame(rows_in(table, columns=there, run=run)))
     absent = [pl.lit(None).alias(name) for name in columns if name not in there]
-    return rows.with_columns(absent).select(list(columns)).cast(dict(columns))
+    return rows.with_columns(absent).select(list(columns)).cast(pl.Schema(columns))
 
 
 def _files(actions: pl.DataFrame, run: str) -> list[Added]:

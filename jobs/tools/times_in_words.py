@@ -27,7 +27,7 @@ def in_words(us: float) -> str:
     largest = next(at for at, (_, size) in enumerate(_UNITS) if left >= size)
     smallest = _UNITS[min(largest + 1, len(_UNITS) - 1)][1]
     left = (left + smallest // 2) // smallest * smallest
-    words = []
+    words: list[str] = []
     for unit, size in _UNITS[max(0, largest - 1) :]:
         if left >= size and len(words) < _SHOWN:
             words.append(f"{left // size} {unit}")
@@ -49,5 +49,5 @@ def round_up(us: int) -> int:
 def _two_digits(number: int) -> int:
     if number < 100:
         return number
-    unit = 10 ** (len(str(number)) - 2)
-    return int(-(-number // unit)) * unit
+    unit: int = 10 ** (len(str(number)) - 2)
+    return -(-number // unit) * unit

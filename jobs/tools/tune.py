@@ -30,7 +30,7 @@ from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.keys import key_columns
 from windowing.model import Pipeline, Query
-from windowing.model.progress import Disorder, Slack, SlackRows
+from windowing.model.progress import Slack, SlackRows
 from windowing.model.windows.traits import Ends
 
 Kind = Literal["time", "rows", "punctuation"]
@@ -126,7 +126,8 @@ def tune(
     slack_us = round_up(scale.least_time(target))
     slack_rows = scale.least_rows(target)
     knee_us = _knee_in_time(scale, slack_us, target)
-    settings: list[Disorder] = [*map(Slack, _time_grid(scale.needed_us, {slack_us, knee_us or 0}))]
+    times = _time_grid(scale.needed_us, {slack_us, knee_us or 0})
+    settings: list[Slack | SlackRows] = [*map(Slack, times)]
     settings += map(SlackRows, _rows_grid(scale.least_rows(Fraction(0)), slack_rows))
     costs: list[Cost] = []
     for setting in settings:
@@ -190,7 +191,7 @@ class Scale:
             raise TuneError(msg)
         self._clock_us = _clock(whole, clock)
         by_lane = whole.partition_by("partition", as_dict=True, maintain_order=True)
-        self._names = {number: pipeline.source.lane(number) for (number,) in by_lane}  # type: ignore[misc]
+        self._names = {number: pipeline.source.lane(number) for (number,) in by_lane}
         self.lanes = list(by_lane.values())
         self._ends = {
             partition: int((whole["arrival"] < arrival).sum())
@@ -265,7 +266,7 @@ class Scale:
             late |= late_for_some(query, lane["ts_us"].to_numpy(), before_us)
         return late
 
-    def _after(self, lane: pl.DataFrame, setting: Disorder) -> Ints:
+    def _after(self, lane: pl.DataFrame, setting: Slack | SlackRows) -> Ints:
         """Return a lane's progress after each record."""
         generator = generator_of(setting, self._names[lane["partition"][0]])
         return np.maximum.accumulate(generator.bounds(lane, []))

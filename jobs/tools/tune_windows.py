@@ -111,8 +111,8 @@ def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[
         ends = wids.end_us(query.window, ids)
         return ends, ends
     found = [_closings_of_unit(query.window, unit) for unit in _units(query, records)]
-    ends, closes = zip(*found, strict=True)
-    return np.concatenate(ends), np.concatenate(closes)
+    every_end, closes = zip(*found, strict=True)
+    return np.concatenate(every_end), np.concatenate(closes)
 
 
 def _closings_of_unit(window: Window, unit: pl.DataFrame) -> tuple[Ints, Ints]:

@@ -1,11 +1,17 @@
 """The nightly DAG of audits: every pipeline's live run, one after the other."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from airflow.models.asset import AssetEvent
 from airflow.utils.session import create_session
 from conftest import load_dags, run_through, states
+from services import wait_for
 from sqlalchemy import select
+from stage import ENDED, Deployed
 from test_structure import edited
+
+from dags.entities import run_name
 
 OPTIONS = ["--since", "unverified", "--until", "committed", "--jobs", "1"]
 
@@ -60,3 +66,30 @@ def test_one_pipeline_can_be_chosen_and_a_run_without_commits_is_skipped(pipelin
     night = run_through(load_dags()["audit_nightly"], pipeline="flight_delays")
     assert states(night) == {"flight_delays": "skipped", "another": "skipped"}
     assert len(cluster.calls("verify")) == 1
+
+
+@pytest.mark.stack
+def test_the_scheduler_audits_by_itself_at_half_past_midnight(stage):
+    """With its real schedule; the night that has passed is due again once its run is deleted."""
+    pipeline, audits = stage.pipeline("audited"), Deployed(stage, "audit_nightly")
+    pipeline.trigger("first")
+    pipeline.until("first", "publish", "success")
+    begun = audits.first_run()  # as soon as there was a pipeline
+    wait_for(lambda: audits.state(begun) in ENDED, 240, "the first audit has ended")
+    assert audits.delete(begun) == 204
+
+    night = audits.first_run()
+    audits.until(night, pipeline.name, "success")
+    now = datetime.now(UTC)
+    due = now.replace(hour=0, minute=30, second=0, microsecond=0)
+    due -= timedelta(days=1) * (due > now)
+    run = stage.airflow.get(f"dags/{audits.name}/dagRuns/{night}")
+    assert (run["run_type"], run["triggered_by"]) == ("scheduled", "timetable")
+    assert datetime.fromisoformat(run["logical_date"]) == due
+    after = stage.airflow.get(f"dags/{audits.name}")["next_dagrun_run_after"]
+    assert datetime.fromisoformat(after) == due + timedelta(days=1)
+    live = run_name("first", 0)
+    called = pipeline.calls("verify")[-1]["arguments"]
+    assert called == ["verify", f"pipelines/{pipeline.file.name}", "--run", live, *OPTIONS]
+    told = stage.airflow.get("assets/events?order_by=-timestamp")["asset_events"]
+    assert any(one["source_run_id"] == night and one["extra"]["run"] == live for one in told)

@@ -123,17 +123,35 @@ def test_another_environment_or_loop_has_another_process(home, monkeypatch):
     assert asyncio.run(asks(["a.yml"]))[0]["pid"] != after["pid"]
 
 
-def test_it_ends_when_nobody_has_asked_for_a_while(home, monkeypatch):
-    monkeypatch.setattr(follower, "IDLE_S", 0.1)
+def test_it_is_there_before_the_first_question_and_ends_when_told_to(home):
+    async def ask():
+        one = Follower()
+        await one.start()
+        await until((home / "starts").exists)
+        found = await one.ask(["a.yml"])
+        await one.stop()
+        assert (home / "ended").exists()
+        return found
+
+    assert asyncio.run(ask())[0]["pipeline"] == "a.yml"
+    assert starts(home) == [FOLLOWING]
+
+
+def test_one_that_cannot_be_started_is_no_reason_not_to_begin(monkeypatch):
+    monkeypatch.setenv("SLACKWATER_COMMAND", "/nowhere/slackwater")
 
     async def ask():
-        asks = Follower().ask
-        await asks(["a.yml"])
-        until = time.monotonic() + 30
-        while not (home / "ended").exists() and time.monotonic() < until:
-            await asyncio.sleep(0.05)
-        return await asks(["b.yml"])
+        one = Follower()
+        await one.start()
+        with pytest.raises(CommandError, match="nowhere"):
+            await one.ask(["a.yml"])
 
-    assert asyncio.run(ask())[0]["pipeline"] == "b.yml"
-    assert (home / "ended").exists()
-    assert starts(home) == [FOLLOWING] * 2
+    asyncio.run(ask())
+
+
+async def until(holds) -> None:
+    """Wait until something holds."""
+    until_s = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < until_s
+        await asyncio.sleep(0.05)

@@ -212,10 +212,10 @@ def bounds_of(window: Window, wid: int) -> tuple[int, int]:
     return grid(window).bounds(wid)
 
 
-def lowered(instant_us: Ints, by_us: int) -> Ints:
+def lowered(instant_us: Ints, by_us: int | Ints) -> Ints:
     """Return `instant - by`, never below the smallest 64-bit integer."""
     lowest = INT64_MIN + by_us
-    return np.where(instant_us < lowest, np.int64(INT64_MIN), instant_us - np.int64(by_us))
+    return np.where(instant_us < lowest, np.int64(INT64_MIN), instant_us - by_us)
 
 
 def release_us(instant_us: Ints, epoch_us: int) -> Ints:
