@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jobs.brokers.producing import send_together
 from jobs.checkpoints.plans import read_checkpoint
-from jobs.checkpoints.stages import stages_of
 from jobs.runs.folder import Run, failure, read_run
-from windowing.engine.plan import plan_of
-from windowing.model import Pipeline
 from windowing.model.file.changes import places
 
 _LOOK_S = 1.0
@@ -47,33 +44,18 @@ def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Writte
         queries: what stands under `queries` in the control record.
 
     Raises:
-        NoChange: the pipeline is a join, which has no queries; or a query that is to leave shares
-            slices with others.
+        NoChange: the pipeline is a join, which has no queries.
         BrokerError: no broker answers, or it refuses.
     """
     pipeline = run.own_pipeline()
     if pipeline.join is not None:
         msg = f"pipeline {pipeline.name} is a join: it has no queries that could join or leave"
         raise NoChange(msg)
-    _check_alone(run, pipeline, queries.get("remove", {}))
     source, text = pipeline.source, json.dumps({"queries": queries}, separators=(",", ":"))
     controls = dict.fromkeys(range(source.partitions), text)
     transaction = f"slackwater-queries-{pipeline.name}"
     offsets = send_together(bootstrap, source.topic, controls, transaction)
     return Written(run, {source.lane(number): offset for number, offset in offsets.items()})
-
-
-def _check_alone(run: Run, pipeline: Pipeline, leaving: Collection[str]) -> None:
-    plan = plan_of(pipeline, stages_of(run.checkpoint).share_from)
-    for query in leaving:
-        family = next((one for one in plan.families if query in one.names), None)
-        if family is not None:
-            msg = (
-                f"query {query} shares slices with {len(family.names) - 1} others in run "
-                f"{run.run}, and their state cannot be divided: submit the file without it as a "
-                "new run"
-            )
-            raise NoChange(msg)
 
 
 def await_change(change: Written, patience_s: float) -> None:
