@@ -10,8 +10,11 @@ from typing import Any
 
 from jobs.brokers.producing import send_together
 from jobs.checkpoints.plans import read_checkpoint
+from jobs.checkpoints.stages import stages_of
 from jobs.runs.folder import Run, failure, read_run
-from windowing.model.file.changes import places
+from windowing.engine.plan import plan_of
+from windowing.explain.pipeline import cost
+from windowing.model.file.changes import Change, Copy, changed, places
 
 _LOOK_S = 1.0
 
@@ -56,6 +59,25 @@ def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Writte
     transaction = f"slackwater-queries-{pipeline.name}"
     offsets = send_together(bootstrap, source.topic, controls, transaction)
     return Written(run, {source.lane(number): offset for number, offset in offsets.items()})
+
+
+def costs(run: Run, added: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Say what queries would add to the state of a run, by name.
+
+    Args:
+        run: the run.
+        added: what stands under `queries.add` in the control record.
+
+    Raises:
+        NoChange: no file can have them beside the run's queries.
+    """
+    before = run.own_pipeline()
+    after = changed(before, Copy(before.source.lane(0), 0, Change(added, {})))
+    if after is None:
+        msg = f"run {run.run} cannot have {', '.join(added)} beside its own queries"
+        raise NoChange(msg)
+    plan = plan_of(after, stages_of(run.checkpoint).share_from)
+    return {name: cost(plan, name) for name in added}
 
 
 def await_change(change: Written, patience_s: float) -> None:

@@ -9,15 +9,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.families.drawn import changing_families
+from tests.engine.families.test_by_hand import stores
 from tests.engine.families.test_families import DIVIDED, EITHER_PLAN, held, lines, shared
 from tests.strategies import entry, interleavings
+from windowing.engine.convert import convert
 from windowing.engine.input.batches import batches
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
-from windowing.model.run_errors import ConflictingChanges
+from windowing.model.run_errors import CheckpointMismatch, ConflictingChanges
 from windowing.runtime.counts import Counts
-from windowing.runtime.local import LocalEngine
+from windowing.runtime.local import LocalEngine, Snapshot
 from windowing.semantics.definition import evaluate
 from windowing.semantics.effective import effective
 from windowing.semantics.log import LogEntry
@@ -113,6 +115,49 @@ def test_a_query_that_shares_leaves(rows: int) -> None:
     assert [*row_lines(engine.output.rows)] == [*row_lines(evaluate(after, events).rows)]
     ends = {row.query: row.window_end_us for row in engine.output.rows}
     assert ends == {"q1": 90, "q2": 80, "q3": 90}
+
+
+SOON = "until: 1970-01-01T00:00:00.000050Z, "
+THEN = "until: 1970-01-01T00:00:00.000070Z, "
+
+
+def ending(said: str) -> str:
+    """The queries, of which the second one ends."""
+    return ALIKE.replace(QUERY.format("q2", 20, ""), QUERY.format("q2", 20, said))
+
+
+def goes_on(after: Pipeline) -> list[str]:
+    """The rows of a run that is stopped after 40 records, and goes on with another file."""
+    [first, *rest] = batches(log(100, {})[:-1], 40, PIPELINE)
+    before, engine = LocalEngine(PIPELINE, share_from=2), LocalEngine(after, share_from=2)
+    before.feed(first)
+    state = before.snapshot()
+    lanes, shards = stores(state.lanes), stores(state.shards)
+    found = convert(PIPELINE, after, lanes, shards, 2)
+    parts = ((store.snapshot() for store in part) for part in (found.lanes, found.shards))
+    engine.restore(Snapshot(*map(tuple, parts)))
+    engine.output = before.output
+    for batch in rest:
+        engine.feed(batch)
+    return [*row_lines(engine.output.rows)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sharing"),
+    [(ending(THEN), 3), (ALIKE + QUERY.format("a", 50, LATER), 4)],
+    ids=["ends", "joins"],
+)
+def test_a_stopped_run_takes_changes_from_its_file(text: str, sharing: int) -> None:
+    after = parse_pipeline(HEAD + text)
+    assert len(plan_of(after, 2).families[0].names) == sharing
+    assert goes_on(after) == [*row_lines(evaluate(after, log(100, {})[:-1]).rows)]
+
+
+def test_an_end_within_what_was_read_is_refused() -> None:
+    with pytest.raises(
+        CheckpointMismatch, match=r"q2 is to leave .* or later; nothing was changed"
+    ):
+        goes_on(parse_pipeline(HEAD + ending(SOON)))
 
 
 @EITHER_PLAN
