@@ -72,8 +72,8 @@ def submit(
     """Submit a file as a supervised run; first say what that means, and what it stops.
 
     If the file's meaning is unchanged, attach to a running run, or resume a stopped one from its
-    checkpoint; queries in addition, from an ORIGIN behind what the run has read, are added to a
-    stopped one. Otherwise change nothing, and list the alternatives.
+    checkpoint; a stopped one also takes queries in addition, from an ORIGIN behind what it has
+    read, and ends of queries behind it. Otherwise change nothing, and list the alternatives.
     """
     from jobs.deployment.deploy import carry_out
     from jobs.runs import living
@@ -94,7 +94,7 @@ def submit(
 
 
 def _grow(endpoints: Endpoints, deployment: Deployment, *, dry_run: bool) -> None:
-    """Convert the run's state for added queries, and tell what became of it."""
+    """Convert the run's state for other queries, and tell what became of it."""
     from jobs.deployment.deploy import grow
 
     with err.status("converting the state"):

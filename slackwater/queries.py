@@ -69,14 +69,16 @@ def add(
     wait: Wait = True,
 ) -> None:
     """Add queries to a running pipeline; each has a `from` beyond all that the run has read."""
+    from jobs.runs.changing import costs
     from jobs.runs.choice import meant
     from windowing.model.file.asked import read_asked
     from windowing.model.lengths import spell_instant
 
     found = meant(stack_for(pipeline, "kafka"), pipeline, run)
     asked = read_asked(added, found.own_pipeline())
+    told = costs(found, asked)
     for name, query in asked.items():
-        say(f"{name}: windows from {spell_instant(query['from'])} on, in a table of its own")
+        say(f"{name}: windows from {spell_instant(query['from'])} on; {told[name]}")
     _change(found, {"add": asked}, bootstrap, wait=wait)
 
 

@@ -7,6 +7,7 @@ job starts. The old checkpoint is kept.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -159,6 +160,7 @@ def resume_conversion(run: Run) -> None:
     copy = ready / run.file.name
     if ready.exists() and places(load_pipeline(copy if copy.exists() else run.file)):
         _take_place(run)
+        sys.stderr.write(f"run {run.run}: a change of the queries that was interrupted is done\n")
 
 
 def check_whole(checkpoint: Path) -> None:

@@ -3,13 +3,14 @@
 A pure comparison of two files. The fingerprint decides whether a run may continue, since it covers
 everything that affects the result: a checkpoint fits only one meaning. Other changes (where rows
 go, what is checked, when increments run) let the run continue, and are explained. So do added
-queries whose windows begin later than what the run has read; then the checkpoint is converted.
+queries whose windows begin later than what the run has read, and queries that are to end behind it;
+then the checkpoint is converted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from jobs.runs.difference import differences
@@ -17,7 +18,7 @@ from jobs.runs.placement import is_version_of, with_place
 from windowing.engine.added import why_not
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
-from windowing.model.file.added import added_queries
+from windowing.model.file.added import QueryChange, query_change
 from windowing.model.file.user_code import user_classes
 
 
@@ -26,7 +27,7 @@ class Kind(StrEnum):
 
     same = "same"
     compatible = "compatible"
-    grown = "grown"
+    other_queries = "other_queries"
     new_run = "new_run"
 
 
@@ -38,13 +39,13 @@ class Change:
         kind: whether the run can continue with it.
         sentences: each difference by its path in the file, including mere spellings.
         effects: for a compatible change, how the run continues.
-        added: for a grown file, the names of the queries that the run does not have yet.
+        queries: for a file with other queries, which the run does not have yet, or which end now.
     """
 
     kind: Kind
     sentences: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
+    queries: QueryChange = field(default_factory=QueryChange)
 
     @property
     def goes_on(self) -> bool:
@@ -69,16 +70,17 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
         raise ValueError(msg)
     placed = with_place(new, old.output, like=old) if is_version_of(old, new) else new
     sentences = tuple(differences(old.text, placed.text))
-    added = added_queries(old, new)
-    if old.fingerprint != new.fingerprint and not added:
+    queries = query_change(old, new) or QueryChange()
+    if old.fingerprint != new.fingerprint and queries == QueryChange():
         return Change(Kind.new_run, sentences)
     if begun_with is not None and not (old.wrote(begun_with) or old.wrote_before(begun_with)):
         return Change(Kind.new_run, (*sentences, *_other_code(new)))
-    if reasons := tuple(_refusals(old, new, added)):
+    if reasons := tuple(_refusals(old, new, queries.added)):
         return Change(Kind.new_run, (*sentences, *reasons))
-    effects = (*_beginnings(added), *_effects(old, new))
-    kind = Kind.grown if added else Kind.compatible if effects else Kind.same
-    return Change(kind, sentences, effects, added)
+    changes = tuple(_beginnings_and_ends(queries))
+    effects = (*changes, *_effects(old, new))
+    kind = Kind.other_queries if changes else Kind.compatible if effects else Kind.same
+    return Change(kind, sentences, effects, queries)
 
 
 def _refusals(old: Pipeline, new: Pipeline, added: Iterable[str]) -> Iterator[str]:
@@ -90,12 +92,14 @@ def _refusals(old: Pipeline, new: Pipeline, added: Iterable[str]) -> Iterator[st
             yield f"queries.{query}: it cannot be added to a run: {why}"
 
 
-def _beginnings(added: Iterable[str]) -> Iterator[str]:
-    for query in added:
+def _beginnings_and_ends(queries: QueryChange) -> Iterator[str]:
+    for query in queries.added:
         yield (
             f"queries.{query}: added from its ORIGIN on; records before it are outside of its "
             "windows, and the other queries go on as if nothing had been added"
         )
+    for query in queries.ended:
+        yield f"queries.{query}: its last window ends by its until; its table stays"
 
 
 def _effects(old: Pipeline, new: Pipeline) -> Iterator[str]:

@@ -116,7 +116,7 @@ def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
     if wish.origin is not None:
         msg = f"run {run} has begun, and --from is for a new one: give it a name that is not taken"
         raise Refused(msg)
-    grows = found.change.kind is Kind.grown
+    grows = found.change.kind is Kind.other_queries
     if found.alive and grows:
         raise Refused(_stop_first(wish, run, known))
     if found.alive:
@@ -222,15 +222,17 @@ def _changed(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
 
 
 def _stop_first(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
-    """Format the rejection of added queries while the run has a job."""
+    """Format the rejection of other queries while the run has a job."""
     stop = shlex.join(["slackwater", "stop", str(wish.file), "--run", run])
     ways = [
         (f"{stop} && {wish.command(run)}", f"run {run} goes on with them, where it was"),
         (wish.command(fresh_name(known), "--beside"), "a new run reads all of the log for them"),
     ]
-    added = ", ".join(known[run].change.added)
+    queries = known[run].change.queries
+    parts = (("adds", queries.added), ("ends", queries.ended))
+    changes = " and ".join(f"{what} {', '.join(names)}" for what, names in parts if names)
     return (
-        f"{wish.file} adds {added} to run {run} of pipeline {wish.pipeline}, which has a job that "
+        f"{wish.file} {changes} in run {run} of pipeline {wish.pipeline}, which has a job that "
         f"lives, and its state is converted for that: say which is meant{_spelled(ways)}"
     )
 
@@ -239,8 +241,8 @@ def _meaning(told: str, change: Change) -> tuple[str, ...]:
     if change.kind is Kind.same:
         spelled = f"; spelled otherwise: {', '.join(change.sentences)}" if change.sentences else ""
         return (f"{told}the file means what it was begun with{spelled}",)
-    if change.kind is Kind.grown:
-        return (f"{told}its state is converted first, for queries in addition", *change.effects)
+    if change.kind is Kind.other_queries:
+        return (f"{told}its state is converted first, for its queries", *change.effects)
     return (f"{told}what has changed is not part of the result", *change.effects)
 
 

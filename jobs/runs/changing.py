@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,8 @@ from jobs.checkpoints.plans import read_checkpoint
 from jobs.checkpoints.stages import stages_of
 from jobs.runs.folder import Run, failure, read_run
 from windowing.engine.plan import plan_of
-from windowing.model import Pipeline
-from windowing.model.file.changes import places
+from windowing.explain.pipeline import cost
+from windowing.model.file.changes import Change, Copy, changed, places
 
 _LOOK_S = 1.0
 
@@ -47,15 +47,13 @@ def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Writte
         queries: what stands under `queries` in the control record.
 
     Raises:
-        NoChange: the pipeline is a join, which has no queries; or a query that is to leave shares
-            slices with others.
+        NoChange: the pipeline is a join, which has no queries.
         BrokerError: no broker answers, or it refuses.
     """
     pipeline = run.own_pipeline()
     if pipeline.join is not None:
         msg = f"pipeline {pipeline.name} is a join: it has no queries that could join or leave"
         raise NoChange(msg)
-    _check_alone(run, pipeline, queries.get("remove", {}))
     source, text = pipeline.source, json.dumps({"queries": queries}, separators=(",", ":"))
     controls = dict.fromkeys(range(source.partitions), text)
     transaction = f"slackwater-queries-{pipeline.name}"
@@ -63,17 +61,23 @@ def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Writte
     return Written(run, {source.lane(number): offset for number, offset in offsets.items()})
 
 
-def _check_alone(run: Run, pipeline: Pipeline, leaving: Collection[str]) -> None:
-    plan = plan_of(pipeline, stages_of(run.checkpoint).share_from)
-    for query in leaving:
-        family = next((one for one in plan.families if query in one.names), None)
-        if family is not None:
-            msg = (
-                f"query {query} shares slices with {len(family.names) - 1} others in run "
-                f"{run.run}, and their state cannot be divided: submit the file without it as a "
-                "new run"
-            )
-            raise NoChange(msg)
+def costs(run: Run, added: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Say what queries would add to the state of a run, by name.
+
+    Args:
+        run: the run.
+        added: what stands under `queries.add` in the control record.
+
+    Raises:
+        NoChange: no file can have them beside the run's queries.
+    """
+    before = run.own_pipeline()
+    after = changed(before, Copy(before.source.lane(0), 0, Change(added, {})))
+    if after is None:
+        msg = f"run {run.run} cannot have {', '.join(added)} beside its own queries"
+        raise NoChange(msg)
+    plan = plan_of(after, stages_of(run.checkpoint).share_from)
+    return {name: cost(plan, name) for name in added}
 
 
 def await_change(change: Written, patience_s: float) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from infra.endpoints import Endpoints
 from windowing.model import Pipeline, PipelineError, load_pipeline
-from windowing.model.file.added import added_queries
+from windowing.model.file.added import query_change
 from windowing.model.file.changes import as_written, places
 from windowing.model.file.joining import with_lanes
 from windowing.model.names import RUN_MAX, check_name
@@ -246,8 +246,8 @@ def _copy_in(folder: Path) -> Path:
 def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     """Return the pipeline with the lanes that joined a run, if it is the run's except for them.
 
-    It may have queries in addition. If it is the run's without the changes that the log has made of
-    its queries, these are added.
+    It may have queries in addition, or ends of some. If it is the run's without the changes that
+    the log has made of its queries, these are added.
 
     A file whose joined lanes differ from the run's stays what it is: another pipeline.
 
@@ -269,7 +269,7 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
         grown = with_lanes(pipeline, joined)
     except PipelineError:
         return pipeline
-    is_ours = grown.fingerprint == own.fingerprint or bool(added_queries(own, grown))
+    is_ours = grown.fingerprint == own.fingerprint or query_change(own, grown) is not None
     return grown if is_ours else pipeline
 
 

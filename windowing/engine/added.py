@@ -8,9 +8,9 @@ before is outside, for the definition too, which sees the whole log.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from windowing.engine.plan import FlowPlan, Plan
+from windowing.engine.plan import FlowPlan, Plan, plan_query
 from windowing.engine.progress.reached import Reached
 from windowing.engine.wids import NOTHING_YET
 from windowing.engine.windows.active import ActiveLanes
@@ -35,7 +35,7 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
             f"{shared} queries would share slices with each other that do not in the run, whose "
             "state knows its own slices alone: submit the file as a new run"
         )
-    flow = next((one for one in after.queries if one.name == query), None)
+    flow = next(_flows(after, [query]), None)
     if flow is None:
         return "a query of operators sees every record from the first one on"
     window = flow.query.window
@@ -60,8 +60,15 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
 
 def _shared(before: Plan, after: Plan) -> int:
     """Return how many queries are in families that the run does not have."""
-    known = [family.names for family in before.families]
-    return sum(len(one.names) for one in after.families if one.names not in known)
+    known = [family.founders for family in before.families]
+    return sum(len(one.founders) for one in after.families if one.founders not in known)
+
+
+def _flows(plan: Plan, queries: Collection[str]) -> Iterator[FlowPlan[Query]]:
+    """Yield how each of some queries would run alone; those of operators are left out."""
+    for query in plan.pipeline.queries:
+        if query.name in queries:
+            yield plan_query(query, plan.pipeline)
 
 
 def beginning(window: Window) -> int:
@@ -73,7 +80,7 @@ def beginning(window: Window) -> int:
 
 
 def check_origins(
-    after: Plan, queries: Iterable[str], reached: Mapping[str, Sequence[Reached]]
+    after: Plan, queries: Collection[str], reached: Mapping[str, Sequence[Reached]]
 ) -> None:
     """Check that no window of added queries holds anything that was read.
 
@@ -85,7 +92,7 @@ def check_origins(
     Raises:
         CheckpointMismatch: one might; names the first ORIGIN that is possible.
     """
-    for flow in (one for one in after.queries if one.name in {*queries}):
+    for flow in _flows(after, queries):
         # A lane that does not take part gives it no records, whatever it has read.
         lanes = ActiveLanes.of(flow.query.window, after.pipeline.source)
         newest = max(
@@ -101,7 +108,7 @@ def check_origins(
 
 
 def check_ends(
-    after: Plan, queries: Iterable[str], reached: Mapping[str, Sequence[Reached]]
+    after: Plan, queries: Collection[str], reached: Mapping[str, Sequence[Reached]]
 ) -> None:
     """Check that no window was sent, and no record judged, that a query's end leaves out.
 
@@ -113,7 +120,7 @@ def check_ends(
     Raises:
         CheckpointMismatch: one was; names the first `until` that is possible.
     """
-    for flow in (one for one in after.queries if one.name in {*queries}):
+    for flow in _flows(after, queries):
         window, lanes = flow.query.window, reached[flow.clock.name]
         active = activity_of(window)
         assert active is not None  # noqa: S101 - it ends

@@ -35,11 +35,9 @@ from windowing.engine.shard import Shard
 from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState
 from windowing.engine.state import MemoryStore, StateStore, check_fingerprint
 from windowing.engine.wids import ENDED
-from windowing.engine.windows.active import ActiveWindows
 from windowing.engine.windows.join import equal_columns
 from windowing.engine.windows.keys import route
 from windowing.engine.windows.part import Tables
-from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.model import Pipeline
 from windowing.model.file.added import QueryChange, query_change
 from windowing.model.fingerprint import fingerprint
@@ -119,13 +117,6 @@ def _change(before: Plan, after: Plan) -> QueryChange:
             "change one or the other alone"
         )
         raise CheckpointMismatch(msg)
-    for query in change.ended:
-        if any(query in family.names for family in before.families):
-            msg = (
-                f"query {query} cannot leave a run in which it shares slices with other queries: "
-                "their state cannot be divided; submit the file without it as a new run"
-            )
-            raise CheckpointMismatch(msg)
     for query in change.added:
         if (why := why_not(before, after, query)) is not None:
             msg = f"query {query} cannot be added to a run: {why}"
@@ -327,34 +318,21 @@ def _content(plan: Plan, stores: Sequence[StateStore], after: Plan | None = None
         stores: the shards' stores.
         after: a plan whose queries may end earlier; None: the same.
     """
-    shard, schemas, ends = Shard(plan), _schemas(plan), _active(after or plan)
+    shard, schemas = Shard(plan), _schemas(plan)
+    # Slices that differed only in windows beyond a query's end are one.
+    until = None if after is None else Shard(after)
     for store in stores:
-        for query, frames in shard.held(store).items():
+        for query, frames in shard.held(store, until).items():
             for name, frame in frames.items():
-                there = frame
-                if query in ends:
-                    # Slices that differed only in windows beyond the end are one.
-                    there = schemas[query].canonical(ends[query].without_ended(frame))
                 # A frame leaves out bins that are zero in all of its rows.
-                bins = {column.name for column in schemas[query].among(there, Role.BIN)}
-                yield from _spelled(f"{query}/{name}", there, bins)
+                bins = {column.name for column in schemas[query].among(frame, Role.BIN)}
+                yield from _spelled(f"{query}/{name}", frame, bins)
         for key, data in store.scan(KEYS):
             yield from _spelled(key, from_bytes(data))
         for key, data in store.scan(EARLY):
             shown = msgspec.msgpack.decode(data, type=Remembered).shown
             if shown is not None:
                 yield from _spelled(key, from_bytes(shown))
-
-
-def _active(plan: Plan) -> dict[str, SlidingShardPart]:
-    """Return the parts of the queries that are not always active."""
-    parts = Shard(plan).parts
-    return {
-        flow.name: part
-        for flow in plan.queries
-        if ActiveWindows.of(flow.query.window) is not None
-        and isinstance(part := parts[flow.name], SlidingShardPart)
-    }
 
 
 def _spelled(table: str, frame: pl.DataFrame, bins: Collection[str] = ()) -> Iterator[str]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final, Generic
 
-from windowing.engine.families.family import Family, families_of
+from windowing.engine.families.family import Family
+from windowing.engine.families.forming import families_of
 from windowing.engine.families.lane_part import FamilyLanePart
 from windowing.engine.families.shard_part import FamilyShardPart
 from windowing.engine.progress import is_memoryless
@@ -229,7 +230,7 @@ def _families(pipeline: Pipeline, share_from: int | None) -> tuple[Family, ...]:
     if share_from is None:
         return ()
     found = families_of(pipeline).values()
-    return tuple(family for family in found if len(family.names) >= share_from)
+    return tuple(family for family in found if len(family.founders) >= share_from)
 
 
 def _plan_family(family: Family, pipeline: Pipeline) -> FlowPlan[Query]:

@@ -17,10 +17,9 @@ import polars as pl
 
 from windowing.engine import tables
 from windowing.engine.aggregates import StateSchema
-from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.early import EarlyRows
 from windowing.engine.far import FAR_FROM_ROWS, Far, Move
-from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.frames import from_bytes
 from windowing.engine.idle import IdleLanes, left_out
 from windowing.engine.parcel import Parcel, Taken
 from windowing.engine.plan import Plan
@@ -28,7 +27,7 @@ from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.reached import Progress
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
-from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState
+from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState, append_keys
 from windowing.engine.state import StateStore, StepStore, check_fingerprint
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
@@ -155,10 +154,14 @@ class Shard:
         store.commit()
         return emission
 
-    def held(self, store: StateStore) -> dict[str, Tables]:
+    def held(self, store: StateStore, until: Shard | None = None) -> dict[str, Tables]:
         """Return the content of a state, by query: a function of the log, not of its batches.
 
         Base and deltas are merged, without state that rows no longer need; nothing is written.
+
+        Args:
+            store: the state.
+            until: one with the same queries, which may end earlier: what these need; None: all.
 
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
@@ -166,6 +169,7 @@ class Shard:
         state = self._load(store)
         after = self._progress(store, state)
         held = self._retained(tables.read(store, self._schemas, state.far.pieces), after)
+        held = held if until is None else until._retained(held, after)
         merged = {
             query: {name: self._schemas[query].canonical(frame) for name, frame in parts.items()}
             for query, parts in held.items()
@@ -256,21 +260,8 @@ class Shard:
                 due_us = state.due_us.get(query, ENDED)
                 state.due_us[query] = min(due_us, addition.due_us)
         for name in {name for parcel in parcels for name in parcel.keys}:
-            self._append_keys(store, name, parcels)
+            append_keys(store, name, parcels)
         state.deltas += tables.append(store, state.deltas, parcels, self.parts)
-
-    def _append_keys(self, store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
-        """Apply the parcels' bounds for one clock's keys."""
-        stored = store.get(KEYS + name)
-        frames = [] if stored is None else [from_bytes(stored)]
-        for parcel in parcels:
-            if name in parcel.keys:
-                lane = pl.lit(parcel.partition, dtype=pl.Int32)
-                frames.append(from_bytes(parcel.keys[name]).with_columns(lane.alias(PARTITION)))
-        joined = pl.concat(frames, how="diagonal")
-        names = [column for column in joined.columns if column != KEY_BOUND]
-        keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
-        store.put(KEYS + name, to_bytes(keys))
 
     def _emit(self, store: StateStore, state: ShardState, moved: Step, emission: Emission) -> None:
         """Emit the due rows of all queries."""

@@ -1,12 +1,19 @@
-"""The head of a shard's state: what it knows without reading any tables."""
+"""The head of a shard's state: what it knows without reading any tables, and its keys' bounds."""
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Sequence
 
+import msgspec
+import polars as pl
+
+from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.far import Far
 from windowing.engine.formats import Format, as_it_is
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.parcel import Parcel
 from windowing.engine.progress.reached import Reached
+from windowing.engine.state import StateStore
 
 HEAD, KEYS = "head", "keys/"
 
@@ -31,3 +38,17 @@ class ShardState(msgspec.Struct, array_like=True):
 
 STATE = Format("a shard's state", 3, ShardState, {1: as_it_is, 2: as_it_is})
 """The stored format; format 1 had no number, and before format 3 nothing lay apart."""
+
+
+def append_keys(store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
+    """Apply the parcels' bounds for one clock's keys."""
+    stored = store.get(KEYS + name)
+    frames = [] if stored is None else [from_bytes(stored)]
+    for parcel in parcels:
+        if name in parcel.keys:
+            lane = pl.lit(parcel.partition, dtype=pl.Int32)
+            frames.append(from_bytes(parcel.keys[name]).with_columns(lane.alias(PARTITION)))
+    joined = pl.concat(frames, how="diagonal")
+    names = [column for column in joined.columns if column != KEY_BOUND]
+    keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
+    store.put(KEYS + name, to_bytes(keys))

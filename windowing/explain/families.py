@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Final
 
-from windowing.engine.families.family import Family, why_alone
+from windowing.engine.families.family import Family
+from windowing.engine.families.forming import why_alone
 from windowing.engine.plan import SHARE_FROM, Plan
 from windowing.engine.slides.graph import SlidingGraph, SlidingTree
 from windowing.engine.windows.evaluation import past_end
@@ -15,10 +16,15 @@ from windowing.explain.lengths import speller
 from windowing.explain.size import growing, partial_bytes, spell_bytes
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.progress import Slack
+from windowing.model.windows.sliding import begins_later
 from windowing.model.windows.window import Spell
 
 _LINES_MAX: Final = 40
 _NAMED_MAX: Final = 3
+_NOT_IN_STEP: Final = (
+    "it begins later, and no family has its key, late policy and retention, all of its aggregates, "
+    "and slices that begin and end where its windows do"
+)
 
 
 def explain_families(plan: Plan) -> Iterator[str]:
@@ -143,7 +149,8 @@ def _alone(plan: Plan) -> dict[str, list[str]]:
         if query.name not in shared:
             why = why_alone(query, plan.pipeline)
             few = f"fewer than {SHARE_FROM} have its key, late policy and retention"
-            found.setdefault(why or few, []).append(query.name)
+            other = few if not begins_later(query.window) else _NOT_IN_STEP
+            found.setdefault(why or other, []).append(query.name)
     return found
 
 

@@ -195,6 +195,23 @@ def memory(flow: FlowPlan[Query], plan: Plan) -> str:
     )
 
 
+def cost(plan: Plan, name: str) -> str:
+    """Say what one query adds to the state of a pipeline.
+
+    Raises:
+        UnknownQuery: no query of windows has this name.
+    """
+    pipeline = plan.pipeline
+    for family in plan.families:
+        if name in family.names:
+            others = f"{len(family.names) - 1:,} others"
+            return f"shares slices with {others}, which are kept for as long as its windows need"
+    for query in pipeline.queries:
+        if query.name == name:
+            return f"has slices of its own: {memory(plan_query(query, pipeline), plan)}"
+    raise UnknownQuery(name, [query.name for query in pipeline.queries])
+
+
 def _keeps(aggregate: Aggregate) -> str:
     if aggregate.user is not None:
         return f"the state of {aggregate.user}"

@@ -21,9 +21,9 @@ class ForgetfulSettler(Settler):
     """Settles by the progress of an empty lane."""
 
     def _settled(
-        self, query: str, addition: Addition, before: Mapping[str, Reached]
+        self, query: str, addition: Addition, before: Mapping[str, Reached], partition: int
     ) -> Addition | None:
-        return super()._settled(query, addition, dict.fromkeys(before, Reached()))
+        return super()._settled(query, addition, dict.fromkeys(before, Reached()), partition)
 
 
 BUG = planted_bug(

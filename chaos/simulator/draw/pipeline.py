@@ -13,6 +13,7 @@ from chaos.simulator.draw.join import draw_join
 from chaos.simulator.draw.operators import METER, draw_operators
 from chaos.simulator.draw.queries import (
     Setting,
+    draw_activity,
     draw_aggregates,
     draw_early,
     draw_late,
@@ -127,6 +128,10 @@ def _alike(
         window = draw_window(rng, "sliding", clock, number=False, wide=wish.wide, lanes=lanes)
         aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng)])
         like = {**queries[model], "window": window, "aggregates": aggregates}
+        if rng.random() < 0.7:
+            like = {key: like[key] for key in like if key not in ("from", "until", "warmup")}
+        if wish.wide and rng.random() < 0.2:
+            like |= draw_activity(rng, clock)
         queries[f"like{place}"] = like
 
 

@@ -41,7 +41,7 @@ def with_change(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
     """
     lanes, after = case.lanes, pipeline
     share_from = 2 if case.shared else None
-    can_join, can_leave = _templates(pipeline), _may_leave(pipeline, share_from)
+    can_join, can_leave = _templates(pipeline), _may_leave(pipeline)
     if can_join and (not can_leave or rng.random() < 0.8):
         lanes, after = _joining(rng, lanes, pipeline, rng.choice(can_join), share_from)
     joined = after is not pipeline
@@ -70,13 +70,12 @@ def _templates(pipeline: Pipeline) -> list[str]:
     return [query.name for query in _slides(pipeline)]
 
 
-def _may_leave(pipeline: Pipeline, share_from: int | None) -> list[str]:
-    """Return the queries that can leave: those in families cannot, nor those with an end."""
-    shared = {name for one in plan_of(pipeline, share_from).families for name in one.names}
+def _may_leave(pipeline: Pipeline) -> list[str]:
+    """Return the queries that can leave: those without an end."""
     found = []
     for query in _slides(pipeline):
         active = activity_of(query.window)
-        if query.name not in shared and (active is None or active.until_us is None):
+        if active is None or active.until_us is None:
             found.append(query.name)
     return found
 

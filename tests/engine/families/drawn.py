@@ -7,7 +7,9 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from tests.strategies import Case
+from tests.strategies import Case, Event
+
+Lanes = tuple[tuple[Event, ...], ...]
 
 LATE: list[dict[str, Any]] = [
     {"late": {"policy": "dead_letter"}},
@@ -19,6 +21,16 @@ LATE: list[dict[str, Any]] = [
 ACCUMULATIONS = ["accumulating", "discarding", "retracting"]
 AGGREGATES = ["count", "sum(v)", "max(v)", "mean(x)", "sum(x)", "first(v)", "median(v)", "min(x)"]
 WINDOWS = ["", " ORIGIN 7 us", " ORIGIN 3 us", " ALIGN start", " ORIGIN 5 us ALIGN start"]
+FINEST = "RANGE 3 us SLIDE 1 us WATTR ts ALIGN start"
+NAMES = [f"q{number}" for number in range(6)]
+LATER: list[dict[str, Any]] = [
+    {"from": 0},
+    {"from": 7},
+    {"from": 12, "warmup": "emit"},
+    {"from": 5, "until": 60},
+    {"from": 3, "until": 14, "warmup": "emit"},
+]
+ACTIVITIES: list[dict[str, Any]] = [{}, {"until": 9}, {"until": 16}, {"until": -3}, *LATER]
 MEMORYLESS = ["ordered", {"slack": "3 us"}, {"slack": "12 us"}]
 
 
@@ -27,13 +39,60 @@ def families(draw: st.DrawFn, *, fused: bool) -> Case:
     """A pipeline with several queries in few styles, and a log."""
     styles = [_style(draw) for _ in range(draw(st.integers(1, 2)))]
     queries = {
-        f"q{number}": {
-            "window": _window(draw),
-            "aggregates": _aggregates(draw),
-            **draw(st.sampled_from(styles)),
-        }
+        f"q{number}": _query(draw, styles, _window(draw))
         for number in range(draw(st.integers(2, 7)))
     }
+    return _case(draw, queries, fused=fused)
+
+
+@st.composite
+def changing_families(draw: st.DrawFn, *, fused: bool) -> Case:
+    """A pipeline with queries that begin or end, in one style, and a log that changes them."""
+    styles = [_style(draw)]
+    queries = {
+        # The finest comes first, so that most of the others are in step with it.
+        name: _query(draw, styles, FINEST if number == 0 else _window(draw))
+        for number, name in enumerate(NAMES[: draw(st.integers(3, 6))])
+    }
+    for name in list(queries)[2:]:
+        queries[name] |= draw(st.sampled_from(ACTIVITIES))
+    case = _case(draw, queries, fused=fused)
+    lanes = case.lanes
+    if draw(st.booleans()):
+        asked = {**draw(st.sampled_from(list(queries.values()))), **draw(st.sampled_from(LATER))}
+        lanes = _copied(draw, lanes, {"add": {draw(st.sampled_from(["new", "a0"])): asked}})
+    for _ in range(draw(st.integers(0, 2))):
+        name = draw(st.sampled_from([*NAMES[:4], "new"]))
+        lanes = _copied(draw, lanes, {"remove": {name: draw(st.integers(-5, 30))}})
+    return Case(case.pipeline, lanes)
+
+
+def _copied(draw: st.DrawFn, lanes: Lanes, change: dict[str, Any]) -> Lanes:
+    """Each lane with a copy of a change, mostly early, so that it is taken; or without."""
+    return tuple(
+        lane
+        if not lane or draw(st.integers(0, 9)) == 0
+        else inserted(lane, draw(st.integers(0, min(len(lane), 5))), {"queries": change})
+        for lane in lanes
+    )
+
+
+def inserted(lane: tuple[Event, ...], at: int, control: dict[str, Any]) -> tuple[Event, ...]:
+    """The lane with a control record at a position, behind which all offsets move by one."""
+    place = {"source": "s", "partition": lane[0]["partition"], "offset": at}
+    moved = ({**event, "offset": event["offset"] + 1} for event in lane[at:])
+    return (*lane[:at], {**place, "control": control}, *moved)
+
+
+def _query(draw: st.DrawFn, styles: list[dict[str, Any]], window: str) -> dict[str, Any]:
+    return {
+        "window": window,
+        "aggregates": _aggregates(draw),
+        **draw(st.sampled_from(styles)),
+    }
+
+
+def _case(draw: st.DrawFn, queries: dict[str, Any], *, fused: bool) -> Case:
     partitions = draw(st.integers(1, 3))
     disorder = draw(st.sampled_from(MEMORYLESS if fused else [*MEMORYLESS, {"slack": "2 rows"}]))
     document = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from windowing.engine.added import why_not
 from windowing.engine.convert import convert
 from windowing.engine.families.boundaries import Boundaries, reduced
-from windowing.engine.families.family import families_of
+from windowing.engine.families.forming import families_of
 from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import SHARE_FROM, plan_of
 from windowing.engine.state import MemoryStore

@@ -82,12 +82,12 @@ def test_what_a_family_holds_depends_on_the_log_and_not_on_its_cut(
         log = [entry(event) for event in case.events[:read]]
         for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
             engine.feed(batch)
-        found.append(held(engine, pipeline))
+        found.append(held(engine))
     assert found[0] == found[1]
 
 
-def held(engine: LocalEngine, pipeline: Pipeline) -> list[object]:
-    shard, tables = Shard(plan_of(pipeline, 2)), list[object]()
+def held(engine: LocalEngine) -> list[object]:
+    shard, tables = Shard(engine.plan), list[object]()
     for values in engine.snapshot().shards:
         store = MemoryStore()
         store.restore(values)

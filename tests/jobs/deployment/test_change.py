@@ -162,7 +162,7 @@ LATER = "RANGE 1 hour SLIDE 10 minutes WATTR ts ORIGIN 2030-01-01"
 def test_a_query_from_now_on_is_added() -> None:
     old, new = edited(), added(LATER)
     change = compare(old, new, old.fingerprint)
-    assert (change.kind, change.goes_on, change.added) == (Kind.grown, True, ("b",))
+    assert (change.kind, change.goes_on, change.queries.added) == (Kind.other_queries, True, ("b",))
     assert change.effects[0].startswith("queries.b: added from its ORIGIN on")
     other_table = added(LATER, TEXT.replace("table: t", "table: u"))
     assert [one.partition(":")[0] for one in compare(old, other_table).effects] == [
@@ -173,11 +173,24 @@ def test_a_query_from_now_on_is_added() -> None:
     assert compare(old, new, "another").kind is Kind.new_run
 
 
+def test_a_query_of_the_run_may_end() -> None:
+    old, document = edited(), yaml.safe_load(edited().text)
+    document["queries"]["a"]["until"] = "2030-01-01"
+    ends = parse_pipeline(yaml.safe_dump(document))
+    change = compare(old, ends, old.fingerprint)
+    assert (change.kind, change.queries.ended) == (Kind.other_queries, ("a",))
+    assert change.effects == ("queries.a: its last window ends by its until; its table stays",)
+    # What has ended does not begin again, nor end at another time.
+    document["queries"]["a"]["until"] = "2031-01-01"
+    assert compare(ends, parse_pipeline(yaml.safe_dump(document))).kind is Kind.new_run
+    assert compare(ends, old).kind is Kind.new_run
+
+
 def test_a_query_is_added_to_a_run_that_lanes_have_joined() -> None:
     old = edited()
     joined = JoinedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
     grown = with_lanes(added(LATER), (joined,))
-    assert compare(with_lanes(old, (joined,)), grown).kind is Kind.grown
+    assert compare(with_lanes(old, (joined,)), grown).kind is Kind.other_queries
     assert compare(old, grown).kind is Kind.new_run
 
 

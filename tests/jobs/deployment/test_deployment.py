@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from jobs.deployment.change import Change, Kind
 from jobs.deployment.decision import Known, Plan, Refused, Step, Wish, plan
+from windowing.model.file.added import QueryChange
 
 SAME = Change(Kind.same)
 OTHER = Change(Kind.new_run, ("queries.a.aggregates.s: new, 'sum(v)'",))
@@ -149,7 +150,11 @@ def test_no_plan_mixes_meanings_or_ends_what_nobody_named(
     assert all(f" {name}" in found.said[-1] for name in found.ends)
 
 
-GROWN = Change(Kind.grown, effects=("queries.b: added from its ORIGIN on",), added=("b",))
+GROWN = Change(
+    Kind.other_queries,
+    effects=("queries.b: added from its ORIGIN on",),
+    queries=QueryChange(("b",)),
+)
 
 
 def test_queries_are_added_to_a_run_without_a_job() -> None:
@@ -159,7 +164,7 @@ def test_queries_are_added_to_a_run_without_a_job() -> None:
 
 
 def test_queries_are_not_added_while_a_job_lives() -> None:
-    with pytest.raises(Refused, match="adds b to run r1 of pipeline p, which has a job") as caught:
+    with pytest.raises(Refused, match="adds b in run r1 of pipeline p, which has a job") as caught:
         plan(wish(), {"r1": Known(GROWN, alive=True)}, "r1")
     stop, beside = str(caught.value).splitlines()[1::2]
     assert stop.split() == [

@@ -9,7 +9,8 @@ import polars as pl
 
 from windowing.engine.columns import VALUES
 from windowing.engine.families.due_rows import MEMBER
-from windowing.engine.families.family import MARK, Family, Variant, families_of
+from windowing.engine.families.family import MARK, Family, Variant
+from windowing.engine.families.forming import families_of
 from windowing.model import Pipeline
 
 

@@ -10,15 +10,19 @@ SIGMOD Record 2005 (slices); sets of boundaries are ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import gcd
+from typing import Final
 
 import numpy as np
 
 from windowing.engine.families.grids import within
 from windowing.engine.wids import Grid, Ints
+
+SERIES_MAX: Final = 128
+"""How many sets of boundaries a family may have: each costs a step per record."""
 
 Series = tuple[int, int]
 """A slide and a phase: boundaries at all instants of this phase."""
@@ -43,9 +47,32 @@ class Boundaries:
         return cls(one for grid in grids for one in (_ends(grid), _starts(grid)))
 
     @classmethod
+    def limited(cls, grids: Sequence[Grid]) -> Boundaries:
+        """Return the boundaries of windows, and more of them if they are too many sets."""
+        own = cls.of_windows(grids)
+        return own if len(own.series) <= SERIES_MAX else own.levelled()
+
+    @classmethod
     def of_ends(cls, grids: Iterable[Grid]) -> Boundaries:
         """Return the ends of windows."""
         return cls(map(_ends, grids))
+
+    def hold(self, grid: Grid) -> bool:
+        """Return whether all windows of a grid begin and end at some of these."""
+        return self._include(_starts(grid)) and self.hold_ends(grid)
+
+    def hold_ends(self, grid: Grid) -> bool:
+        """Return whether all windows of a grid end at some of these."""
+        return self._include(_ends(grid))
+
+    def has(self, instant: int) -> bool:
+        """Return whether an instant is one of these."""
+        return any((instant - phase) % slide == 0 for slide, phase in self.series)
+
+    def _include(self, one: Series) -> bool:
+        return any(
+            one[0] % slide == 0 and one[1] % slide == phase % slide for slide, phase in self.series
+        )
 
     def before(self, values: Ints) -> Ints:
         """Return the last boundary at each value or before it."""

@@ -11,11 +11,13 @@ Source: Li et al., SIGMOD 2005, section 5; first windows that accept, as instant
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from windowing.engine.families.grids import Grids
+from windowing.engine.families.in_lane import QueriesInLane
 from windowing.engine.wids import Flags, Ints
 from windowing.model.late import Late
 
@@ -55,11 +57,13 @@ class Spans:
 
     Attributes:
         inside: whether a grid has any window there.
+        earliest: the first window there, which may not take them.
         first, last: the windows that take them on time.
         first_late, last_late: those that take them late.
     """
 
     inside: Flags
+    earliest: Ints
     first: Ints
     last: Ints
     first_late: Ints
@@ -67,7 +71,7 @@ class Spans:
 
     @classmethod
     def of(cls, grids: Grids, cells: Cells, late: Late) -> Spans:
-        """Find the windows of cells.
+        """Find the windows of cells, also those that would end behind the last of a grid.
 
         Args:
             grids: of some queries.
@@ -83,7 +87,17 @@ class Spans:
         first_late = last_late + 1
         if late.policy == "update":
             first_late = np.maximum(first, grids.open_from(cells.kept - 1))
-        return cls(inside, opened, last, first_late, last_late)
+        # What is late does not depend on which windows there are.
+        earliest, opened, first_late = (
+            np.maximum(one, grids.first_there) for one in (first, opened, first_late)
+        )
+        return cls(inside, earliest, opened, last, first_late, last_late)
+
+    def until(self, last_there: Ints) -> Spans:
+        """Return the spans without windows behind the last of each grid."""
+        last, last_late = (np.minimum(one, last_there) for one in (self.last, self.last_late))
+        inside = self.inside & (self.earliest <= last)
+        return Spans(inside, self.earliest, self.first, last, self.first_late, last_late)
 
     @property
     def on_time(self) -> Flags:
@@ -95,6 +109,11 @@ class Spans:
         """Which cells count late."""
         return self.inside & (self.first_late <= self.last_late)
 
+    @property
+    def taken(self) -> Flags:
+        """Which cells count at all."""
+        return self.on_time | self.waiting
+
 
 @dataclass(frozen=True)
 class Verdicts:
@@ -102,7 +121,7 @@ class Verdicts:
 
     Attributes:
         outside, refused: numbers of records, by grid.
-        wanted: which cells any grid takes.
+        wanted: which cells any grid takes, whenever its queries leave.
         refuses: for each grid that refuses any, which cells.
     """
 
@@ -112,30 +131,34 @@ class Verdicts:
     refuses: dict[int, Flags]
 
     @classmethod
-    def of(cls, grids: Grids, cells: Cells, counts: Ints, late: Late) -> Verdicts:
+    def of(cls, lane: QueriesInLane, cells: Cells, known: Ints, counts: Ints, late: Late) -> Self:
         """Judge cells.
 
         Args:
-            grids: of the family.
+            lane: what the lane knows of the queries.
             cells: of a chunk.
+            known: how many of the lane's changes each of them is behind.
             counts: the number of records in each.
             late: the late policy of the family.
         """
-        zeros = np.zeros(grids.count, np.int64)
+        zeros = np.zeros(lane.grids.count, np.int64)
         found = cls(zeros, zeros.copy(), np.ones(len(cells), dtype=bool), {})
-        if not cells.late.any() and not grids.sift:
+        if not cells.late.any() and not lane.grids.sift:
             return found
-        for part in grids.slabs(len(cells)):
-            found._judge(grids, cells.where(part), counts[part], late, part)
+        for part in lane.grids.slabs(len(cells)):
+            spans = Spans.of(lane.grids, cells.where(part), late)
+            found.wanted[part] = spans.taken.any(axis=0)
+            if not lane.endless:
+                # What is kept does not depend on when the lane knew that a query leaves.
+                found.wanted[part] &= spans.until(lane.grids.last_there).inside.any(axis=0)
+                spans = spans.until(lane.lasts[:, known[part]])
+            found._judge(spans, counts[part], part)
         return found
 
-    def _judge(self, grids: Grids, cells: Cells, counts: Ints, late: Late, part: slice) -> None:
-        spans = Spans.of(grids, cells, late)
-        taken = spans.on_time | spans.waiting
-        refused = spans.inside & ~taken
+    def _judge(self, spans: Spans, counts: Ints, part: slice) -> None:
+        refused = spans.inside & ~spans.taken
         self.outside[:] += _weighed(~spans.inside, counts)
         self.refused[:] += _weighed(refused, counts)
-        self.wanted[part] = taken.any(axis=0)
         for number in np.flatnonzero(refused.any(axis=1)).tolist():
             own = self.refuses.setdefault(number, np.zeros(len(self.wanted), dtype=bool))
             own[part] = refused[number]

@@ -71,8 +71,7 @@ class DueWindows:
         place = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         ids = np.repeat(first, counts) + place
         own = grids.some(which)
-        ends = own.ends(ids.reshape(-1, 1))[:, 0]
-        starts = np.maximum(ends - own.ranges[:, 0], own.least[:, 0])
+        starts, ends = own.bounds(ids)
         return cls(which, ids, starts, ends)
 
     def where(self, chosen: slice) -> DueWindows:

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.columns import AT, RELEASE
+from windowing.engine.columns import AT, OFFSET, RELEASE
 from windowing.engine.families.cells import Cells, Verdicts
 from windowing.engine.families.family import Family
+from windowing.engine.families.in_lane import QueriesInLane
 from windowing.engine.frames import where
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
@@ -44,7 +45,8 @@ class FamilyLanePart(SlidingLanePart):
 
     def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
         super().__init__(query, pipeline)
-        self._family = family
+        self._family, self._source = family, pipeline.source
+        self._in_lane: dict[int, QueriesInLane] = {}
 
     def assign(self, scan: Scan) -> Assigned:
         """Find slices, and judge the records in every query."""
@@ -66,16 +68,16 @@ class FamilyLanePart(SlidingLanePart):
             tables[UNSETTLED] = self._partials(scan, found, wanted & late)
         return Scanned(**vars(judged), tables=tables, turns=turns)
 
-    def settle(self, tables: Tables, before: int) -> Tables:
+    def settle(self, tables: Tables, before: int, partition: int) -> Tables:
         """Return the tables that `assign` would have made."""
         scanned = self._accumulators.concat(list(tables.values()))
         found = self._reached(self._cells_of(scanned), scanned[RELEASE].to_numpy(), before)
         cells, wanted = found.cells, np.ones(len(scanned), dtype=bool)
         late = cells.late
         if late.any():
-            counts = np.zeros(int(late.sum()), np.int64)
-            grids, policy = self._family.grids, self._query.late
-            wanted[late] = Verdicts.of(grids, cells.where(late), counts, policy).wanted
+            zeros, policy = np.zeros(int(late.sum()), np.int64), self._query.late
+            lane = self._lane(partition)
+            wanted[late] = Verdicts.of(lane, cells.where(late), zeros, zeros, policy).wanted
         raised = where(
             scanned.with_columns(
                 pl.Series(OPEN, cells.open),
@@ -89,6 +91,11 @@ class FamilyLanePart(SlidingLanePart):
     @property
     def _named(self) -> list[str]:
         return [*self._keys, AT, OPEN, KEPT, RELEASE]
+
+    def _lane(self, partition: int) -> QueriesInLane:
+        if partition not in self._in_lane:
+            self._in_lane[partition] = QueriesInLane.of(self._family, self._source, partition)
+        return self._in_lane[partition]
 
     def _cells_of(self, table: pl.DataFrame) -> Cells:
         at, opened, kept = (table[name].to_numpy() for name in (AT, OPEN, KEPT))
@@ -120,10 +127,10 @@ class FamilyLanePart(SlidingLanePart):
 
     def _verdicts(self, scan: Scan, found: Found) -> tuple[Judged, Flags]:
         """Judge a chunk's records in every query, and say which of them any takes."""
-        cells, grids = found.cells, self._family.grids
-        distinct, cell_of = _distinct(cells)
+        cells, lane = found.cells, self._lane(scan.partition)
+        distinct, known, cell_of = _distinct(cells, lane.known(scan.data[OFFSET].to_numpy()))
         counts = np.bincount(cell_of, minlength=len(distinct))
-        verdicts = Verdicts.of(grids, distinct, counts, self._query.late)
+        verdicts = Verdicts.of(lane, distinct, known, counts, self._query.late)
         by_variant = np.array([variant.member for variant in self._family.variants])
         refused, outside = verdicts.refused[by_variant], verdicts.outside[by_variant]
         dead = self._dead(scan, verdicts, cell_of)
@@ -182,10 +189,11 @@ def earliest(family: Family, table: pl.DataFrame) -> Ints:
     return due_us
 
 
-def _distinct(cells: Cells) -> tuple[Cells, Ints]:
-    """Return each cell once, and the number of each record's."""
-    frame = pl.DataFrame({AT: cells.at, "end": cells.end, OPEN: cells.open, KEPT: cells.kept})
+def _distinct(cells: Cells, known: Ints) -> tuple[Cells, Ints, Ints]:
+    """Return each cell once, by what was known before it, and the number of each record's."""
+    named = {AT: cells.at, "end": cells.end, OPEN: cells.open, KEPT: cells.kept, "known": known}
+    frame = pl.DataFrame(named)
     each = frame.unique(maintain_order=True).with_row_index("number")
     placed = frame.join(each, on=frame.columns, how="left", maintain_order="left")
-    columns = (each[name].to_numpy() for name in frame.columns)
-    return Cells(*columns), placed["number"].to_numpy().astype(np.int64)
+    *columns, known = (each[name].to_numpy() for name in named)
+    return Cells(*columns), known, placed["number"].to_numpy().astype(np.int64)

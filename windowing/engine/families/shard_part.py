@@ -31,13 +31,13 @@ from windowing.engine.columns import (
 )
 from windowing.engine.families.cells import Cells, Spans
 from windowing.engine.families.due_rows import MEMBER, DueWindows, content, is_worthwhile, listed
-from windowing.engine.families.family import Family
+from windowing.engine.families.family import Family, Member
 from windowing.engine.families.grids import within
 from windowing.engine.families.lane_part import earliest
 from windowing.engine.far import Move
 from windowing.engine.frames import where
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
+from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.keys import key_columns
 from windowing.engine.windows.part import Tables
@@ -46,6 +46,7 @@ from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
+from windowing.model.windows.sliding import activity_of
 
 _CELLS_MAX = 1 << 24
 
@@ -73,6 +74,8 @@ class FamilyShardPart:
         self._keys = key_columns(query)
         self._past_end = past_end(query)
         self._parts: dict[int, SlidingShardPart] = {}
+        # A query has no rows while a lane may lack it; what it would need is kept.
+        self._grids = family.grids.where([_has_rows(member) for member in family.members])
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows due while progress moves.
@@ -133,12 +136,11 @@ class FamilyShardPart:
 
     def _ending(self, due: Ints, cells: Cells, move: Move, most: int) -> DueWindows | None:
         """Return the windows that end while progress moves and may hold any record."""
-        grids = self._family.grids.some(due)
-        low, high = (within(np.array([one])) for one in move)
+        grids, (begins, ends) = self._grids.some(due), self._between(move)
         first, last = np.array([cells.at.min()]), np.array([cells.at.max()])
-        begins = np.maximum(grids.open_from(low), grids.first(first))[:, 0]
-        ends = np.minimum(grids.open_from(high) - 1, grids.last(last))[:, 0]
-        return DueWindows.of(self._family.grids, due, begins, ends, most)
+        begins = np.maximum(begins[due], grids.first(first)[:, 0])
+        ends = np.minimum(ends[due], grids.last(last)[:, 0])
+        return DueWindows.of(self._grids, due, begins, ends, most)
 
     def _results(self, parts: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of merged states of many members, with the aggregates of each."""
@@ -190,8 +192,9 @@ class FamilyShardPart:
     def _until(self, table: pl.DataFrame) -> Ints:
         """Return the progress from which on no row needs a partial state."""
         slices, which = np.unique(table[AT].to_numpy(), return_inverse=True)
-        until: Ints = self._family.reach.until(slices)[which] + self._past_end
-        return until
+        ends = self._family.reach.until(slices)
+        until: Ints = np.where(ends == NOTHING_YET, NOTHING_YET, ends + self._past_end)
+        return until[which]
 
     def _cells(self, table: pl.DataFrame) -> Cells:
         at, opened, kept = (table[name].to_numpy() for name in (AT, OPEN, KEPT))
@@ -199,20 +202,25 @@ class FamilyShardPart:
 
     def _due(self, move: Move) -> Ints:
         """Return the members with windows that end while progress moves."""
-        grids = self._family.grids
-        low, high = (within(np.array([one])) for one in move)
-        return np.flatnonzero(grids.open_from(low) < grids.open_from(high))
+        first, last = self._between(move)
+        return np.flatnonzero(first <= last)
+
+    def _between(self, move: Move) -> tuple[Ints, Ints]:
+        """Return the first and the last window of each member that end while progress moves."""
+        low, high = (self._grids.open_from(within(np.array([one])))[:, 0] for one in move)
+        first = np.maximum(low, self._grids.first_there[:, 0])
+        return first, np.minimum(high - 1, self._grids.last_there[:, 0])
 
     def _revising(self, cells: Cells, states: pl.DataFrame, move: Move) -> Ints:
         """Return the members with late epochs that are due while progress moves."""
-        every_us, grids = self._query.late.every_us, self._family.grids
+        every_us, grids = self._query.late.every_us, self._grids
         found = np.zeros(grids.count, dtype=bool)
         late = cells.late
         if every_us is None or not late.any():
             return np.flatnonzero(found)
         waiting, release = cells.where(late), states[RELEASE].to_numpy()[late]
         for part in grids.slabs(len(waiting)):
-            spans = Spans.of(grids, waiting.where(part), self._query.late)
+            spans = Spans.of(grids, waiting.where(part), self._query.late).until(grids.last_there)
             first, last = (
                 np.maximum(wids.release_us(grids.ends(windows), every_us), release[part])
                 for windows in (spans.first_late, spans.last_late)
@@ -223,8 +231,8 @@ class FamilyShardPart:
 
     def _own(self, number: int, cells: Cells, states: pl.DataFrame) -> Tables:
         """Return the partial states of a member, each with its windows."""
-        grids = self._family.grids.some(slice(number, number + 1))
-        spans = Spans.of(grids, cells, self._query.late)
+        grids = self._grids.some(slice(number, number + 1))
+        spans = Spans.of(grids, cells, self._query.late).until(grids.last_there)
         on_time = _spanned(states, spans.on_time[0], spans.first[0], spans.last[0])
         parts = [on_time.with_columns(pl.lit(ON_TIME, dtype=pl.Int64).alias(RELEASE))]
         if spans.waiting.any():
@@ -238,6 +246,11 @@ class FamilyShardPart:
             member = self._family.members[number].query
             self._parts[number] = SlidingShardPart(member, self._pipeline)
         return self._parts[number]
+
+
+def _has_rows(member: Member) -> bool:
+    activity = activity_of(member.query.window)
+    return activity is None or not activity.lacking
 
 
 def _of(number: int | None, rows: pl.DataFrame) -> pl.DataFrame:

@@ -141,7 +141,8 @@ class Settler:
         lane.reached = {name: before[name].merge(chunk.reached[name]) for name in before}
         taken = self._judge(chunk, before[self._time], tally)
         settled = {
-            name: self._settled(name, addition, before) for name, addition in chunk.queries.items()
+            name: self._settled(name, addition, before, chunk.partition)
+            for name, addition in chunk.queries.items()
         }
         queries = {name: addition for name, addition in settled.items() if addition is not None}
         return Parcel(chunk.partition, lane.reached, queries=queries, taken=taken)
@@ -158,7 +159,7 @@ class Settler:
         return judgement.taken
 
     def _settled(
-        self, query: str, addition: Addition, before: Mapping[str, Reached]
+        self, query: str, addition: Addition, before: Mapping[str, Reached], partition: int
     ) -> Addition | None:
         """Return what is left of an addition; None: all of it is late, and refused."""
         progress = before[self._flows[query].clock.name].progress_us
@@ -167,7 +168,7 @@ class Settler:
             return addition
         tables = {name: from_bytes(table) for name, table in addition.tables.items()}
         part = self.parts[query]
-        settled = part.settle(tables, progress)
+        settled = part.settle(tables, progress, partition)
         return part.addition(settled) if any(map(len, settled.values())) else None
 
     def _count(

@@ -115,12 +115,13 @@ class Settles(Protocol):
     def scan(self, scan: Scan) -> Scanned:
         """Assign windows as if nothing came before the chunk."""
 
-    def settle(self, tables: Tables, before: int) -> Tables:
+    def settle(self, tables: Tables, before: int, partition: int) -> Tables:
         """Return the tables that `assign` would have made, of one shard.
 
         Args:
             tables: a shard's part of a scan's.
             before: the lane's progress before the chunk.
+            partition: the lane's.
         """
 
     def judge(self, scan: Scan) -> Judged:

@@ -146,10 +146,6 @@ class SlidingShardPart:
         )
         return {PARTIALS: self._merged(kept)}
 
-    def without_ended(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Return what the query's activity leaves of partial states, merged where equal."""
-        return self._merged(self._there(partials))
-
     def _merged(self, partials: pl.DataFrame) -> pl.DataFrame:
         named = [*self._keys, FIRST_WINDOW, LAST_WINDOW, RELEASE, PARTITION]
         return self._accumulators.merge(partials, named)

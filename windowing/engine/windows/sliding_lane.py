@@ -130,8 +130,9 @@ class SlidingLanePart:
             tables[UNSETTLED] = self._merged([self._lifted(scan, span, marks)], OPEN, KEPT)
         return tables
 
-    def settle(self, tables: Tables, before: int) -> Tables:
+    def settle(self, tables: Tables, before: int, partition: int) -> Tables:
         """Return the tables that `assign` would have made."""
+        del partition
         parts = [
             tables[PARTIALS].with_columns(_same(FIRST_WINDOW, OPEN), _same(FIRST_WINDOW, KEPT))
         ]

@@ -35,10 +35,7 @@ class SharedRows:
     def bounds(self, frame: pl.DataFrame) -> tuple[Ints, Ints]:
         """Return start and end of the window of each row."""
         grids = self.family.grids.some(frame[MEMBER].to_numpy())
-        windows = frame[WINDOW_ID].to_numpy()
-        ends = grids.ends(windows.reshape(-1, 1))[:, 0]
-        starts = np.maximum(ends - grids.ranges[:, 0], grids.least[:, 0])
-        return starts, ends
+        return grids.bounds(frame[WINDOW_ID].to_numpy())
 
     def of_queries(self, frame: pl.DataFrame, common: Mapping[str, pa.Array]) -> Iterator[pa.Table]:
         """Yield the rows of the queries, those together that show the same.
