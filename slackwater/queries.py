@@ -37,11 +37,10 @@ def show(pipeline: PipelineFile, run: OptionalRun = None) -> None:
     """List a run's queries: those of the file, and what its log has added or removed."""
     from jobs.runs.choice import meant
     from windowing.model.lengths import spell_instant
-    from windowing.model.windows.sliding import activity_of
 
     found = meant(what_is_up(), pipeline, run)
     for flow in found.own_pipeline().queries:
-        active, told = activity_of(flow.window), []
+        active, told = flow.window.active, []
         if active is not None and active.begins_us is not None:
             told.append(f"from {spell_instant(active.begins_us)}")
         if active is not None and active.until_us is not None:

@@ -41,7 +41,6 @@ from windowing.model.windows.policy import (
     TupleCount,
     WindowClause,
 )
-from windowing.model.windows.sliding import activity_of
 from windowing.model.windows.window import Window
 
 Feature = tuple[str, str]
@@ -155,7 +154,7 @@ def _query(source: Source, query: Query) -> Iterator[Feature]:
     yield "early", _early(query)
     yield from (("aggregate", aggregate.function) for aggregate in query.aggregates)
     yield "group_by", _groups(query.group_by)
-    active = activity_of(window) or Activity()
+    active = window.active or Activity()
     shape = {
         "from": active.begins_us is not None,
         "until": active.until_us is not None,

@@ -17,7 +17,7 @@ from windowing.engine.windows.active import ActiveLanes
 from windowing.model import Query
 from windowing.model.lengths import spell_instant
 from windowing.model.run_errors import CheckpointMismatch
-from windowing.model.windows.sliding import activity_of, begins_later
+from windowing.model.windows.sliding import begins_later
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Window
 
@@ -73,7 +73,7 @@ def _flows(plan: Plan, queries: Collection[str]) -> Iterator[FlowPlan[Query]]:
 
 def beginning(window: Window) -> int:
     """Return the smallest value that any window of a query holds, as `why_not` allows it."""
-    active = activity_of(window)
+    active = window.active
     if active is None or active.begins_us is None:
         return window.origin
     return active.begins_us if window.align == "start" else max(window.origin, active.begins_us)
@@ -122,7 +122,7 @@ def check_ends(
     """
     for flow in _flows(after, queries):
         window, lanes = flow.query.window, reached[flow.clock.name]
-        active = activity_of(window)
+        active = window.active
         assert active is not None  # noqa: S101 - it ends
         assert active.until_us is not None  # noqa: S101
         first = min(lane.progress_us for lane in lanes)

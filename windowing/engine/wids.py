@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.windows.sliding import activity_of
 from windowing.model.windows.window import ROW_NUM, Window
 
 Ints = NDArray[np.int64]
@@ -151,7 +150,7 @@ def grid(window: Window) -> Grid:
     """
     if window.traits.at_records:
         return Positions(window.range_, slide=1, origin=0)
-    active = activity_of(window)
+    active = window.active
     begins = None if active is None or active.warmup == "skip" else active.begins_us
     if window.align == "start" and window.range_ is not None:
         # Starts at m + kS are ends at m + kS + R: the same grid from another origin. Windows over

@@ -20,7 +20,6 @@ from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import Flow
 from windowing.model.rules import in_log_order
 from windowing.model.windows.by_record import example_step
-from windowing.model.windows.sliding import activity_of
 
 _WIDTH = 60
 _SHOWN = 4
@@ -141,7 +140,7 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
 
 def _activity(query: Query) -> Iterator[str]:
     """Say since when a query is there, and until when."""
-    active = activity_of(query.window)
+    active = query.window.active
     if active is None:
         return
     if active.begins_us is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from windowing.model.errors import WindowError
 from windowing.model.lengths import LENGTH_MAX, spell_instant
-from windowing.model.windows.sliding import activity_of, begins_later
+from windowing.model.windows.sliding import begins_later
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM, Window
 
@@ -58,7 +58,7 @@ def check_reach(window: Window, earliest: int | None) -> None:
     Raises:
         WindowError: E_ACTIVE.
     """
-    active = activity_of(window)
+    active = window.active
     if earliest is None or active is None or active.begins_us is None:
         return
     if active.begins_us < earliest:

@@ -15,13 +15,12 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine.wids import grid
 from windowing.engine.windows.active import ActiveWindows
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.windows.sliding import activity_of
 from windowing.model.windows.window import Window
 
 
 def joins(_: Pipeline, query: Query) -> bool:
     """Whether a query joins, and leaves the windows out that were under way."""
-    active = activity_of(query.window)
+    active = query.window.active
     return active is not None and active.begins_us is not None and active.warmup == "skip"
 
 
@@ -30,7 +29,7 @@ class Hasty(ActiveWindows):
 
     @classmethod
     def of(cls, window: Window) -> Self | None:  # noqa: D102
-        found, active = super().of(window), activity_of(window)
+        found, active = super().of(window), window.active
         if found is None or active is None or active.begins_us is None:
             return found
         numbers = grid(window)

@@ -14,13 +14,13 @@ from chaos.planted_bugs.conditions import some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.windows.active import ActiveWindows
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.windows.sliding import Sliding, activity_of
+from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import Window
 
 
 def leaves(_: Pipeline, query: Query) -> bool:
     """Whether a query leaves."""
-    active = activity_of(query.window)
+    active = query.window.active
     return active is not None and active.until_us is not None
 
 
@@ -29,7 +29,7 @@ class Lingering(ActiveWindows):
 
     @classmethod
     def of(cls, window: Window) -> Self | None:  # noqa: D102
-        found, active = super().of(window), activity_of(window)
+        found, active = super().of(window), window.active
         if found is None or active is None or active.until_us is None:
             return found
         assert isinstance(window, Sliding)  # noqa: S101 - no others are active for a while

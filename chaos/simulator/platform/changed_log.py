@@ -20,7 +20,7 @@ from windowing.engine.plan import plan_of
 from windowing.model.file.changes import Change, Copy, changed
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import INT64_MAX
-from windowing.model.windows.sliding import activity_of, is_sliding
+from windowing.model.windows.sliding import is_sliding
 from windowing.semantics.lanes import follow
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of
@@ -74,7 +74,7 @@ def _may_leave(pipeline: Pipeline) -> list[str]:
     """Return the queries that can leave: those without an end."""
     found = []
     for query in _slides(pipeline):
-        active = activity_of(query.window)
+        active = query.window.active
         if active is None or active.until_us is None:
             found.append(query.name)
     return found

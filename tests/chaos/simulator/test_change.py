@@ -14,7 +14,6 @@ from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
 from windowing.model import parse_pipeline
-from windowing.model.windows.sliding import activity_of
 from windowing.semantics import evaluate
 from windowing.semantics.effective import effective
 
@@ -144,7 +143,7 @@ def test_what_is_drawn() -> None:
         seen["drawn"] += 1
         seen["missing"] += len(copies) % len(drawn.lanes) != 0
         for query in effective(pipeline, log).queries:
-            active = activity_of(query.window)
+            active = query.window.active
             if active is not None:
                 seen["joined"] += active.joined is not None
                 seen["in some lanes"] += 0 < len(active.joined or ()) < len(drawn.lanes)

@@ -18,7 +18,7 @@ from windowing.engine.windows.active import ActiveWindows
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
 from windowing.model.windows.activity import Activity
-from windowing.model.windows.sliding import activity_of, begins_later, is_sliding, with_active
+from windowing.model.windows.sliding import begins_later, is_sliding, with_active
 
 
 def families_of(pipeline: Pipeline) -> dict[str, Family]:
@@ -88,7 +88,7 @@ def _has_slices_for(family: Family, query: Query) -> bool:
     """Return whether a family keeps all that a query needs that joins it."""
     if not {*map(_what, query.aggregates)} <= {*map(_what, family.query.aggregates)}:
         return False
-    grid, active = _grid(query), activity_of(query.window)
+    grid, active = _grid(query), query.window.active
     if not (family.boundaries.hold(grid) and family.ends.hold_ends(grid)):
         return False
     # Windows that are shown in part begin where the query does.
@@ -107,7 +107,7 @@ def _family(founders: Sequence[Query], joining: Sequence[Query] = ()) -> Family:
         _name(aggregate, named)
     windows: dict[tuple[Grid, Activity | None], list[Query]] = {}
     for query in sorted((*founders, *joining), key=lambda one: (_by_slide(_grid(one)), one.name)):
-        windows.setdefault((_grid(query), activity_of(query.window)), []).append(query)
+        windows.setdefault((_grid(query), query.window.active), []).append(query)
     members, variants = [], []
     for number, ((grid, _), queries) in enumerate(windows.items()):
         by_shows: dict[tuple[tuple[str, str], ...], list[str]] = {}

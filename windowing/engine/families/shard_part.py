@@ -46,7 +46,6 @@ from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
-from windowing.model.windows.sliding import activity_of
 
 _CELLS_MAX = 1 << 24
 
@@ -249,7 +248,7 @@ class FamilyShardPart:
 
 
 def _has_rows(member: Member) -> bool:
-    activity = activity_of(member.query.window)
+    activity = member.query.window.active
     return activity is None or not activity.lacking
 
 

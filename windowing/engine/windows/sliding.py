@@ -46,7 +46,6 @@ from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.run_errors import TooManyWindows
-from windowing.model.windows.sliding import activity_of
 
 LATE = pl.col(RELEASE) != ON_TIME
 # Before all instants, including ON_TIME, which is the smallest number.
@@ -66,7 +65,7 @@ class SlidingShardPart:
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
         self._query, self._numbering = query, numbering or wids.grid(query.window)
-        self._active, activity = ActiveWindows.of(query.window), activity_of(query.window)
+        self._active, activity = ActiveWindows.of(query.window), query.window.active
         self._lacking = activity is not None and bool(activity.lacking)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._results = Results.of_query(query, pipeline)

@@ -21,7 +21,6 @@ from windowing.model.errors import PipelineError
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.run_errors import ConflictingChanges
-from windowing.model.windows.sliding import activity_of
 
 _JOINED: Final = "joined"
 _OF_THE_LOG: Final = frozenset({_JOINED, "left", "until"})
@@ -80,7 +79,7 @@ def _is_instant(value: object) -> bool:
 
 def places(pipeline: Pipeline) -> frozenset[tuple[str, int]]:
     """Return lane and offset of each copy of a change by which a pipeline is what it is."""
-    active = [activity_of(query.window) for query in pipeline.queries]
+    active = [query.window.active for query in pipeline.queries]
     return frozenset(
         place
         for one in active

@@ -45,7 +45,7 @@ from windowing.model.schedule import Schedule
 from windowing.model.sink import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel
 from windowing.model.upkeep import Upkeep
-from windowing.model.windows.sliding import activity_of, begins_later
+from windowing.model.windows.sliding import begins_later
 
 # Placeholder for the source of a join that cannot be parsed.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
@@ -234,7 +234,7 @@ class Pipeline(SpecModel):
         """Return the fingerprint in the first format, which knew no operators and no activity."""
         if self.operators or isinstance(self.join_query, PolicyJoinQuery):
             return None
-        if any(activity_of(query.window) is not None for query in self.queries):
+        if any(query.window.active is not None for query in self.queries):
             return None
         flows = self.queries if self.join_query is None else (self.join_query,)
         return legacy_fingerprint(source, self.shards, flows)

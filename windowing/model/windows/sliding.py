@@ -82,14 +82,9 @@ class Sliding:
         return grid_extents(self.range_, self.slide, self.align, count)
 
 
-def activity_of(window: Window) -> Activity | None:
-    """Return the activity of a window's query; None: it runs for ever."""
-    return window.active
-
-
 def begins_later(window: Window) -> bool:
     """Whether a window's query begins at a stated time, and not with the log."""
-    active = activity_of(window)
+    active = window.active
     return active is not None and active.begins_us is not None
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from windowing.model.windows.activity import Activity
-from windowing.model.windows.sliding import activity_of
 from windowing.model.windows.window import Window
 from windowing.semantics.units import Holding, Item, OutsideReason, Unit
 from windowing.semantics.windows.by_value import ByValueDefinition
@@ -63,7 +62,7 @@ class SlidingDefinition(ByValueDefinition):
     def extent(self, wid: int) -> tuple[int, int]:
         """Return start and end, half-open, in the attribute's unit."""
         start, end = extent(self.query.window, wid)
-        active = activity_of(self.query.window)
+        active = self.query.window.active
         if active is None or active.begins_us is None or active.warmup == "skip":
             return start, end
         return max(start, active.begins_us), end
@@ -75,7 +74,7 @@ class SlidingDefinition(ByValueDefinition):
     def wids(self, value: int) -> range:
         """Return the ids of the windows whose extent holds a value, while the query is active."""
         every = self.every(value)
-        active = activity_of(self.query.window)
+        active = self.query.window.active
         return every if active is None else self._there(value, active)
 
     def around(self, item: Item) -> range:
@@ -83,7 +82,7 @@ class SlidingDefinition(ByValueDefinition):
 
         They are those of the query as the record's lane knows it by then.
         """
-        active = activity_of(self.query.window)
+        active = self.query.window.active
         if active is None:
             return self.every(item.value)
         joins_at, leaves_at = active.joins_at(item.lane), active.leaves_at(item.lane)
@@ -95,7 +94,7 @@ class SlidingDefinition(ByValueDefinition):
 
     def hold(self, unit: Unit) -> list[Holding]:
         """Return what the windows hold that have rows, and since when."""
-        active, held = activity_of(self.query.window), super().hold(unit)
+        active, held = self.query.window.active, super().hold(unit)
         if active is None:
             return held
         return [one for one in held if not active.lacking and self._is_there(one.wid, active)]
