@@ -9,6 +9,8 @@ from pathlib import Path
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 # One job at a time on the clusters that tests start.
 os.environ.setdefault("SLACKWATER_PIPELINES_AT_ONCE", "1")
+# The JVMs of tests live for a minute, too short for the second compiler to pay off.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 import pytest
 from hypothesis import HealthCheck, settings
