@@ -86,6 +86,7 @@ class SlowRenames:
 
 @pytest.mark.stack
 @pytest.mark.nightly
+@pytest.mark.timeout(1_800)
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace slows renames down")
 def test_queries_join_and_leave_while_parts_are_killed(file: Path) -> None:
     file.write_text(ALIKE)
