@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -13,7 +13,7 @@ REQUEST_S = 30.0
 
 
 class AirflowApi:
-    """A session with the stack's Airflow.
+    """A session with the stack's Airflow; used with `with`, it ends there.
 
     Args:
         endpoints: of the running stack.
@@ -27,6 +27,12 @@ class AirflowApi:
         login = {"username": endpoints.airflow_user, "password": endpoints.airflow_password}
         token = self._call("POST", "/auth/token", login)["access_token"]
         self._client.headers["Authorization"] = f"Bearer {token}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
 
     def unpause(self, dag: str, *, within_s: float = 60.0) -> None:
         """Unpause a DAG, once Airflow has parsed it.
@@ -50,6 +56,12 @@ class AirflowApi:
         """Start a DAG run."""
         body = {"dag_run_id": run_id, "logical_date": None, "conf": dict(conf)}
         self._call("POST", f"/api/v2/dags/{dag}/dagRuns", body)
+
+    def runs(self, dag: str) -> list[dict[str, Any]]:
+        """Return the runs of a DAG, as Airflow tells of them; none if it is not there yet."""
+        answer = self._client.get(f"/api/v2/dags/{dag}/dagRuns")
+        found: list[dict[str, Any]] = answer.json().get("dag_runs", [])
+        return found
 
     def let_go(self, dag: str, run_id: str) -> None:
         """Mark a DAG run as a success; its job continues (marking it failed would stop the job)."""

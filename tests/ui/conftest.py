@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,9 +18,11 @@ from selenium.webdriver.support.expected_conditions import presence_of_element_l
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmarks.old_run import OldRun
+from infra import airflow as services
 from infra import stack
 from infra.endpoints import Endpoints
 from infra.layout import ROOT, Layout
+from tests.ui import tides
 
 SCREENSHOTS = Path(os.environ.get("SLACKWATER_SCREENSHOTS", ".slackwater/screenshots"))
 """Where the tests leave what they saw."""
@@ -39,12 +43,18 @@ ARGUMENTS = (
 
 PATIENCE_S = 60.0
 
+VIEWER, OPERATOR = "a-viewer", "an-op"
+ROLES = {VIEWER: "viewer", OPERATOR: "op"}
+"""Users besides the stack's own, which is an admin, with Airflow's roles."""
 
-def log_in(browser: webdriver.Chrome, url: str, user: str, password: str) -> None:
+
+def log_in(browser: webdriver.Chrome, airflow: Endpoints, user: str) -> None:
     """Log in to Airflow by its form."""
-    browser.get(url)
+    file = services.passwords_file(Layout(airflow.state_dir))
+    browser.get(airflow.airflow_url)
     wait = WebDriverWait(browser, PATIENCE_S)
     wait.until(presence_of_element_located((By.NAME, "username"))).send_keys(user)
+    password = json.loads(file.read_text())[user]
     browser.find_element(By.NAME, "password").send_keys(password)
     browser.find_element(By.CSS_SELECTOR, "button[type=submit]").click()
     wait.until_not(url_contains("/login"))
@@ -56,15 +66,15 @@ def shows(browser: webdriver.Chrome, text: str) -> None:
     WebDriverWait(browser, PATIENCE_S).until(presence_of_element_located((By.XPATH, path)), text)
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
-    """Debian's Chromium, with a profile of its own."""
+@contextmanager
+def chromium_of(folder: Path) -> Iterator[webdriver.Chrome]:
+    """Debian's Chromium, with a profile of its own in a folder."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         pytest.skip("needs chromium and chromedriver: install chromium and chromium-driver")
     options = Options()
     options.binary_location = chromium
-    for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path / 'profile'}"):
+    for argument in (*ARGUMENTS, f"--user-data-dir={folder / 'profile'}"):
         options.add_argument(argument)
     started = webdriver.Chrome(options=options, service=Service(driver))
     try:
@@ -73,25 +83,37 @@ def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
         started.quit()
 
 
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
+    """A browser for one test."""
+    with chromium_of(tmp_path) as started:
+        yield started
+
+
 @pytest.fixture(scope="session")
 def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
-    """Airflow of the local stack, alone, with folders of its own for state and pipelines."""
+    """The local stack, with folders of its own for state and pipelines, and a user of each role."""
     layout = Layout(tmp_path_factory.mktemp("state"), tmp_path_factory.mktemp("pipelines"))
     for file in (ROOT / "pipelines").glob("*.yml"):
         shutil.copy(file, layout.pipelines)
     old = OldRun(layout.state_dir, lanes=64, batches=400, rows=40_000)
     old.make()
     shutil.move(old.file, layout.pipelines)
-    try:
-        yield stack.up(only=["airflow"], layout=layout)
-    finally:
-        stack.down(layout=layout)
+    (layout.pipelines / f"{tides.NAME}.yml").write_text(tides.FILE)
+    users = "CORE__SIMPLE_AUTH_MANAGER_USERS"
+    named = [services.SETTINGS[users], *(f"{user}:{role}" for user, role in ROLES.items())]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(services.SETTINGS, users, ",".join(named))
+        try:
+            yield stack.up(layout=layout)
+        finally:
+            stack.down(layout=layout)
 
 
 @pytest.fixture
 def logged_in(browser: webdriver.Chrome, airflow: Endpoints) -> webdriver.Chrome:
     """A browser whose user has logged in by the form."""
-    log_in(browser, airflow.airflow_url, airflow.airflow_user, airflow.airflow_password)
+    log_in(browser, airflow, airflow.airflow_user)
     return browser
 
 

@@ -3,61 +3,23 @@
 from __future__ import annotations
 
 import copy
-import json
-import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 from selenium import webdriver
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.expected_conditions import frame_to_be_available_and_switch_to_it
-from selenium.webdriver.support.ui import WebDriverWait
 
 from infra.endpoints import Endpoints
-from infra.layout import ROOT
 from tests.ui.colors import READABLE, color, contrast, luminance
-from tests.ui.conftest import PATIENCE_S, shows
+from tests.ui.conftest import shows
+from tests.ui.page import DAG, example, in_airflow, said
 
-DAG = "flight_delays"
-EXAMPLES = ROOT / "tests" / "data" / "overview"
 HOSTILE = "<script>document.body.textContent = 'taken over'</script>"
 NARROW = 360
 """The width of a small telephone, in CSS pixels."""
 
 pytestmark = [pytest.mark.ui, pytest.mark.usefixtures("screenshot")]
-
-
-def example(name: str = DAG) -> dict[str, Any]:
-    """An answer of `slackwater overview`."""
-    found: dict[str, Any] = json.loads((EXAMPLES / f"{name}.json").read_text())
-    return found
-
-
-@contextmanager
-def said(airflow: Endpoints, *told: dict[str, Any], of_all: bool = False) -> Iterator[None]:
-    """For a while the command's last answer is this one, and not to be replaced yet."""
-    file = Path(airflow.state_dir) / "page" / ("all,.json" if of_all else f"{DAG}.json")
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps(told))
-    later = time.time() + 3600
-    os.utime(file, (later, later))
-    try:
-        yield
-    finally:
-        file.unlink()
-
-
-def in_airflow(browser: webdriver.Chrome, airflow: Endpoints, pipeline: str = DAG) -> None:
-    """Open the tab of a pipeline's DAG, and go into its frame."""
-    browser.get(f"{airflow.airflow_url}/dags/{pipeline}/plugin/pipeline")
-    frame = frame_to_be_available_and_switch_to_it((By.TAG_NAME, "iframe"))
-    WebDriverWait(browser, PATIENCE_S).until(frame)
-    shows(browser, "Outputs")
 
 
 def contrasts(browser: webdriver.Chrome) -> dict[str, float]:
