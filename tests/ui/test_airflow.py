@@ -18,7 +18,7 @@ from infra.endpoints import Endpoints
 from infra.layout import Layout
 from tests.chaos.quality.test_expectations import LOG, OUTCOME, P
 from tests.chaos.verdict.test_verify import write_tables
-from tests.ui.conftest import PATIENCE_S, shows
+from tests.ui.conftest import PATIENCE_S, log_in_by_form, shows
 
 DAG = "flight_delays"
 
@@ -31,11 +31,12 @@ pytestmark = [
 
 @pytest.mark.usefixtures("screenshot")
 def test_a_pipeline_file_is_a_dag_with_its_steps(
-    logged_in: webdriver.Chrome, airflow: Endpoints
+    browser: webdriver.Chrome, airflow: Endpoints
 ) -> None:
-    logged_in.get(f"{airflow.airflow_url}/dags/{DAG}")
+    log_in_by_form(browser, airflow, airflow.airflow_user)
+    browser.get(f"{airflow.airflow_url}/dags/{DAG}")
     for step in ("validate", "submit", "wait_for_progress", "quality"):
-        shows(logged_in, step)
+        shows(browser, step)
 
 
 @pytest.mark.usefixtures("screenshot")
