@@ -11,9 +11,6 @@ from benchmarks.cases import CASES, Case
 from benchmarks.runs import OURS, PATHS, Bench, broker, paths_of
 from infra.layout import FLINK_VENV
 
-EVERY_TIME = ("kafka_json_sliding_10_1",)
-"""The whole way; the other cases are compared at night."""
-
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
@@ -25,14 +22,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.kafka
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, marks=[] if case.name in EVERY_TIME else pytest.mark.nightly)
-        for case in CASES
-    ],
-    ids=lambda case: case.name,
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_all_paths_give_the_same_rows(bench: Bench, case: Case) -> None:
     expected = bench.rows(case, OURS)
     assert len(expected) > 1_000

@@ -142,6 +142,7 @@ def test_a_driver_that_never_comes_to_our_program_has_failed(
     assert life_of(endpoints, nowhere).state is State.stopped
 
 
+@pytest.mark.nightly
 def test_who_waits_is_told_for_whom_and_a_job_that_only_dies_has_failed(
     layout: Layout, tmp_path: Path
 ) -> None:

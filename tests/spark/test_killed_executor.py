@@ -40,6 +40,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.stack
 def test_a_killed_executor_and_a_killed_driver_change_nothing(layout: Layout) -> None:
     pipeline = load_pipeline(PIPELINE)

@@ -31,6 +31,7 @@ spark.stop()
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_checkpoint_of_one_core_goes_on_with_two_and_with_eight(tmp_path: Path) -> None:
     end = len(on_spark.cuts())
