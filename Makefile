@@ -40,7 +40,7 @@ test: lint type  ## all checks, then all tests but the long ones
 
 # Three workers on two cores, and the DAGs beside them: a third of the time is waiting for JVMs.
 test-all-but-dags:
-	@$(VENV)/python -m pytest -n 3 $(SPREAD) -m "not slow" tests --ignore=tests/ui --ignore=tests/containers --durations=20
+	@$(VENV)/python -m pytest -n 3 $(SPREAD) -m "not slow and not nightly" tests --ignore=tests/ui --ignore=tests/containers --durations=20
 
 test-dags-in-one-piece:
 	@log=$$(mktemp); $(MAKE) --no-print-directory test-dags >$$log 2>&1; code=$$?; cat $$log; rm $$log; exit $$code

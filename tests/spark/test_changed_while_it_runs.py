@@ -85,6 +85,7 @@ class SlowRenames:
 
 
 @pytest.mark.stack
+@pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.timeout(1_800)
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace slows renames down")
