@@ -51,7 +51,7 @@ test-dags: setup  ## the tests of the DAGs that need no Airflow running, in Airf
 test-airflow: setup  ## the DAGs on a real Airflow
 	@.slackwater/airflow-venv/bin/python -m pytest -m stack tests/dags --durations=5
 
-test-chaos: setup  ## windows, sessions and a join under real kills on one stack, some ten minutes
+test-chaos: setup  ## windows and sessions under real kills on one stack, some eight minutes
 	@$(VENV)/slackwater chaos run chaos/plans/first.yml chaos/plans/quick/*.yml --seed 1
 
 test-yarn: setup-yarn  ## a job on YARN, all its data on HDFS, and each of their daemons killed, some fifteen minutes

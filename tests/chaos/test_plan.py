@@ -84,11 +84,11 @@ def test_no_plan_is_one_sentence(tmp_path: Path) -> None:
 
 def test_plans_of_one_name_are_refused_together() -> None:
     """They would share a report."""
-    plans = [str(path) for path in PLANS if path.stem == "join"]
+    plans = [str(path) for path in PLANS if path.stem == "sessions"]
     assert len(plans) == 2
     answer = CliRunner().invoke(app, ["chaos", "run", *plans])
     assert answer.exit_code == 2
-    assert "two plans are called join.yml" in answer.output
+    assert "two plans are called sessions.yml" in answer.output
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ def batches_of(file: Path) -> int:
 
 
 @pytest.mark.stack
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_run_goes_on_in_its_tables(file: Path) -> None:
     slackwater("topics", file)

@@ -12,6 +12,7 @@ __all__ = ["file"]
 
 
 @pytest.mark.stack
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_changed_file_takes_over(file: Path) -> None:
     slackwater("topics", file)
