@@ -69,8 +69,11 @@ def _families(queries: Sequence[Query]) -> Iterator[Family]:
         founders = [query for grid in grids for query in by_grid[grid]]
         if len(founders) > 1:
             family = _family(founders)
-            taken = [query for query in joining if _has_slices_for(family, query)]
-            joining = [query for query in joining if query not in taken]
+            taken: list[Query] = []
+            left: list[Query] = []
+            for query in joining:
+                (taken if _has_slices_for(family, query) else left).append(query)
+            joining = left
             yield _family(founders, taken) if taken else family
 
 
