@@ -62,6 +62,7 @@ class Owner:
         started = me.started if me else 0.0
         self._claim = _Claim(uuid.uuid4().hex, socket.gethostname(), os.getpid(), started)
         self._ended = threading.Event()
+        self._beating = threading.Thread(target=self._beat, daemon=True, name="owner")
 
     def claim(self) -> None:
         """Claim the run, unless another live driver owns it.
@@ -80,7 +81,7 @@ class Owner:
         # If two claim at the same moment, the later one has the file; the other notices it here.
         time.sleep(min(0.2, self._beat_s))
         self.check()
-        threading.Thread(target=self._beat, daemon=True, name="owner").start()
+        self._beating.start()
 
     def check(self) -> None:
         """Check that the run is still ours.
@@ -100,6 +101,8 @@ class Owner:
     def release(self) -> None:
         """Release the run, if it is still ours."""
         self._ended.set()
+        if self._beating.is_alive():
+            self._beating.join()  # a beat half written would put our claim back
         now = self._read()
         if now is not None and now.driver == self._claim.driver:
             self._file.unlink(missing_ok=True)

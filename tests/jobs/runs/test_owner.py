@@ -82,6 +82,16 @@ def test_who_was_silent_finds_the_run_taken(tmp_path: Path) -> None:
         zombie.check()
 
 
+def test_a_run_that_was_released_stays_so(tmp_path: Path) -> None:
+    for _ in range(300):  # a beat is being written in some of these moments
+        first = Owner(tmp_path, beat_s=0.0001)
+        first.claim()
+        until(lambda: beat_of(tmp_path) > 0)
+        first.release()
+        time.sleep(0.001)
+        assert not (tmp_path / OWNER_FILE).exists()
+
+
 def beat_of(folder: Path) -> int:
     return int(json.loads((folder / OWNER_FILE).read_text())["beat"])
 
