@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks.cases import Case, is_fused, pipeline_of
 from benchmarks.events import batch_files
 from benchmarks.paths import (
+    RECORD_BYTES_MAX,
     Timing,
     built_in,
     checkpoint,
@@ -24,6 +25,7 @@ from benchmarks.paths import (
 from infra.layout import DELTA_JARS
 from infra.spark import connector_jars
 from jobs.pipeline import kafka_rows
+from windowing.spark.pieces import limit_batches
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import RunPlace, sink_of
 
@@ -70,6 +72,7 @@ def into_table(
         table: the folder of the tables; None: a temporary one.
     """
     set_provider(spark, path)
+    limit_batches(spark, RECORD_BYTES_MAX)
     # Without batches of no data Spark's own windows would keep the last ones.
     spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", path.startswith("spark"))
     with checkpoint() as folder:

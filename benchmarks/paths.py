@@ -19,6 +19,7 @@ from benchmarks.cases import Case, Sessions, is_fused, pipeline_of
 from benchmarks.events import DELAY_MS_MAX, END_US, LANES
 from windowing.model import Pipeline
 from windowing.spark import windowed
+from windowing.spark.pieces import limit_batches
 from windowing.spark.plan import RAW_SCHEMA, emissions
 
 _SCHEMA = f"{RAW_SCHEMA}, ts long, key string, amount long"
@@ -34,6 +35,8 @@ ROW = {
     "largest": pl.Int64,
 }
 """What every path computes."""
+RECORD_BYTES_MAX = 1 << 20
+"""What a job would read from a topic's settings."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ def timed(spark: SparkSession, path: str, case: Case, data: Path) -> Timing:
     rows = _rows(spark, data)
     stream = {"slackwater": _ours, "floor": _floor}.get(path, built_in)(rows, case)
     set_provider(spark, path)
+    limit_batches(spark, RECORD_BYTES_MAX)
     with checkpoint() as folder:
         writer = stream.writeStream.format("noop").option("checkpointLocation", str(folder))
         return run(writer.outputMode("append"))

@@ -54,6 +54,7 @@ from windowing.model.run_errors import SecondDriver, UndeclaredPartition, Window
 from windowing.model.source import Source
 from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.places import is_remote
+from windowing.spark.pieces import limit_batches
 from windowing.spark.plan import emissions
 from windowing.spark.raw import raw_rows
 from windowing.spark.seed import seed_rows
@@ -241,6 +242,7 @@ def _run(
     checkpoint, again = args.checkpoint, identity.compare()
     base = read_base(checkpoint)
     spark = session(job_name(pipeline.name, args.run), parallelism=args.parallelism)
+    limit_batches(spark, identity.record_bytes_max)
     sink = _sink(pipeline, args, identity.token_of, metrics)
     raw = kafka_rows(
         spark,

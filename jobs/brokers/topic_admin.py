@@ -1,11 +1,12 @@
-"""Ids and cleanup policies of topics, read from the broker and changed."""
+"""Ids and settings of topics, read from the broker and changed."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -52,16 +53,31 @@ def ids_of(admin: Any, names: list[str]) -> dict[str, str]:
     return {name: str(found[name]["topic_id"]) for name in names}
 
 
-def compacted(admin: Any, names: list[str]) -> dict[str, bool | None]:
-    """Return, by name, whether the broker drops records that have a newer one with the same key.
+@dataclass(frozen=True)
+class Settings:
+    """How the broker keeps a topic; None: we may not read its settings.
 
-    None: we may not read the topic's settings.
+    Attributes:
+        compacted: whether it drops records that have a newer one with the same key.
+        record_bytes_max: how many bytes a record may have, compressed as it was sent.
     """
+
+    compacted: bool | None
+    record_bytes_max: int | None
+
+
+def settings_of(admin: Any, names: list[str]) -> dict[str, Settings]:
+    """Return how the broker keeps topics, by name."""
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
     told = admin.describe_configs(resources, config_filter="all")["topic"]
+    return {name: _settings(told[name]) for name in names}
+
+
+def _settings(told: Mapping[str, Mapping[str, Any]]) -> Settings:
     # The broker omits what we may not see.
-    policies = {name: told[name].get("cleanup.policy", {}).get("value") for name in names}
-    return {name: policy and "compact" in policy.split(",") for name, policy in policies.items()}
+    policy = told.get("cleanup.policy", {}).get("value")
+    size = told.get("max.message.bytes", {}).get("value")
+    return Settings(policy and "compact" in policy.split(","), size and int(size))
 
 
 def topic_id(bootstrap: str, name: str) -> str:
@@ -101,7 +117,7 @@ def clean_by(bootstrap: str, name: str, policy: str) -> None:
         configs = {"cleanup.policy": policy}
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs=configs)])
         until_s = time.monotonic() + _GONE_S
-        while compacted(admin, [name])[name] != ("compact" in policy):
+        while settings_of(admin, [name])[name].compacted != ("compact" in policy):
             if time.monotonic() > until_s:
                 msg = f"topic {name!r} keeps its cleanup.policy, which should be {policy}"
                 raise BrokerError(msg)

@@ -27,12 +27,14 @@ class Topic:
         ends: by partition, the offset after the last settled record.
         compacted: whether the broker drops records that have a newer one with the same key; None:
             this user may not see that.
+        record_bytes_max: how many bytes a record may have, as it was sent; None: as above.
     """
 
     topic_id: str
     begins: Mapping[int, int]
     ends: Mapping[int, int]
     compacted: bool | None
+    record_bytes_max: int | None = None
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,9 @@ class Identity:
         tables: the folder of the tables, if the sink has one.
         bootstrap: `host:port` of the broker.
         owner: the driver's claim on the run.
+
+    Attributes:
+        record_bytes_max: how many bytes a record of its topics may have, as sent; None: not known.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Identity:
         self._folder, self._bootstrap, self._owner = tables, bootstrap, owner
         self._note = checkpoint.parent / TOPICS_FILE
         self._topic_ids = TopicIds(bootstrap, pipeline.source)
+        self.record_bytes_max: int | None = None
 
     def compare(self) -> tuple[Token, ...]:
         """Compare checkpoint, tables and topics; return the batches that must be rerun.
@@ -64,6 +68,9 @@ class Identity:
             TopicError: a topic does not exist.
         """
         topics = topics_of(self._bootstrap, self._pipeline.source)
+        sizes = [topic.record_bytes_max for topic in topics.values()]
+        shown = [size for size in sizes if size is not None]
+        self.record_bytes_max = max(shown) if len(shown) == len(sizes) else None
         known = json.loads(self._note.read_text("utf-8")) if self._note.exists() else {}
         checkpoint = read_checkpoint(self._checkpoint)
         found: Agreement = compare(

@@ -1,4 +1,4 @@
-"""Facts from the broker about a run's topics: ids, ends and cleanup policies."""
+"""Facts from the broker about a run's topics: ids, ends and settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka.errors import AuthorizationError, KafkaError
 from jobs.brokers.broker import BrokerError, Refused, broker_error
 from jobs.brokers.broker import admin as admin_client
 from jobs.brokers.broker import consumer as make_consumer
-from jobs.brokers.topic_admin import asking, compacted, ids_of
+from jobs.brokers.topic_admin import Settings, asking, ids_of, settings_of
 from jobs.checkpoints.agreement import Topic
 from windowing.model.source import Source
 
@@ -32,8 +32,8 @@ def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:
     names = [part.topic for part in source.parts]
     told = asking(bootstrap, "describe", ", ".join(names))
     with told as admin, closing(make_consumer(bootstrap)) as consumer:
-        ids, policies = ids_of(admin, names), compacted(admin, names)
-        return {name: _topic(consumer, name, ids[name], policies[name]) for name in names}
+        ids, settings = ids_of(admin, names), settings_of(admin, names)
+        return {name: _topic(consumer, name, ids[name], settings[name]) for name in names}
 
 
 class TopicIds:
@@ -85,7 +85,7 @@ class TopicIds:
             self._client = None
 
 
-def _topic(consumer: Any, name: str, topic_id: str, compacted: bool | None) -> Topic:
+def _topic(consumer: Any, name: str, topic_id: str, settings: Settings) -> Topic:
     numbers = consumer.partitions_for_topic(name) or ()
     lanes = [TopicPartition(name, number) for number in sorted(numbers)]
     begins, ends = consumer.beginning_offsets(lanes), consumer.end_offsets(lanes)
@@ -93,5 +93,6 @@ def _topic(consumer: Any, name: str, topic_id: str, compacted: bool | None) -> T
         topic_id,
         {lane.partition: int(begins[lane]) for lane in lanes},
         {lane.partition: int(ends[lane]) for lane in lanes},
-        compacted,
+        settings.compacted,
+        settings.record_bytes_max,
     )

@@ -28,6 +28,7 @@ from jobs.runs import FAILURE_FILE
 from jobs.runs.owner import OWNER_FILE, REFUSED_FILE, Owner
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.legacy_fingerprint import legacy_fingerprint
+from windowing.spark.pieces import BYTES, limit_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -133,9 +134,13 @@ def test_a_checkpoint_that_was_put_back_or_deleted_is_run_again_as_it_was(job: J
 
 
 @pytest.mark.slow
-def test_a_lost_table_a_second_driver_and_a_new_topic_are_named(job: Job) -> None:
+def test_a_lost_table_a_second_driver_and_a_new_topic_are_named(
+    job: Job, spark: SparkSession
+) -> None:
     job.send(6)
+    limit_batches(spark, None)
     assert job.run(100) is None
+    assert spark.conf.get(BYTES) == str((1 << 31) - 1)  # by the topic's `max.message.bytes`
     job.right()
 
     aside = job.tables / "w-aside"

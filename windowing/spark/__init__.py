@@ -16,12 +16,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from windowing.spark.pieces import limit_batches
     from windowing.spark.plan import SETTINGS
     from windowing.spark.stream import windowed
 
-__all__ = ["SETTINGS", "windowed"]
+__all__ = ["SETTINGS", "limit_batches", "windowed"]
 
-_ROOMS = {"SETTINGS": "windowing.spark.plan", "windowed": "windowing.spark.stream"}
+_ROOMS = {
+    "SETTINGS": "windowing.spark.plan",
+    "limit_batches": "windowing.spark.pieces",
+    "windowed": "windowing.spark.stream",
+}
 
 
 def __getattr__(name: str) -> object:

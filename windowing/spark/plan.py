@@ -12,6 +12,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from windowing.engine.plan import SHARE_FROM, plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
+from windowing.spark.pieces import SETTINGS as OF_ROWS
+from windowing.spark.pieces import in_pieces, whole
 from windowing.spark.slots import SLOTS, slot_of
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
@@ -54,7 +56,7 @@ SETTINGS = {
     "spark.broadcast.UDFCompressionThreshold": str(16 << 20),
     # No timers: batches without data would have no effect.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    **OF_ROWS,
     "spark.sql.session.timeZone": "UTC",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",
     # A query that is stopped within `foreachBatch` matches a whole stack trace by a regular
@@ -96,15 +98,15 @@ def emissions(
         `dead_letter` or `metric`, for a sink that writes all frames of a batch under its id.
     """
     plan = plan_of(pipeline, share_from)
-    stage = partial(_stage, even=even, seed=seed or {})
+    stage, raw = partial(_stage, even=even, seed=seed or {}), in_pieces(raw)
     if fused:
         if plan.why_lanes is not None:
             msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
-        scanned = raw.mapInArrow(scanner(pipeline.text, share_from), PARCEL_SCHEMA)
+        scanned = raw.mapInArrow(whole(scanner(pipeline.text, share_from)), PARCEL_SCHEMA)
         processor = FusedShardStage(pipeline.text, share_from)
         return stage(scanned, "shard", plan.shards, processor, EMISSION_SCHEMA)
-    chunks = raw.mapInArrow(packer(pipeline.text), CHUNK_SCHEMA)
+    chunks = raw.mapInArrow(whole(packer(pipeline.text)), CHUNK_SCHEMA)
     lanes = LaneStage(pipeline.text, share_from, even=even)
     parcels = stage(chunks, "partition", plan.lanes, lanes, PARCEL_SCHEMA)
     shards = ShardStage(pipeline.text, share_from)

@@ -50,11 +50,12 @@ def _control(names: set[str]) -> Column:
     """
     if "headers" not in names:
         return F.col("control").cast("binary") if "control" in names else _null("binary")
-    found = F.filter("headers", lambda header: header["key"] == CONTROL_HEADER)
-    no_control = F.encode(F.lit("null"), "UTF-8")
-    one = F.coalesce(F.get(found, F.lit(0))["value"], no_control)
-    several = F.when(F.size(found) > 1, no_control)
-    return several.when(F.size(found) == 1, one)
+    # Without `filter`, which Spark does not compile, and with it nothing of the whole stage.
+    keys, no_control = F.col("headers")["key"], F.encode(F.lit("null"), "UTF-8")
+    number = F.size(keys) - F.size(F.array_remove(keys, CONTROL_HEADER))
+    first = F.array_position(keys, CONTROL_HEADER).cast("int") - 1
+    one = F.coalesce(F.get(F.col("headers")["value"], first), no_control)
+    return F.when(number == 1, one).when(number > 1, no_control)
 
 
 def _append_us(names: set[str]) -> Column:

@@ -27,6 +27,7 @@ def test_a_topic_and_the_one_that_is_made_in_its_place(kafka_broker: str, name: 
     delete_before(kafka_broker, name, 0, 2)
     found = topics_of(kafka_broker, source)[name]
     assert (found.begins, found.ends, found.compacted) == ({0: 2, 1: 0}, {0: 5, 1: 0}, False)
+    assert found.record_bytes_max == 1_048_588  # Kafka's default
     for policy, expected in (("compact,delete", True), ("delete", False), ("compact", True)):
         clean_by(kafka_broker, name, policy)
         assert topics_of(kafka_broker, source)[name].compacted is expected

@@ -1,0 +1,109 @@
+"""Large values travel from the JVM to Python in pieces, and arrive whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windowing.spark.pieces import BYTES, PIECES, WHOLE_MAX, in_pieces, limit_batches, whole
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Row = tuple[int, bytes | None]
+
+FULL = WHOLE_MAX + 1
+SIZES = [0, 1, WHOLE_MAX - 1, WHOLE_MAX, FULL, FULL + 1, 2 * FULL, PIECES * FULL, PIECES * FULL + 9]
+
+
+def value(size: int, seed: int) -> bytes:
+    """Bytes whose pieces are all different."""
+    return b"".join(number.to_bytes(4, "big") for number in range(seed, seed + size // 4 + 1))[
+        :size
+    ]
+
+
+def cut(one: bytes | None) -> list[bytes | None]:
+    """What the JVM sends of a value, by the documentation of `in_pieces`."""
+    if one is None or len(one) <= WHOLE_MAX:
+        return [one]
+    *starts, last = (number * FULL for number in range(PIECES))
+    return [*(one[start : start + FULL] for start in starts), one[last:]]
+
+
+def arrow(rows: list[Row]) -> pa.RecordBatch:
+    offsets, values = zip(*rows, strict=True) if rows else ((), ())
+    return pa.RecordBatch.from_arrays(
+        [pa.array(offsets, pa.int64()), pa.array(values, pa.binary())], ["offset", "value"]
+    )
+
+
+def rows_of(batches: Iterator[pa.RecordBatch]) -> list[Row]:
+    return [(row["offset"], row["value"]) for batch in batches for row in batch.to_pylist()]
+
+
+def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A stage that passes on what it is given."""
+    return batches
+
+
+@given(
+    sizes=st.lists(st.none() | st.sampled_from(SIZES) | st.integers(0, 300), max_size=12),
+    ends=st.lists(st.integers(0, 12 * PIECES), max_size=6),
+    gathered=st.sampled_from([1, 3, 20, 1000]),
+)
+def test_rows_are_whole_however_their_pieces_are_cut_into_batches(
+    sizes: list[int | None], ends: list[int], gathered: int
+) -> None:
+    sent = [(n, None if size is None else value(size, n)) for n, size in enumerate(sizes)]
+    pieces = [(n, piece) for n, one in sent for piece in cut(one)]
+    places = [0, *sorted(end for end in ends if end < len(pieces)), len(pieces)]
+    batches = [arrow(pieces[a:b]) for a, b in pairwise(places)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("windowing.spark.pieces._GATHERED_ROWS", gathered)
+        assert rows_of(whole(same)(iter(batches))) == sent
+
+
+def test_a_value_whose_last_pieces_are_missing_is_an_error() -> None:
+    pieces = [(0, piece) for piece in cut(value(2 * FULL, 0))]
+    with pytest.raises(ValueError, match=f"15 of {PIECES} are there"):
+        rows_of(whole(same)(iter([arrow(pieces[:-1])])))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("record_bytes_max", [None, PIECES * FULL])
+def test_the_jvm_cuts_as_documented_and_rows_arrive_whole(
+    spark: SparkSession, record_bytes_max: int | None
+) -> None:
+    sent = [(n, value(size, n)) for n, size in enumerate(SIZES * 2)]
+    sent += [(n, None if n % 3 == 0 else b"small") for n in range(len(sent), 3_000)]
+    cut_up = in_pieces(spark.createDataFrame(sent, "offset long, value binary").coalesce(1))
+    limit_batches(spark, record_bytes_max)
+    try:
+        jvm = [(row.offset, row.value) for row in cut_up.collect()]
+        assert jvm == [(n, piece) for n, one in sent for piece in cut(one)]
+        arrived = cut_up.mapInArrow(whole(same), "offset long, value binary").collect()
+        assert [(row.offset, row.value) for row in arrived] == sent
+    finally:
+        limit_batches(spark, None)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("record_bytes_max", "bytes_max"),
+    [(None, 64 << 20), (1_048_588, (1 << 31) - 1), (PIECES * FULL + 1, 64 << 20)],
+)
+def test_batches_have_a_limit_of_bytes_where_records_may_be_larger_than_their_pieces(
+    spark: SparkSession, record_bytes_max: int | None, bytes_max: int
+) -> None:
+    limit_batches(spark, record_bytes_max)
+    try:
+        assert spark.conf.get(BYTES) == str(bytes_max)
+    finally:
+        limit_batches(spark, None)

@@ -1,0 +1,127 @@
+"""How raw rows travel from the JVM to Python: in small Arrow batches, large values in pieces.
+
+Spark may limit an Arrow batch by bytes; then it adds up the sizes of all columns again after every
+row, which takes half of the JVM's time over small records. A limit of rows costs nothing, but is
+only one if rows are small. So a large value is cut in the JVM, every batch has a thousand rows of
+little more than 64 KiB at most, and Python puts values and batches together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the customary name
+
+Batches = Iterator[pa.RecordBatch]
+Stage = Callable[[Batches], Batches]
+
+WHOLE_MAX = 64 << 10
+"""How many bytes a value may have and travel whole. Its first piece has one more, so that pieces
+can be told from values."""
+
+PIECES = 16
+"""Into how many pieces a larger value is cut, some of which may be empty; the last has the rest. A
+topic's largest records, by Kafka's default, fill them."""
+
+_ROWS = 1_000
+BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_NO_LIMIT, _LIMIT = (1 << 31) - 1, 64 << 20
+
+SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(_ROWS), BYTES: str(_LIMIT)}
+"""A session's settings, for records of any size."""
+
+
+def limit_batches(spark: SparkSession, record_bytes_max: int | None) -> None:
+    """Limit the bytes of Arrow batches only if records may be larger than all pieces.
+
+    Args:
+        spark: the job's session.
+        record_bytes_max: how large records may be, in bytes; None: not known.
+    """
+    is_small = record_bytes_max is not None and record_bytes_max <= PIECES * (WHOLE_MAX + 1)
+    spark.conf.set(BYTES, str(_NO_LIMIT if is_small else _LIMIT))
+
+
+def in_pieces(raw: DataFrame) -> DataFrame:
+    """Cut large values: a row for each piece, in order, one after the other.
+
+    Args:
+        raw: rows with a binary `value`, which may be null.
+    """
+    size = WHOLE_MAX + 1
+    starts = [number * size + 1 for number in range(PIECES)]
+    cut = F.array(
+        *(F.substring("value", start, size) for start in starts[:-1]),
+        F.substring("value", starts[-1], _NO_LIMIT),
+    )
+    is_whole = F.coalesce(F.length("value"), F.lit(0)) <= WHOLE_MAX
+    pieces = F.explode(F.when(is_whole, F.array("value")).otherwise(cut)).alias("value")
+    return raw.select(*(pieces if name == "value" else F.col(name) for name in raw.columns))
+
+
+def whole(stage: Stage) -> Stage:
+    """Return a stage, for `mapInArrow` on the rows of `in_pieces`, from one on whole rows."""
+
+    def run(batches: Batches) -> Batches:
+        return stage(_whole(_gathered(batches)))
+
+    return run
+
+
+_GATHERED_ROWS, _GATHERED_BYTES = 100_000, 64 << 20
+
+
+def _gathered(batches: Batches) -> Batches:
+    """Yield consecutive batches as one: most of what a stage does, it does once for each."""
+    held, rows, size = list[pa.RecordBatch](), 0, 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _GATHERED_ROWS or size >= _GATHERED_BYTES:
+            yield pa.concat_batches(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield pa.concat_batches(held)
+
+
+def _whole(batches: Batches) -> Batches:
+    """Yield the rows with their values in one piece; a value's pieces may be in two batches."""
+    rest = list[pa.RecordBatch]()
+    for batch in batches:
+        rows = pa.concat_batches([*rest, batch]) if rest else batch
+        starts = _cut(rows)
+        is_whole = not starts or starts[-1] + PIECES <= len(rows)
+        end = len(rows) if is_whole else starts.pop()
+        rest = [] if is_whole else [rows.slice(end)]
+        yield _joined(rows.slice(0, end), starts)
+    if rest:
+        msg = f"a value is missing its last pieces: {len(rest[0])} of {PIECES} are there"
+        raise ValueError(msg)
+
+
+def _cut(rows: pa.RecordBatch) -> list[int]:
+    """Return at which rows the first pieces of values are."""
+    sizes = pc.fill_null(pc.binary_length(rows["value"]), 0).to_numpy()
+    starts, free = list[int](), 0
+    for row in np.flatnonzero(sizes > WHOLE_MAX).tolist():
+        if row >= free:
+            starts.append(row)
+            free = row + PIECES
+    return starts
+
+
+def _joined(rows: pa.RecordBatch, starts: list[int]) -> pa.RecordBatch:
+    """Return the rows, with the pieces that begin at some of them as one value each."""
+    if not starts:
+        return rows
+    is_kept, values = np.ones(len(rows), dtype=bool), rows["value"].to_pylist()
+    for start in starts:
+        end = start + PIECES
+        is_kept[start + 1 : end], values[start] = False, b"".join(values[start:end])
+    place, type_ = rows.schema.get_field_index("value"), rows["value"].type
+    joined = rows.set_column(place, rows.schema.field(place), pa.array(values, type_))
+    return joined.filter(pa.array(is_kept))
