@@ -32,6 +32,7 @@ _RATIOS = {
     "ratio_rocksdb": "spark rocksdb",
     "ratio_flink": "flink sql",
     "ratio_floor": "floor",
+    "ratio_stages": "bare stages",
 }
 
 

@@ -15,8 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 from pyspark.sql.streaming import DataStreamWriter
 
+from benchmarks.bare_stages import bare_stages
 from benchmarks.cases import Case, Sessions, is_fused, pipeline_of
 from benchmarks.events import DELAY_MS_MAX, END_US, LANES
+from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.spark import windowed
 from windowing.spark.pieces import limit_batches
@@ -63,7 +65,8 @@ class Timing:
 def timed(spark: SparkSession, path: str, case: Case, data: Path) -> Timing:
     """Run a path over a data set into a sink that takes every row and keeps none."""
     rows = _rows(spark, data)
-    stream = {"slackwater": _ours, "floor": _floor}.get(path, built_in)(rows, case)
+    by_path = {"slackwater": _ours, "floor": _floor, "bare stages": _stages}
+    stream = by_path.get(path, built_in)(rows, case)
     set_provider(spark, path)
     limit_batches(spark, RECORD_BYTES_MAX)
     with checkpoint() as folder:
@@ -197,6 +200,10 @@ def _ours(rows: DataFrame, case: Case) -> DataFrame:
 def _floor(rows: DataFrame, _: Case) -> DataFrame:
     """The same rows through a Python worker that passes on one number per batch."""
     return _raw(rows).mapInArrow(counted, "n long")
+
+
+def _stages(rows: DataFrame, case: Case) -> DataFrame:
+    return bare_stages(_raw(rows), plan_of(pipeline_of(case)).shards)
 
 
 def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

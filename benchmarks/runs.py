@@ -28,10 +28,18 @@ from jobs.brokers.topics import create_topic
 
 _LOOK_S = 0.2
 
-PATHS = ("slackwater", "spark in-memory", "spark rocksdb", "floor", "flink sql", "duckdb")
+PATHS = (
+    "slackwater",
+    "spark in-memory",
+    "spark rocksdb",
+    "floor",
+    "bare stages",
+    "flink sql",
+    "duckdb",
+)
 OURS = PATHS[0]
-_WITHOUT_KAFKA = ("flink sql", "duckdb")
-_WITHOUT_RESULTS = ("floor",)
+_WITHOUT_KAFKA = ("bare stages", "flink sql", "duckdb")
+_WITHOUT_RESULTS = ("floor", "bare stages")
 
 
 class RunFailed(Exception):

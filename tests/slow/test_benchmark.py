@@ -35,7 +35,7 @@ def test_all_paths_give_the_same_rows(bench: Bench, case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("path", [OURS, "floor"])
+@pytest.mark.parametrize("path", [OURS, "floor", "bare stages"])
 def test_a_run_is_timed_and_its_memory_watched(bench: Bench, path: str) -> None:
     case = CASES[2]
     run = bench.measured(case, path, 20_000)

@@ -1,0 +1,59 @@
+"""The two stages of a fused job, without what they compute.
+
+Rows are read, sent to Python and counted there; each shard adds the counts to its state. Whatever
+is computed in Spark's Python operators pays for this first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from windowing.spark.pieces import in_pieces, whole
+from windowing.spark.slots import slot_of
+from windowing.spark.store import MapStateStore
+
+
+def bare_stages(raw: DataFrame, shards: int) -> DataFrame:
+    """Return how many rows each shard has been told of, batch by batch.
+
+    Args:
+        raw: a stream of `windowing.spark.plan.RAW_SCHEMA`.
+        shards: how many shards there are.
+    """
+
+    def counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        slots = [slot_of(shard) for shard in range(shards)]
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"slot": slots, "n": [batch.num_rows] * shards})
+
+    told = in_pieces(raw).mapInArrow(whole(counts), "slot long, n long")
+    return told.groupBy("slot").transformWithStateInPandas(_Total(), "n long", "Append", "None")
+
+
+class _Total(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
+    """Adds to a number in the shard's state."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the state; Spark calls this once per task."""
+        self._store = MapStateStore(handle)
+
+    def handleInputRows(  # noqa: N802 - the name is Spark's
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Add the counts of a batch."""
+        total = int.from_bytes(self._store.get("n") or b"")
+        total += sum(int(frame["n"].sum()) for frame in rows)
+        self._store.put("n", total.to_bytes(8))
+        yield pd.DataFrame({"n": [total]})
+
+    def close(self) -> None:
+        """Do nothing: Spark owns the state."""
