@@ -59,6 +59,7 @@ test-yarn: setup-yarn  ## a job on YARN, all its data on HDFS, and each of their
 	@$(VENV)/slackwater chaos run chaos/plans/yarn/*.yml --seed 1 --stack yarn
 
 nightly: setup setup-yarn setup-flink  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
+	@infra/missing-packages strace=strace
 	@$(VENV)/slackwater chaos nightly $(PARTS)
 
 docs: setup  ## write docs/commands.md from the command line itself
