@@ -12,20 +12,18 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks.cases import Case, is_fused, pipeline_of
 from benchmarks.events import batch_files
 from benchmarks.paths import (
-    RECORD_BYTES_MAX,
     Timing,
     built_in,
     checkpoint,
     comparable,
+    configure,
     counted,
     of_built_in,
     run,
-    set_provider,
 )
 from infra.layout import DELTA_JARS
 from infra.spark import connector_jars
 from jobs.pipeline import kafka_rows
-from windowing.spark.pieces import limit_batches
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import RunPlace, sink_of
 
@@ -71,8 +69,7 @@ def into_table(
         topic: where the events are.
         table: the folder of the tables; None: a temporary one.
     """
-    set_provider(spark, path)
-    limit_batches(spark, RECORD_BYTES_MAX)
+    configure(spark, path)
     # Without batches of no data Spark's own windows would keep the last ones.
     spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", path.startswith("spark"))
     with checkpoint() as folder:

@@ -37,8 +37,9 @@ ROW = {
     "largest": pl.Int64,
 }
 """What every path computes."""
-RECORD_BYTES_MAX = 1 << 20
-"""What a job would read from a topic's settings."""
+
+# What a job would read from a topic's settings.
+_RECORD_BYTES_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,7 @@ def timed(spark: SparkSession, path: str, case: Case, data: Path) -> Timing:
     rows = _rows(spark, data)
     by_path = {"slackwater": _ours, "floor": _floor, "bare stages": _stages}
     stream = by_path.get(path, built_in)(rows, case)
-    set_provider(spark, path)
-    limit_batches(spark, RECORD_BYTES_MAX)
+    configure(spark, path)
     with checkpoint() as folder:
         writer = stream.writeStream.format("noop").option("checkpointLocation", str(folder))
         return run(writer.outputMode("append"))
@@ -81,7 +81,7 @@ def results(spark: SparkSession, path: str, case: Case, data: Path) -> pl.DataFr
     def keep(batch: DataFrame, _: int) -> None:
         parts.append(pl.DataFrame(batch.toArrow()))
 
-    set_provider(spark, path)
+    configure(spark, path)
     with checkpoint() as folder:
         if path == "slackwater":
             stream = of_windows(_windowed(rows, pipeline_of(case)))
@@ -166,8 +166,9 @@ def run(writer: DataStreamWriter) -> Timing:
     return Timing(first_rows + warm_rows, first_s, warm_rows, sum(s for _, s in warm))
 
 
-def set_provider(spark: SparkSession, path: str) -> None:
-    """Keep state where the path says: in RocksDB, or in the heap."""
+def configure(spark: SparkSession, path: str) -> None:
+    """Keep state where the path says, RocksDB or the heap, and limit batches as a job does."""
+    limit_batches(spark, _RECORD_BYTES_MAX)
     kind = "memory" if path == "spark in-memory" else "rocksdb"
     spark.conf.set(f"{_STORE}.providerClass", f"{_STATE}.{_PROVIDERS[kind]}")
     # The in-memory provider has no format 2.

@@ -8,7 +8,7 @@ its own pipeline, the same as in a single run.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from windowing.engine.plan import SHARE_FROM
 from windowing.model import Pipeline
 from windowing.runtime.local import Output
 from windowing.runtime.output import Emitted
+from windowing.spark.pieces import Stage, in_pieces, whole
 from windowing.spark.sinks import MemorySink
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
@@ -85,7 +86,7 @@ def _together(logs: Sequence[Batches]) -> Iterator[dict[int, RawRows]]:
 
 def _emissions(raw: DataFrame, texts: Sequence[str]) -> DataFrame:
     """Build the plan of `windowing.spark.plan` for all pipelines at once."""
-    chunks = raw.mapInArrow(_packer(texts), CHUNK_SCHEMA)
+    chunks = in_pieces(raw).mapInArrow(whole(_packer(texts)), CHUNK_SCHEMA)
     parcels = chunks.groupBy("partition").transformWithStateInPandas(
         _Lanes([LaneStage(text, SHARE_FROM) for text in texts]), PARCEL_SCHEMA, "Append", "None"
     )
@@ -97,9 +98,7 @@ def _emissions(raw: DataFrame, texts: Sequence[str]) -> DataFrame:
     )
 
 
-def _packer(
-    texts: Sequence[str],
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _packer(texts: Sequence[str]) -> Stage:
     def pack_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             rows = pl.DataFrame(batch)

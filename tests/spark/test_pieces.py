@@ -76,22 +76,26 @@ def test_a_value_whose_last_pieces_are_missing_is_an_error() -> None:
         rows_of(whole(same)(iter([arrow(pieces[:-1])])))
 
 
+@pytest.fixture
+def limited(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session of all tests, which has its limit again afterwards."""
+    yield spark
+    limit_batches(spark, None)
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("record_bytes_max", [None, PIECES * FULL])
 def test_the_jvm_cuts_as_documented_and_rows_arrive_whole(
-    spark: SparkSession, record_bytes_max: int | None
+    limited: SparkSession, record_bytes_max: int | None
 ) -> None:
     sent = [(n, value(size, n)) for n, size in enumerate(SIZES * 2)]
     sent += [(n, None if n % 3 == 0 else b"small") for n in range(len(sent), 3_000)]
-    cut_up = in_pieces(spark.createDataFrame(sent, "offset long, value binary").coalesce(1))
-    limit_batches(spark, record_bytes_max)
-    try:
-        jvm = [(row.offset, row.value) for row in cut_up.collect()]
-        assert jvm == [(n, piece) for n, one in sent for piece in cut(one)]
-        arrived = cut_up.mapInArrow(whole(same), "offset long, value binary").collect()
-        assert [(row.offset, row.value) for row in arrived] == sent
-    finally:
-        limit_batches(spark, None)
+    cut_up = in_pieces(limited.createDataFrame(sent, "offset long, value binary").coalesce(1))
+    limit_batches(limited, record_bytes_max)
+    jvm = [(row.offset, row.value) for row in cut_up.collect()]
+    assert jvm == [(n, piece) for n, one in sent for piece in cut(one)]
+    arrived = cut_up.mapInArrow(whole(same), "offset long, value binary").collect()
+    assert [(row.offset, row.value) for row in arrived] == sent
 
 
 @pytest.mark.spark
@@ -100,10 +104,7 @@ def test_the_jvm_cuts_as_documented_and_rows_arrive_whole(
     [(None, 64 << 20), (1_048_588, (1 << 31) - 1), (PIECES * FULL + 1, 64 << 20)],
 )
 def test_batches_have_a_limit_of_bytes_where_records_may_be_larger_than_their_pieces(
-    spark: SparkSession, record_bytes_max: int | None, bytes_max: int
+    limited: SparkSession, record_bytes_max: int | None, bytes_max: int
 ) -> None:
-    limit_batches(spark, record_bytes_max)
-    try:
-        assert spark.conf.get(BYTES) == str(bytes_max)
-    finally:
-        limit_batches(spark, None)
+    limit_batches(limited, record_bytes_max)
+    assert limited.conf.get(BYTES) == str(bytes_max)

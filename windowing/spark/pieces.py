@@ -1,9 +1,9 @@
 """How raw rows travel from the JVM to Python: in small Arrow batches, large values in pieces.
 
 Spark may limit an Arrow batch by bytes; then it adds up the sizes of all columns again after every
-row, which takes half of the JVM's time over small records. A limit of rows costs nothing, but is
-only one if rows are small. So a large value is cut in the JVM, every batch has a thousand rows of
-little more than 64 KiB at most, and Python puts values and batches together again.
+row, which takes nearly half of its executors' time over small records. A limit of rows costs
+nothing, but is only one if rows are small. So a large value is cut in the JVM, every batch has a
+thousand rows of little more than 64 KiB at most, and Python puts values and batches together again.
 """
 
 from __future__ import annotations

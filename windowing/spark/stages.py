@@ -24,6 +24,7 @@ from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
 from windowing.runtime.output import tagged
+from windowing.spark.pieces import Batches, Stage
 from windowing.spark.shipped import packed, unpacked
 from windowing.spark.slots import number_of
 from windowing.spark.store import MapStateStore
@@ -59,10 +60,7 @@ def _rules(file: bytes) -> Callable[[int], ValueRules]:
     return of_lane
 
 
-Batches = Iterator[pa.RecordBatch]
-
-
-def packer(text: str) -> Callable[[Batches], Batches]:
+def packer(text: str) -> Stage:
     """Return the pack stage, for `mapInArrow`: a chunk per partition and Arrow batch.
 
     Args:
@@ -82,7 +80,7 @@ def packer(text: str) -> Callable[[Batches], Batches]:
     return pack_batches
 
 
-def scanner(text: str, share_from: int | None) -> Callable[[Batches], Batches]:
+def scanner(text: str, share_from: int | None) -> Stage:
     """Return the stage that packs chunks and scans them for the fused plan, for `mapInArrow`.
 
     Args:
