@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +9,8 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.serialization.serialized_objects import DagSerialization
 from conftest import ACTS
+
+from tests.bounds import within
 
 PROJECT = Path(__file__).resolve().parents[2]
 DAGS = PROJECT / "dags"
@@ -176,12 +177,11 @@ def test_no_file_takes_the_other_dags_away_or_keeps_the_processor_busy(pipelines
         return real(deployment)
 
     monkeypatch.setattr(render, "_doc", doc)
-    began = time.process_time()
     try:
-        bag = parse()
+        with within(20):
+            bag = parse()
     finally:
         (pipelines / "folder.yml").rmdir()
-    assert time.process_time() - began < 10
     assert deployments(bag) == {"flight_delays"}
     (message,) = bag.import_errors.values()
     for file in (*bad, "pipe", "nowhere", "folder"):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import resource
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.bounds import within
 
 FOLDER = Path(__file__).with_name("corpus")
 SECONDS = 2.0
@@ -50,10 +51,10 @@ def kept(kind: str, contents: bytes) -> Iterator[None]:
 @contextmanager
 def bounded() -> Iterator[None]:
     """Fails if what is done takes too much time of the processor, or too much memory."""
-    began, before = time.process_time(), _megabytes()
-    yield
-    took, more = time.process_time() - began, _megabytes() - before
-    assert took < SECONDS, f"took {took:.1f} s"
+    before = _megabytes()
+    with within(SECONDS):
+        yield
+    more = _megabytes() - before
     assert more < MEGABYTES, f"took {more:.0f} MB"
 
 

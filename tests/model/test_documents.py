@@ -4,12 +4,12 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from chaos.plan import parse_plan
+from tests.bounds import within
 from windowing.model import PipelineError, load_pipeline, parse_pipeline
 from windowing.model.file.documents import read_text
 from windowing.model.file.yaml_lines import BYTES_MAX, DEPTH_MAX, NODES_MAX, load_with_lines
@@ -93,15 +93,13 @@ HOSTILE = {
 
 @pytest.mark.parametrize(("text", "said"), HOSTILE.values(), ids=HOSTILE)
 def test_what_cannot_be_read_is_named_with_its_line(text: str, said: str) -> None:
-    began = time.process_time()
-    with pytest.raises(PipelineError) as raised:
+    with pytest.raises(PipelineError) as raised, within(12):
         parse_pipeline(text, "p.yml")
     first = str(raised.value).splitlines()[0]
     assert first.startswith("p.yml")
     assert re.search(said, str(raised.value))
     assert len(first) < 1000
     assert all(line.isprintable() for line in str(raised.value).splitlines())
-    assert time.process_time() - began < 5  # of a busy core
 
 
 @pytest.mark.parametrize("text", [text for text, _ in HOSTILE.values()], ids=HOSTILE)
@@ -269,7 +267,5 @@ def test_a_type_that_may_be_null_is_shown_quoted(line: str, corrected: str) -> N
     ],
 )
 def test_a_long_text_is_read_in_no_time(text: str) -> None:
-    began = time.process_time()
-    with pytest.raises(PipelineError):
+    with pytest.raises(PipelineError), within(1):
         parse_pipeline(text)
-    assert time.process_time() - began < 0.5
