@@ -23,8 +23,8 @@ _QUIET = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 
-settings.register_profile("dev", max_examples=40, **_QUIET)
-settings.register_profile("ci", max_examples=25, derandomize=True, **_QUIET)
+settings.register_profile("dev", max_examples=20, **_QUIET)
+settings.register_profile("ci", max_examples=15, derandomize=True, **_QUIET)
 settings.register_profile("nightly", max_examples=1_000, **_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 

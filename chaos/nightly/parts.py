@@ -27,6 +27,10 @@ _PROBED = {
     "slackwater-tuples": ("slackwater", "--tuples"),
     "slackwater-partitions": ("slackwater", "--mode", "partitions"),
 }
+_WHOLE = (
+    *("tests/engine", "tests/runtime", "tests/sinks", "tests/conformance", "tests/checkpoints"),
+    "tests/slackwater/test_inputs.py",
+)
 PROBES = Path("docs") / "probes"
 _ON_YARN = ("tests/sinks/test_hdfs.py", "tests/infra/test_yarn.py", "tests/spark/test_yarn_run.py")
 
@@ -62,7 +66,7 @@ def all_parts(seed: int, reports: Path) -> list[Part]:
     spread = ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
     seeds = range(seed, seed + _SEEDS)
     return [
-        Part("classes", (*tests, *spread, "tests/engine", "tests/runtime", "tests/sinks"), long),
+        Part("classes", (*tests, *spread, *_WHOLE), long),
         Part("benchmarks", (*tests, "tests/slow/test_benchmark.py")),
         Part("fuzz", (*tests, *spread, "tests/fuzz"), long),
         *(_simulated(number) for number in seeds),

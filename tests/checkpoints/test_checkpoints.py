@@ -14,6 +14,7 @@ from tests.checkpoints.layouts import FILE as LAYOUTS
 from tests.checkpoints.layouts import layouts
 from tests.checkpoints.record import HERE
 from tests.checkpoints.recording import SUFFIX, Recording, cut, lines, wall_us
+from tests.sampling import sampled
 from windowing.engine import lane, shard_head
 from windowing.engine.formats import Format, number_of
 from windowing.engine.state import MemoryStore
@@ -60,7 +61,7 @@ def _defined(text: str, events: str) -> list[str]:
     return [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
 
 
-@pytest.mark.parametrize("file", STATES, ids=_name)
+@pytest.mark.parametrize("file", sampled(STATES, every=3), ids=_name)
 def test_a_recorded_state_goes_on_to_the_same_bytes(file: Path) -> None:
     recording = Recording.read(file)
     pipeline = recording.pipeline

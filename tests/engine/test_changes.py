@@ -16,6 +16,7 @@ import yaml
 from chaos.simulator.draw.log import draw_log
 from chaos.simulator.draw.pipeline import draw_pipeline
 from chaos.simulator.draw.wish import Wish
+from tests.sampling import sampled
 from tests.strategies import Event, entry
 from windowing.engine.input.batches import batches, interleave
 from windowing.engine.plan import plan_of
@@ -103,7 +104,7 @@ def copied(rng: random.Random, lanes: list[tuple[Event, ...]], control: Any) -> 
     return found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", sampled(SEEDS, every=2))
 def test_the_engine_takes_the_changes_that_the_definition_takes(seed: int) -> None:
     rng = random.Random(seed)
     pipeline, lanes = drawn(rng)

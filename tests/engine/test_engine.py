@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chaos.readers.log import read_events
+from tests.sampling import sampled
 from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
 from windowing.engine.far import FAR_FROM_ROWS
 from windowing.engine.input.batches import batches, checked, interleave
@@ -52,6 +54,8 @@ RECORDED = [
     for fused in (False, True)
     if can_run(load_pipeline(DATA / name / "pipeline.yml"), fused=fused)
 ]
+CUT = [(*case, rows) for case, rows in product(RECORDED, [1, 2, 7, 1_000_000])]
+"""What is recorded, by either plan, and how many rows a batch has."""
 
 
 def lines(output: Output) -> list[str]:
@@ -63,8 +67,7 @@ def defined(pipeline: Pipeline, case: Case) -> list[str]:
     return [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
 
 
-@pytest.mark.parametrize("batch_rows", [1, 2, 7, 1_000_000])
-@pytest.mark.parametrize(("name", "fused"), RECORDED)
+@pytest.mark.parametrize(("name", "fused", "batch_rows"), sampled(CUT, every=3))
 def test_recorded_pipelines_give_their_bytes(
     name: str, batch_rows: int, tmp_path: Path, *, fused: bool
 ) -> None:

@@ -85,13 +85,13 @@ def test_hypotheses_that_are_left_out_report_as_others_do() -> None:
 
 def test_random_time_engines_are_recovered() -> None:
     chance = Random(18)
-    for _ in range(60):
+    for _ in range(30):
         check_time(random_model(chance, Domain.time))
 
 
 def test_random_tuple_engines_are_recovered() -> None:
     chance = Random(18)
-    for _ in range(30):
+    for _ in range(15):
         check_tuple(random_model(chance, Domain.tuple))
 
 

@@ -17,9 +17,9 @@ from windowing.runtime.local import LocalEngine
 def test_what_operators_send_is_written_with_one_schema_each(order: str) -> None:
     spec = all_steps(order)
     log = [entry(event) for event in interleaved(drawn_log(7, 80), random.Random(7))]
-    written(spec, log, 15)
+    written(spec, log, 30)
     engine, schemas = LocalEngine(spec), dict[str, object]()
-    for batch in batches(log, 7, spec):
+    for batch in batches(log, 20, spec):
         for emission in engine.feed(batch):
             for query, frame in emission.results.items():
                 schema = list(frame.schema.items())

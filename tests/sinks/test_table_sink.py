@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
+from tests.sampling import sampled
 from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
 from windowing.engine.input.batches import batches
 from windowing.model import Pipeline, parse_pipeline
@@ -29,7 +31,7 @@ from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.table import TableSink
 
 ACCUMULATIONS = ("accumulating", "discarding", "retracting")
-_EXAMPLES = max(settings.default.max_examples // 20, 3) if settings.default else 3
+_EXAMPLES = max(settings.default.max_examples // 20, 2) if settings.default else 2
 
 
 def written(
@@ -118,16 +120,23 @@ def log_of(*times: int) -> list[Entry]:
     return [entry(event) for event in events]
 
 
-@pytest.mark.parametrize("shards", [1, 4])
-@pytest.mark.parametrize("window", ["RANGE 10 us SLIDE 10 us WATTR ts", "SESSION 5 us WATTR ts"])
-@pytest.mark.parametrize("times", [(1, 12, 25), (1, 12, 25, 3, 26, 13, 40, 2, 70), (5, 40, 3, 60)])
+_RETRACTED = product(
+    [(1, 12, 25), (1, 12, 25, 3, 26, 13, 40, 2, 70), (5, 40, 3, 60)],
+    ["RANGE 10 us SLIDE 10 us WATTR ts", "SESSION 5 us WATTR ts"],
+    [1, 4],
+    [1, 2, 100],
+    [0, INLINE_BYTES],
+)
+
+
+@pytest.mark.parametrize(
+    ("times", "window", "shards", "rows", "inline_bytes"), sampled(_RETRACTED, every=5)
+)
 def test_a_retracting_query_is_written_with_and_without_late_records(
-    times: tuple[int, ...], window: str, shards: int
+    times: tuple[int, ...], window: str, shards: int, rows: int, inline_bytes: int
 ) -> None:
     pipeline = parse_pipeline(RETRACTING.format(window=window, shards=shards))
-    for rows in (1, 2, 100):
-        for inline_bytes in (0, INLINE_BYTES):
-            written(pipeline, log_of(*times), rows, inline_bytes)
+    written(pipeline, log_of(*times), rows, inline_bytes)
 
 
 @settings(max_examples=_EXAMPLES * 4)

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from slackwater.main import run
+from tests.sampling import sampled
 from tests.slackwater.pipelines import written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,7 +150,7 @@ def inputs() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("command", "kind"), inputs())
+@pytest.mark.parametrize(("command", "kind"), sampled(inputs(), every=3))
 def test_what_is_no_file_of_its_kind_is_said_in_a_sentence(
     end: Callable[[str], Ended], tmp_path: Path, command: str, kind: str
 ) -> None:

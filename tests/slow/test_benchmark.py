@@ -11,6 +11,8 @@ from benchmarks.cases import CASES, Case
 from benchmarks.runs import OURS, PATHS, Bench, broker, paths_of
 from infra.layout import FLINK_VENV
 
+BARE = ("floor", "bare stages")
+
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
@@ -35,7 +37,9 @@ def test_all_paths_give_the_same_rows(bench: Bench, case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("path", [OURS, "floor", "bare stages"])
+@pytest.mark.parametrize(
+    "path", [OURS, *(pytest.param(path, marks=pytest.mark.nightly) for path in BARE)]
+)
 def test_a_run_is_timed_and_its_memory_watched(bench: Bench, path: str) -> None:
     case = CASES[2]
     run = bench.measured(case, path, 20_000)

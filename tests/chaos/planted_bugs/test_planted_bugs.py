@@ -33,19 +33,20 @@ from windowing.engine.windows.sliding import SlidingShardPart
 SLOW = {
     *("argmax_of_a_tie_is_the_last", "join_null_matches_null", "keyed_bound_falls_back"),
     *("outer_row_never_taken_back", "reused_identity", "session_forgotten_at_its_end"),
-    *("join_forgets_what_was_alone", "unit_of_two_lanes"),
+    *("join_forgets_what_was_alone", "unit_of_two_lanes", "tombstone_names_itself"),
+    *("deleted_state_comes_back", "null_pattr_never_closes"),
 }
 HOUSE = Path(chaos.planted_bugs.__file__).parent
 ROOMS = sorted(path.parent.name for path in HOUSE.glob("*/__init__.py"))
 
 
 def a_sample() -> list[str]:
-    """Draw two bugs of every room."""
+    """Draw a bug of every room."""
     rng = random.Random(os.environ.get("GUILTY_SEED", "1"))
     chosen = []
     for room in ROOMS:
         names = [path.stem for path in sorted((HOUSE / room).glob("*.py"))]
-        chosen += rng.sample([n for n in names if n in PLANTED_BUGS and n not in SLOW], 2)
+        chosen.append(rng.choice([n for n in names if n in PLANTED_BUGS and n not in SLOW]))
     return chosen
 
 
@@ -93,9 +94,9 @@ def test_an_engine_without_a_bug_is_not_found(monkeypatch: pytest.MonkeyPatch) -
         names={"windowing.engine.parcel:shard_of": same_shard},
     )
     monkeypatch.setitem(PLANTED_BUGS, "innocent", planted_bug(innocent, "deterministic"))
-    verdict = search.search("innocent", 7, runs=60)
-    assert verdict == SearchResult("innocent", 60, (), frozenset({"deterministic"}))
-    assert verdict.line.endswith("not found in 60 runs")
+    verdict = search.search("innocent", 7, runs=30)
+    assert verdict == SearchResult("innocent", 30, (), frozenset({"deterministic"}))
+    assert verdict.line.endswith("not found in 30 runs")
 
 
 def test_nothing_that_was_planted_stays() -> None:

@@ -81,7 +81,7 @@ def test_the_metrics_of_a_run_tell_its_progress(tmp_path: Path) -> None:
     assert final_until(P, tables.reached())["w"] == "1970-01-01T00:00:00.000070+00:00"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=settings.default.max_examples * 10 if settings.default else 100)
 @given(cases(), st.floats(0, 1))
 def test_what_is_final_does_not_change_any_more(case: Case, share: float) -> None:
     """The rows of a log's first part, up to where they are final, are those of the whole log."""

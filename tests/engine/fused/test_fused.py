@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chaos.readers.log import read_events
+from tests.sampling import sampled
 from tests.strategies import Case, cases, entry, interleavings
 from windowing.engine.frames import from_bytes
 from windowing.engine.fused.provisional import (
@@ -32,6 +33,7 @@ from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 from windowing.runtime.local import LocalEngine
 
 DATA = Path("tests/data/pipelines")
+NAMES = sorted(path.name for path in DATA.iterdir() if path.is_dir())
 PIPELINE = """
 name: p
 source:
@@ -134,8 +136,7 @@ def test_the_fused_plan_gives_what_lanes_and_shards_give(data: st.DataObject) ->
     assert same_state(lanes, fused)
 
 
-@pytest.mark.parametrize("batch_rows", [2, 7, 1_000_000])
-@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir() if path.is_dir()))
+@pytest.mark.parametrize(("name", "batch_rows"), sampled(product(NAMES, [2, 7, 1_000_000]), 2))
 def test_recorded_pipelines(name: str, batch_rows: int) -> None:
     pipeline = load_pipeline(DATA / name / "pipeline.yml")
     if (why := plan_of(pipeline).why_lanes) is not None:

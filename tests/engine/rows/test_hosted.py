@@ -154,8 +154,8 @@ def fed(spec: Pipeline, log: list[Event], rng: random.Random, *, restarts: bool)
     return engine
 
 
-# Of each of the 42 queries.
-_FEW: Final = max(settings.default.max_examples // 10, 3) if settings.default else 3
+# Of each of the 48 queries.
+_FEW: Final = max(settings.default.max_examples // 10, 1) if settings.default else 1
 
 
 @pytest.mark.parametrize("order", ["canonical", "lane"])
