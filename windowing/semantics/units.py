@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Scalar
@@ -63,8 +63,7 @@ class Unit:
     newest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(NamedTuple):
     """The membership of an item in a window.
 
     Attributes:

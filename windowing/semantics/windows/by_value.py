@@ -38,13 +38,17 @@ class ByValueDefinition(ExtentDefinition):
 
     def verdicts(self, item: Item) -> dict[int, Verdict]:
         """Return the verdict of each of a record's windows."""
-        ends, earliest = self._ends(item), self._earliest(item)
-        return {wid: judge(self.query, end, earliest, item.progress) for wid, end in ends.items()}
+        ids, earliest = self.around(item), self._earliest(item)
+        if item.progress < earliest:
+            return dict.fromkeys(ids, "on_time")
+        return {wid: judge(self.query, self._end(wid), earliest, item.progress) for wid in ids}
 
     def late_for(self, item: Item) -> list[int]:
         """Return the windows that a record is late for."""
-        ends, earliest = self._ends(item), self._earliest(item)
-        return [w for w, end in ends.items() if is_late(self.query, end, earliest, item.progress)]
+        ids, earliest = self.around(item), self._earliest(item)
+        if item.progress < earliest:
+            return []
+        return [w for w in ids if is_late(self.query, self._end(w), earliest, item.progress)]
 
     def hold(self, unit: Unit) -> list[Holding]:
         """Return what each window holds of a unit; empty windows do not exist."""
@@ -71,8 +75,12 @@ class ByValueDefinition(ExtentDefinition):
         return None if self.wids(value) else "gap"
 
     def _earliest(self, item: Item) -> int:
-        """Return when the first of the windows around a record ends; 0 if there are none."""
-        return min((self.extent(wid)[1] for wid in self.every(item.value)), default=0)
+        """Return when the first of the windows around a record ends; 0 if there are none.
 
-    def _ends(self, item: Item) -> dict[int, int]:
-        return {wid: self.extent(wid)[1] for wid in self.around(item)}
+        Ends increase with ids, so a record that is on time for this window is so for all.
+        """
+        ids = self.every(item.value)
+        return self._end(ids[0]) if ids else 0
+
+    def _end(self, wid: int) -> int:
+        return self.extent(wid)[1]
