@@ -62,12 +62,13 @@ class _WhileDeploying:
 
     def _deploy(self, context: FaultContext) -> ProcessId:
         """Redeploy the job's run; return the process of the task that submits it."""
-        api, wanted = AirflowApi(context.endpoints), _wanted(context)
+        wanted = _wanted(context)
         self._name = f"{wanted.run}-{context.rng.getrandbits(32):08x}"
-        api.unpause(wanted.pipeline)
-        context.stop_job()
-        conf = {"run": wanted.run, "max_offsets": wanted.max_offsets}
-        api.trigger(wanted.pipeline, self._name, conf)
+        with AirflowApi(context.endpoints) as api:
+            api.unpause(wanted.pipeline)
+            context.stop_job()
+            conf = {"run": wanted.run, "max_offsets": wanted.max_offsets}
+            api.trigger(wanted.pipeline, self._name, conf)
         return _task_process(context)
 
     def heal(self, context: FaultContext) -> str:
