@@ -9,7 +9,6 @@ import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -121,20 +120,6 @@ def publish(rounds: Rounds, described: Mapping[str, Any], target: Path = RESULTS
     target.parent.mkdir(exist_ok=True)
     text = json.dumps({**content, "machine": dict(described)}, indent=1)
     target.write_text(text + "\n", encoding="utf-8")
-
-
-def record(command: Mapping[str, Any], rounds: Rounds, described: Mapping[str, Any]) -> Path:
-    """Write everything that was measured, of any run, as JSON."""
-    now = datetime.now(UTC)
-    RECORDS.mkdir(parents=True, exist_ok=True)
-    target = RECORDS / f"spark-{now:%Y%m%dT%H%M%SZ}.json"
-    runs = {
-        case: {path: [asdict(run) for run in found] for path, found in by_path.items()}
-        for case, by_path in rounds.items()
-    }
-    content = {"at": now.isoformat(), "command": command, "machine": described, "runs": runs}
-    target.write_text(json.dumps(content, indent=2), encoding="utf-8")
-    return target
 
 
 def into_readme(rows: Sequence[Sequence[str]], about: str, described: Mapping[str, Any]) -> None:

@@ -7,9 +7,8 @@ and must agree, row by row. Each run has a process of its own, whose memory is w
 
 from __future__ import annotations
 
-import statistics
 import time
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
 import polars as pl
@@ -19,7 +18,9 @@ from rich.table import Table
 
 from benchmarks import figures
 from benchmarks.cases import CASES, Case
-from benchmarks.runs import PATHS, Bench, Measured, broker, paths_of
+from benchmarks.record import OtherWorkError, Record, code
+from benchmarks.rounds import Progress, Runs, whole
+from benchmarks.runs import PATHS, Bench, broker, paths_of
 
 ROUNDS = 5
 _PUBLISHED_FROM = 3
@@ -49,70 +50,44 @@ def main(
     budget: Annotated[
         float | None, typer.Option(help="Minutes after which no run begins that would not end.")
     ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="Go on where these raw figures of the same code end."
+        ),
+    ] = None,
 ) -> None:
     """Measure events per second and memory of all paths; whole runs replace the results."""
     cases, paths = _chosen(only or [])
-    described = figures.machine() | {"cores_used": cores, "heap": memory}
-    deadline = None if budget is None else time.monotonic() + budget * 60
-    done = _Rounds(deadline)
+    described = figures.machine() | {"cores_used": cores, "heap": memory, "code": code()}
+    command = {"events": events, "rounds": rounds, "batches": batches, "only": only}
+    record = Record.new(command, described)
+    done = Progress(None if budget is None else time.monotonic() + budget * 60)
+    if resume is not None:
+        done.measured = whole(_continued(record, resume))
     with broker(cases) as bootstrap:
         bench = Bench(_DATA, cores, memory, batches, check_events, bootstrap)
         if check:
             _compare(bench, cases, paths)
         runs = [(case, path) for case in cases for path in paths_of(case, paths)]
-        for _ in range(rounds):
-            if not _round(bench, runs, done, events):
+        console.print(f"raw figures, for --resume: {record.file}")
+        for number in range(rounds):
+            missing = [run for run in runs if not done.has(number, *run)]
+            if not _round(bench, missing, done, record):
                 console.print("the time is up")
                 break
-    measured = done.complete()
+    measured = whole(done.measured)
     rows = figures.table(measured, paths)
     _show(rows)
-    command = {"events": events, "rounds": rounds, "batches": batches, "only": only}
-    console.print(f"raw figures: {figures.record(command, done.measured, described)}")
     fewest = min((len(runs) for found in measured.values() for runs in found.values()), default=0)
-    whole = not only and events is None and check and len(measured) == len(CASES)
-    if whole and fewest >= _PUBLISHED_FROM:
+    of_all = not only and events is None and check and len(measured) == len(CASES)
+    if of_all and fewest >= _PUBLISHED_FROM:
         figures.publish(measured, described)
         figures.into_readme(rows, f"{fewest} rounds, {batches} batches.", described)
     else:
         console.print(
             f"{figures.RESULTS.name} stays: this was a part, or fewer rounds than {_PUBLISHED_FROM}"
         )
-
-
-@dataclass
-class _Rounds:
-    """What was measured so far, and whether there is time for more.
-
-    Attributes:
-        deadline: by `time.monotonic`; None: there is none.
-        measured: per case and path, one run for each round.
-        took_s: per case and path, how long the runs took as a whole.
-    """
-
-    deadline: float | None
-    measured: dict[str, dict[str, list[Measured]]] = field(default_factory=dict)
-    took_s: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-
-    def has_time(self, case: Case, path: str) -> bool:
-        """Whether a run would end in time, if it takes as long as those before it."""
-        if self.deadline is None:
-            return True
-        before = self.took_s.get((case.name, path), [0.0])
-        return time.monotonic() + statistics.median(before) <= self.deadline
-
-    def add(self, case: Case, path: str, run: Measured, took_s: float) -> None:
-        """Take a run."""
-        self.measured.setdefault(case.name, {}).setdefault(path, []).append(run)
-        self.took_s.setdefault((case.name, path), []).append(took_s)
-
-    def complete(self) -> dict[str, dict[str, list[Measured]]]:
-        """Return the rounds that every path of a case has run."""
-        whole = {}
-        for case, found in self.measured.items():
-            fewest = min(map(len, found.values()))
-            whole[case] = {path: runs[:fewest] for path, runs in found.items()}
-        return whole
 
 
 def _chosen(only: list[str]) -> tuple[list[Case], tuple[str, ...]]:
@@ -143,14 +118,22 @@ def _compare(bench: Bench, cases: list[Case], paths: tuple[str, ...]) -> None:
             console.print(f"{case.name}: all agree on {len(expected):,} rows")
 
 
-def _round(bench: Bench, runs: list[tuple[Case, str]], rounds: _Rounds, events: int | None) -> bool:
-    """Run every path of every case once; return whether there was time for all."""
+def _continued(record: Record, earlier: Path) -> Runs:
+    try:
+        return record.continued(earlier)
+    except OtherWorkError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _round(bench: Bench, runs: list[tuple[Case, str]], done: Progress, record: Record) -> bool:
+    """Run these paths of cases once, one after another; return whether there was time for all."""
     for case, path in runs:
-        if not rounds.has_time(case, path):
+        if not done.has_time(case, path):
             return False
         start = time.monotonic()
-        run = bench.measured(case, path, events or case.events)
-        rounds.add(case, path, run, time.monotonic() - start)
+        run = bench.measured(case, path, record.command["events"] or case.events)
+        done.add(case, path, run, time.monotonic() - start)
+        record.keep(done.measured)
         console.print(
             f"{case.name}, {path}: {run.rows_per_s / 1000:,.0f} k rows/s, "
             f"{run.peak_bytes / 2**20:,.0f} MB, {run.cpu_s:,.0f} CPU s"

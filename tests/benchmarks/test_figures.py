@@ -8,11 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from benchmarks import figures, spark
+from benchmarks import figures
 from benchmarks.cases import CASE, CASES
 from benchmarks.events import END_US, Load, as_lines, batch_files, dataset
 from benchmarks.runs import OURS, Measured
-from benchmarks.spark import _Rounds
 
 
 def run(rows_per_s: float, peak_bytes: int = 1_000) -> Measured:
@@ -31,24 +30,6 @@ def test_a_ratio_is_the_median_of_those_within_rounds() -> None:
     assert found["ratio_flink"] is None
     assert found["peak_memory_ratio"] == pytest.approx(1)  # of 1.5, 1, 1; and of 0.3, 0.5, 1
     assert len(found["runs"][OURS]) == 3
-
-
-def test_a_round_that_not_all_paths_have_run_does_not_count() -> None:
-    rounds = _Rounds(deadline=None)
-    for path in (OURS, "floor", OURS):
-        rounds.add(CASES[0], path, run(10), 1.0)
-    assert {path: len(runs) for path, runs in rounds.complete()[CASES[0].name].items()} == {
-        OURS: 1,
-        "floor": 1,
-    }
-
-
-def test_no_run_begins_that_would_end_after_the_deadline() -> None:
-    rounds = _Rounds(deadline=spark.time.monotonic() + 60)
-    assert rounds.has_time(CASES[0], OURS)
-    rounds.add(CASES[0], OURS, run(10), took_s=3_600)
-    assert not rounds.has_time(CASES[0], OURS)
-    assert rounds.has_time(CASES[0], "floor")
 
 
 def test_results_are_written_as_promised(tmp_path: Path) -> None:
