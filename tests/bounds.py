@@ -36,7 +36,9 @@ def within(seconds: float, clock: Callable[[], float] = time.process_time) -> It
         clock: a function that gives seconds.
     """
     slow, began_s = slowness(clock), clock()
-    yield
-    took_s = clock() - began_s
-    allowed_s = seconds * max(slow, slowness(clock))
-    assert took_s < allowed_s, f"took {took_s:.1f} s of {allowed_s:.1f} s"
+    try:
+        yield
+    finally:  # a refusal must come soon, too
+        took_s = clock() - began_s
+        allowed_s = seconds * max(slow, slowness(clock))
+        assert took_s < allowed_s, f"took {took_s:.1f} s of {allowed_s:.1f} s"
