@@ -150,7 +150,7 @@ def spelled_values(draw: st.DrawFn, rules: ValueRules) -> list[bytes | None]:
 def test_values_that_look_alike_are_read_by_the_rules(data: st.DataObject) -> None:
     rules = data.draw(sources())
     values = data.draw(spelled_values(rules))
-    # As many as are worth an expression: the first ones are what most look like.
+    # As many as are worth looking for a shape: the first ones are what most look like.
     many = [values[0]] * 300 + values + [None, b"", b"\xff"]
     random.Random(data.draw(st.integers(0, 9))).shuffle(many)
     controls = [None] * (len(many) - 1) + [b'{"bound_us": 5}']

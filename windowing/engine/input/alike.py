@@ -1,9 +1,9 @@
-"""Fast decoding of values that look alike: one regular expression reads them all, by column.
+"""Fast decoding of values that look alike: they are read by column, without a record of each.
 
-The values of a topic are mostly written by one program, with the same fields in the same order. An
-expression made from one of them matches only values that `windowing.engine.input.values` accepts,
-and captures what that would read: integers of up to 18 digits, text without escapes, finite
-numbers. Values that it does not match are not judged here.
+The values of a topic are mostly written by one program, with the same fields in the same order. One
+of them tells the shape. Only values that `windowing.engine.input.values` accepts are of it, and
+what is read of them is what that would read: integers of up to 18 digits, text without escapes,
+finite numbers. Values of other shapes are not judged here.
 """
 
 from __future__ import annotations
@@ -17,33 +17,27 @@ import polars as pl
 
 from windowing.engine.columns import TIME, field_column
 from windowing.engine.input.decode import DTYPES
+from windowing.engine.input.shape import INSTANT_COLUMN, Shape
 from windowing.engine.input.values import UNIT_US, ValueRules
 from windowing.model.lengths import INT64_MAX
 from windowing.model.limits import LATEST
 
-_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
-_TEXT = r'[^"\\\x00-\x1f]*'
-_PATTERNS = {"int": "(-?(?:0|[1-9][0-9]{0,17}))", "float": f"({_NUMBER})", "string": f'"({_TEXT})"'}
-_ISO = (
-    '"([0-9]{4}-[01][0-9]-[0-3][0-9]T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])'
-    r'(?:\.([0-9]{1,6}))?Z?"'
-)
-_IGNORED = f'(?:null|true|false|{_NUMBER}|"{_TEXT}")'
-# Characters that mean something in an expression.
-_SPECIAL = re.compile(r"[][\\.+*?(){}|^$#&~ -]")
-
 # Texts have no year 0; polars would read one.
 _YEAR_1_US = -62_135_596_800_000_000
 
-# Fewer values are not worth an expression.
+# Fewer values are not worth looking for a shape.
 _ENOUGH = 256
 _SAMPLES, _SHARE = 32, 0.75
-_INSTANT, _FRACTION, _APPENDED, _MATCHED = "_instant", "_fraction", "_appended", "_matched"
+# Names that are written as they are.
+_PLAIN = re.compile(r'[^"\\\x00-\x1f\ud800-\udfff]*')
+# The length of an ISO time without its fraction.
+_SECONDS = 19
+_APPENDED, _SHAPED, _MATCHED = "_appended", "_shaped", "_matched"
 
 
 @dataclass(frozen=True)
 class Alike:
-    """What an expression has read.
+    """What was read of values.
 
     Attributes:
         matched: of each value, whether it was read.
@@ -64,38 +58,26 @@ def decode_alike(values: pl.Series, append_us: pl.Series, rules: ValueRules) -> 
     """
     if len(values) < _ENOUGH:
         return None
-    text = _text(values)
-    sample = text.gather_every(len(text) // _SAMPLES)
+    sample = values.gather_every(len(values) // _SAMPLES)
     names = next((names for value in sample if (names := _names(value, rules))), None)
     if names is None:
         return None
-    like = sample.str.contains(_expression(rules, names)).sum()
-    if like < _SHARE * len(sample):
+    shape = _shape(names, rules)
+    like = shape.read(sample)
+    if like is None or like[1].sum() < _SHARE * len(sample):
         return None
-    read = _read(text, append_us, rules, names)
+    groups = shape.read(values)
+    if groups is None:
+        return None
+    read = _judged(*groups, append_us, rules)
     matched, columns = read[_MATCHED], read.drop(_MATCHED)
     return Alike(matched, columns if matched.all() else columns.filter(matched))
 
 
-def _text(values: pl.Series) -> pl.Series:
-    """Return values as text; null where they are not UTF-8."""
+def _names(value: bytes | None, rules: ValueRules) -> tuple[str, ...] | None:
+    """Return the names of a value's fields, in its order; None: it tells no shape."""
     try:
-        return values.cast(pl.String)
-    except pl.exceptions.PolarsError:
-        return pl.Series(map(_text_of, values), dtype=pl.String)
-
-
-def _text_of(value: bytes | None) -> str | None:
-    try:
-        return None if value is None else value.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
-def _names(value: str | None, rules: ValueRules) -> tuple[str, ...] | None:
-    """Return the names of a value's fields, in its order; None: no expression can be made."""
-    try:
-        record = json.loads(value or "")
+        record = json.loads((value or b"").decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     time = rules.event_time
@@ -107,65 +89,39 @@ def _names(value: str | None, rules: ValueRules) -> tuple[str, ...] | None:
     unknown = [name for name in record if not rules.known(name)]
     if not all(rules.fields[name][1] for name in absent) or (unknown and not rules.ignore_unknown):
         return None
-    return tuple(record) if all(re.fullmatch(_TEXT, name) for name in record) else None
+    return tuple(record) if all(_PLAIN.fullmatch(name) for name in record) else None
 
 
-@lru_cache(maxsize=64)
-def _expression(rules: ValueRules, names: tuple[str, ...]) -> str:
-    """Return an expression that matches values with these fields, with a group for each."""
-    members = (f'"{_literal(name)}": ?{_pattern(rules, name)}' for name in names)
-    return rf"\A\{{{', ?'.join(members)}\}}\z"
+_shape = lru_cache(maxsize=64)(Shape.of)
 
 
-def _literal(name: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", name)
-
-
-def _pattern(rules: ValueRules, name: str) -> str:
-    if name == rules.event_time.field:
-        return _ISO if rules.event_time.unit == "iso" else _PATTERNS["int"]
-    if name not in rules.fields:
-        return _IGNORED
-    kind, nullable = rules.fields[name]
-    return f"(?:null|{_PATTERNS[kind]})" if nullable else _PATTERNS[kind]
-
-
-def _read(
-    text: pl.Series, append_us: pl.Series, rules: ValueRules, names: tuple[str, ...]
+def _judged(
+    groups: pl.DataFrame, shaped: pl.Series, append_us: pl.Series, rules: ValueRules
 ) -> pl.DataFrame:
-    """Return the columns of the values, and whether the expression and the rules allow each."""
-    groups = text.str.extract_groups(_expression(rules, names)).struct.unnest()
-    groups.columns = _groups(rules, names)
+    """Return the columns of the values, and which have the shape and are legal."""
     read = groups.select(
-        _instant(rules).alias(_INSTANT),
+        _instant(rules).alias(INSTANT_COLUMN),
         append_us.cast(pl.Int64).alias(_APPENDED),
-        *(_field(rules, name, there=name in names) for name in rules.fields),
+        shaped.alias(_SHAPED),
+        *(_field(rules, name, there=field_column(name) in groups) for name in rules.fields),
     )
     unit_us = UNIT_US.get(rules.event_time.unit, 1)
+    legal = [_legal_time(rules, unit_us), *_legal_fields(rules)]
     return read.select(
-        (pl.col(_INSTANT) * unit_us).alias(TIME),
+        (pl.col(INSTANT_COLUMN) * unit_us).alias(TIME),
         *map(field_column, rules.fields),
-        pl.all_horizontal(_legal_time(rules, unit_us), *_legal_fields(rules)).alias(_MATCHED),
+        pl.all_horizontal(_SHAPED, *legal).alias(_MATCHED),
     )
-
-
-def _groups(rules: ValueRules, names: tuple[str, ...]) -> list[str]:
-    """Return the columns of an expression's groups."""
-    time, found = rules.event_time, list[str]()
-    for name in names:
-        if name == time.field:
-            found += [_INSTANT, _FRACTION] if time.unit == "iso" else [_INSTANT]
-        elif name in rules.fields:
-            found.append(field_column(name))
-    return found
 
 
 def _instant(rules: ValueRules) -> pl.Expr:
     """Return the event time in the file's unit, or of ISO texts in microseconds."""
+    instant = pl.col(INSTANT_COLUMN)
     if rules.event_time.unit != "iso":
-        return pl.col(_INSTANT).cast(pl.Int64)
-    seconds = pl.col(_INSTANT).str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us")
-    fraction = pl.col(_FRACTION).fill_null("0").str.pad_end(6, "0").cast(pl.Int64)
+        return instant
+    text = instant.str.slice(0, _SECONDS)
+    seconds = text.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us")
+    fraction = instant.str.slice(_SECONDS + 1).str.pad_end(6, "0").cast(pl.Int64)
     return seconds.cast(pl.Int64) + fraction
 
 
@@ -173,22 +129,19 @@ def _field(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
     """Return a declared field's column; null where the values leave it out."""
     own = field_column(name)
     if name == rules.event_time.field:
-        return pl.col(_INSTANT).cast(pl.Int64).alias(own)
-    match rules.fields[name][0] if there else None:
-        case "int":
-            return pl.col(own).cast(pl.Int64)
-        case "float":
-            number = pl.col(own).cast(pl.Float64)
-            # There is one zero.
-            return pl.when(number == 0).then(0.0).otherwise(number).alias(own)
-        case "string":
-            return pl.col(own)
+        return pl.col(INSTANT_COLUMN).alias(own)
+    if there and rules.fields[name][0] == "float":
+        number = pl.col(own).cast(pl.Float64)
+        # There is one zero.
+        return pl.when(number == 0).then(0.0).otherwise(number).alias(own)
+    if there:
+        return pl.col(own)
     return pl.lit(None, dtype=DTYPES[rules.fields[name][0]]).alias(own)
 
 
 def _legal_time(rules: ValueRules, unit_us: int) -> pl.Expr:
     """Return which event times are legal, compared in their own unit, so that nothing overflows."""
-    time, instant = rules.event_time, pl.col(_INSTANT)
+    time, instant = rules.event_time, pl.col(INSTANT_COLUMN)
     first_us = max(rules.first_us, _YEAR_1_US) if time.unit == "iso" else rules.first_us
     legal = instant.is_between(-(-first_us // unit_us), (time.end_us - 1) // unit_us)
     if time.max_ahead_us is not None:
