@@ -1,7 +1,8 @@
 """Rows of a frame that are equal in some columns, as numbered groups.
 
-A numbered group is a place in an array, so that merging costs an addition per row and column. That
-is several times less than hashing rows of several columns, some of them text.
+A numbered group is a place in an array, so that merging costs an addition per row and column. Rows
+are compared as machine words: integers are, and so are texts of up to twelve bytes with their
+length, as Arrow's views have them. What is longer, or of another type, is numbered by itself first.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from windowing.engine.loops.numbering import number
+
 Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
 
 _PLACES_PER_ROW: Final = 16
 """Up to this many places for a row, a table of all places costs less than hashing; measured."""
 
-_SPAN_MAX: Final = 1 << 31
-"""The product of two is still an integer of 64 bits."""
+_VIEWED_MAX: Final = 12
+"""How many bytes a text has that is in its view as a whole."""
 
 _INT64_MAX: Final = (1 << 63) - 1
+_WORD_MAX: Final = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -31,12 +36,12 @@ class Groups:
     """The groups of a frame's rows.
 
     Attributes:
-        number: of each row's group, from 0.
-        count: the number of groups; none is empty.
+        number: of each row's group, from 0, in the order in which groups occur.
+        first: the first row of each group.
     """
 
     number: Ints
-    count: int
+    first: Ints
 
     @classmethod
     def by(cls, frame: pl.DataFrame, columns: Sequence[str]) -> Groups:
@@ -46,22 +51,19 @@ class Groups:
             frame: the frame.
             columns: of it; without any, all rows are equal.
         """
-        if not len(frame):
-            return cls(np.zeros(0, dtype=np.int64), 0)
-        groups = cls(np.zeros(len(frame), dtype=np.int64), 1)
-        # Numbers first: they have few values, so that the groups stay few until the keys come.
-        for column in sorted((frame[name] for name in columns), key=_is_no_integer):
-            codes, span = _codes(column)
-            if span > 1:
-                groups = _dense(groups.number * span + codes, groups.count * span)
-        return groups
+        rows = len(frame)
+        words = [word for name in columns for word in _words(frame[name])]
+        table = np.empty((rows, len(words)), dtype=np.uint64)
+        for place, word in enumerate(words):
+            table[:, place] = word
+        numbers, firsts = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
+        count = number(table, numbers, firsts)
+        return cls(numbers, firsts[:count].copy())
 
-    @cached_property
-    def first(self) -> Ints:
-        """The first row of each group."""
-        rows = np.empty(self.count, dtype=np.int64)
-        rows[self.number[::-1]] = np.arange(len(self.number) - 1, -1, -1)
-        return rows
+    @property
+    def count(self) -> int:
+        """The number of groups; none is empty."""
+        return len(self.first)
 
     @cached_property
     def sizes(self) -> Ints:
@@ -133,46 +135,34 @@ def no_extreme(dtype: pl.DataType, *, largest: bool) -> Any:
     return info.min if largest else info.max
 
 
-def _is_no_integer(column: pl.Series) -> bool:
-    return not column.dtype.is_integer()
-
-
-def _codes(column: pl.Series) -> tuple[Ints, int]:
-    """Return a number for each value, the same for equal ones, and how many numbers there are."""
+def _words(column: pl.Series) -> list[Words]:
+    """Return words that are equal where the values are, one or more for each; few if all are."""
     if column.dtype == pl.String:
-        column = pl.Series(column.to_arrow().dictionary_encode().indices)
-    if not column.dtype.is_integer() or column.null_count() == len(column):
-        return _hashed(column)
-    least, most = int(column.min()), int(column.max())  # type: ignore[arg-type]
-    span = most - least + 1
-    if span > _SPAN_MAX:
-        return _hashed(column)
-    codes = column.cast(pl.Int64) - least
-    if codes.null_count():
-        return codes.fill_null(span).to_numpy(), span + 1
-    return codes.to_numpy(), span
+        found = _views(column)
+    elif column.dtype.is_integer():
+        found = [column.fill_null(0).cast(pl.Int64, wrap_numerical=True).to_numpy().view(np.uint64)]
+    else:
+        return [_numbers(column)]
+    found = [word for word in found if word.min(initial=_WORD_MAX) != word.max(initial=0)]
+    return [*found, column.is_null().to_numpy().astype(np.uint64)] if column.null_count() else found
 
 
-def _dense(codes: Ints, span: int) -> Groups:
-    """Number the codes that occur.
-
-    Args:
-        codes: from 0 up to `span`.
-        span: the number of codes that there could be.
-    """
-    if span > _PLACES_PER_ROW * len(codes):
-        return Groups(*_hashed(pl.Series(codes)))
-    there = np.zeros(span, dtype=bool)
-    there[codes] = True
-    numbers = np.cumsum(there, dtype=np.int32) - 1
-    return Groups(numbers[codes].astype(np.int64), int(numbers[-1]) + 1)
+def _views(texts: pl.Series) -> list[Words]:
+    """Return two words for each text; if some are long, one."""
+    array = texts.fill_null("").to_arrow(compat_level=pl.CompatLevel.newest())
+    views = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset :]
+    if views[: len(texts), 0].max(initial=0) > _VIEWED_MAX:
+        codes = texts.to_arrow().dictionary_encode().indices
+        return [pl.Series(codes).fill_null(0).to_numpy().astype(np.uint64)]
+    words = views[: len(texts)].view(np.uint64)
+    return [words[:, 0], words[:, 1]]
 
 
-def _hashed(column: pl.Series) -> tuple[Ints, int]:
-    """Number the distinct values of a column, whatever they are; return how many there are."""
+def _numbers(column: pl.Series) -> Words:
+    """Number the distinct values of a column, whatever they are."""
     values = pl.DataFrame([column.alias("value")])
     distinct = values.unique().with_row_index("number")
     numbered = values.join(
         distinct, on="value", how="left", nulls_equal=True, maintain_order="left"
     )
-    return numbered["number"].cast(pl.Int64).to_numpy(), len(distinct)
+    return numbered["number"].cast(pl.UInt64).to_numpy()

@@ -12,6 +12,7 @@ Source: Tangwongsan et al., "General incremental sliding-window aggregation", PV
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,6 +25,7 @@ from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.schema import Role, StateColumn
 from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, RECORDS, WINDOW_ID
 from windowing.engine.groups import Groups, no_extreme
+from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate
 from windowing.engine.wids import Flags, Ints
 
 _SUMS: Final = (Role.SUM, Role.BIN)
@@ -47,6 +49,10 @@ class _Runs:
     block: Ints
     first: Ints
     last: Ints
+
+    def cell(self, blocks: int, length: int, place: Ints) -> Ints:
+        """Return the cell of a place in the block of each."""
+        return (self.group * blocks + self.block) * length + place
 
     def where(self, chosen: Flags) -> _Runs:
         """Return some of them."""
@@ -108,7 +114,10 @@ class _Cells:
     """
 
     def __init__(self, shape: tuple[int, int, int], back: _Runs, front: _Runs) -> None:
-        self._shape, self._back, self._front = shape, back, front
+        _, blocks, self._length = shape
+        self._size = math.prod(shape)
+        self._back = back.row, back.cell(blocks, self._length, back.last)
+        self._front = front.row, front.cell(blocks, self._length, front.first)
 
     def of(self, column: StateColumn, values: pl.Series) -> pl.Series:
         """Return a column of states, merged into every cell."""
@@ -118,9 +127,7 @@ class _Cells:
         known = values.is_not_null().to_numpy()
         rest = no_extreme(values.dtype, largest=not smallest)
         filled = values.fill_null(rest).to_numpy()
-        found = pl.Series(
-            column.name, self._merged(filled, np.minimum if smallest else np.maximum, rest)
-        )
+        found = pl.Series(column.name, self._merged(filled, LEAST if smallest else MOST, rest))
         if known.all():
             return found
         there = pl.Series(self.sums(known.astype(np.int64)) > 0)
@@ -128,17 +135,12 @@ class _Cells:
 
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return numbers, added up in every cell."""
-        return self._merged(values, np.add, 0)
+        return self._merged(values, SUM, 0)
 
-    def _merged(self, values: NDArray[Any], merge: np.ufunc, rest: Any) -> NDArray[Any]:
-        back = np.full(self._shape, rest, dtype=values.dtype)
-        runs = self._back
-        merge.at(back, (runs.group, runs.block, runs.last), values[runs.row])
-        front = np.full(self._shape, rest, dtype=values.dtype)
-        runs = self._front
-        merge.at(front, (runs.group, runs.block, runs.first), values[runs.row])
-        from_back = merge.accumulate(back[:, :, ::-1], axis=2)[:, :, ::-1]
-        return np.asarray(merge(from_back, merge.accumulate(front, axis=2))).reshape(-1)
+    def _merged(self, values: NDArray[Any], how: int, rest: Any) -> NDArray[Any]:
+        cells = np.full(self._size, rest, dtype=values.dtype)
+        cumulate(values, self._back, self._front, how, self._length, cells)
+        return cells
 
 
 def _in_blocks(group: Ints, first: Ints, last: Ints, length: int) -> _Runs:
