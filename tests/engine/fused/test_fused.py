@@ -17,8 +17,7 @@ from tests.strategies import Case, cases, entry, interleavings
 from windowing.engine.frames import from_bytes
 from windowing.engine.fused.provisional import (
     PROVISIONALS,
-    read_records,
-    write_records,
+    Records,
 )
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
@@ -161,7 +160,7 @@ def test_records_come_back_from_their_bytes(found: list[tuple[int, int]]) -> Non
     )
     for at in (pl.col("ts_us"), pl.col("ts_us").reverse()):
         records = frame.with_columns(at=at)
-        read = read_records(write_records(records, "ts_us"))
+        read = Records.of(records, "ts_us").read()
         assert read.select(records.columns).equals(records)
 
 

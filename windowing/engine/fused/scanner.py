@@ -6,7 +6,7 @@ import polars as pl
 
 from windowing.engine.columns import AT, BEFORE, OFFSET, TIME, field_column
 from windowing.engine.frames import in_order, to_bytes
-from windowing.engine.fused.provisional import Account, Fate, Provisional, write_records
+from windowing.engine.fused.provisional import Account, Fate, Provisional, Records
 from windowing.engine.lane import Lane, LaneState, Reading
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, ClockState
@@ -73,13 +73,13 @@ class Scanner:
         return LaneState(self._plan.pipeline.fingerprint, clocks)
 
 
-def _records(clock: ClockId, reading: Reading) -> bytes:
+def _records(clock: ClockId, reading: Reading) -> Records:
     """Return what decides about single records, and what dead letters show of them."""
     course, data = reading.courses[clock], reading.rows.data
     own = field_column(clock.attribute)
     shown = own if own in data.columns else TIME
     at, before = pl.Series(AT, course.values), pl.Series(BEFORE, course.progress_us)
-    return write_records(data.select(OFFSET, shown, at, before), shown)
+    return Records.of(data.select(OFFSET, shown, at, before), shown)
 
 
 def _twice(lane: Lane, rows: pl.DataFrame) -> str:

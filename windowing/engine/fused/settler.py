@@ -15,7 +15,7 @@ from windowing.engine.changes import Claim, judged
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
 from windowing.engine.formats import Format
 from windowing.engine.frames import from_bytes
-from windowing.engine.fused.provisional import Account, Fate, Provisional, read_records
+from windowing.engine.fused.provisional import Account, Fate, Provisional
 from windowing.engine.input.refusals import end_columns
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel, Taken
 from windowing.engine.plan import FlowPlan, Plan, RowPlan
@@ -181,7 +181,7 @@ class Settler:
             if before[clock].progress_us < fate.turns:
                 tally.judge(name, _as_scanned(fate))
                 continue
-            records = read_records(account.records[clock])
+            records = account.records[clock].read()
             held = np.maximum(records[BEFORE].to_numpy(), before[clock].progress_us)
             scan = Scan(chunk.partition, records, records[AT].to_numpy(), held)
             tally.judge(name, self.parts[name].judge(scan))
@@ -191,7 +191,7 @@ class Settler:
     ) -> None:
         """Count a chunk behind the end of its lane: every record is a dead letter."""
         del before
-        records = read_records(account.records[self._time])[OFFSET]
+        records = account.records[self._time].read()[OFFSET]
         offsets = pl.concat([records, from_bytes(account.bad)[OFFSET]]).sort()
         dead = pl.DataFrame({OFFSET: offsets}).select(
             pl.lit(chunk.partition, dtype=pl.Int32).alias(PARTITION),
