@@ -167,6 +167,7 @@ def _install_project(log: Path) -> None:
     python = str(VENV / "bin" / "python")
     _run([str(UV), "pip", "install", "--python", python, *options], log)
     _run([python, "-m", "compileall", "-q", *PACKAGES], log)
+    _run([python, "-m", "windowing.engine.loops"], log)
 
 
 def lock_requirements(log: Path) -> None:
