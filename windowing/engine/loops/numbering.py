@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from windowing.engine.loops.compiled import compiled, inlined
 
 Ints = NDArray[np.int64]
+Slots = NDArray[np.int32]
 Words = NDArray[np.uint64]
 
-_SLOTS: Final = 1 << 10
+_SLOTS: Final = 1 << 12
 _FREE: Final = -1
 # Odd, and with bits as if drawn: the golden ratio's, times 2^64.
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
+_ONE: Final = np.uint64(1)
 
 
 @compiled
@@ -30,44 +32,53 @@ def number(words: Words, numbers: Ints, firsts: Ints) -> int:
         numbers: to be filled: each row's number, from 0.
         firsts: to be filled as far as there are numbers, with the first row of each.
     """
-    count, slots = 0, np.full(_SLOTS, _FREE, np.int64)
+    count, slots = 0, np.full(_SLOTS, _FREE, np.int32)
+    mask = np.uint64(_SLOTS - 1)
+    hashes = np.empty(len(words), np.uint64)
     for row in range(len(words)):
-        slot = _slot(words, row, len(slots))
-        while slots[slot] != _FREE and not _same(words, firsts[slots[slot]], row):
-            slot = (slot + 1) & (len(slots) - 1)
-        if slots[slot] == _FREE:
-            slots[slot], firsts[count] = count, row
+        hashed = _hash(words, row)
+        slot = hashed & mask
+        while True:
+            found = slots[slot]
+            if found == _FREE:
+                break
+            if hashes[found] == hashed and _are_equal(words, firsts[found], row):
+                break
+            slot = (slot + _ONE) & mask
+        if found == _FREE:
+            found = count
+            slots[slot], hashes[count], firsts[count] = count, hashed, row
             count += 1
-        numbers[row] = slots[slot]
-        if 2 * count > len(slots):
-            slots = _larger(words, firsts, count, 4 * len(slots))
+            if 2 * count > len(slots):
+                slots = _larger(hashes, count, 4 * len(slots))
+                mask = np.uint64(len(slots) - 1)
+        numbers[row] = found
     return count
 
 
 @compiled
-def _larger(words: Words, firsts: Ints, count: int, size: int) -> Ints:
-    """Return a table of another size with the same rows."""
-    slots = np.full(size, _FREE, np.int64)
-    for group in range(count):
-        slot = _slot(words, firsts[group], size)
+def _larger(hashes: Words, count: int, size: int) -> Slots:
+    """Return a table of another size, a power of two, with the same rows."""
+    slots, mask = np.full(size, _FREE, np.int32), np.uint64(size - 1)
+    for found in range(count):
+        slot = hashes[found] & mask
         while slots[slot] != _FREE:
-            slot = (slot + 1) & (size - 1)
-        slots[slot] = group
+            slot = (slot + _ONE) & mask
+        slots[slot] = found
     return slots
 
 
 @inlined
-def _slot(words: Words, row: int, size: int) -> np.int64:
-    """Return where to look for a row first; the size is a power of two."""
-    mixed = np.uint64(0)
+def _hash(words: Words, row: int) -> np.uint64:
+    hashed = np.uint64(0)
     for word in range(words.shape[1]):
-        mixed = (mixed ^ words[row, word]) * _FACTOR
-        mixed ^= mixed >> _HALF
-    return np.int64(mixed & np.uint64(size - 1))
+        hashed = (hashed ^ words[row, word]) * _FACTOR
+        hashed ^= hashed >> _HALF
+    return hashed
 
 
 @inlined
-def _same(words: Words, one: int, other: int) -> bool:
+def _are_equal(words: Words, one: int, other: int) -> bool:
     same = True
     for word in range(words.shape[1]):
         same &= words[one, word] == words[other, word]
