@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -40,7 +41,10 @@ _parcel_schema = pa.schema([("shard", pa.int32()), ("parcel", pa.binary())])
 
 @lru_cache(maxsize=256)
 def _plan(file: bytes, share_from: int | None) -> Plan:
-    return plan_of(unpacked(file), share_from)
+    plan = plan_of(unpacked(file), share_from)
+    # It is kept, as is what was loaded for it: no need to look for garbage there after every task.
+    gc.freeze()
+    return plan
 
 
 @lru_cache(maxsize=256)
