@@ -34,6 +34,7 @@ from windowing.engine.fused.settler import Settler
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
+from windowing.engine.loops.ready import make_ready
 from windowing.engine.parcel import PARCELS, Parcel
 from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
@@ -191,6 +192,7 @@ def main(
     lanes: Annotated[bool, typer.Option(help="Give lanes a step of their own anyway.")] = False,
 ) -> None:
     """Measure what each step of the core costs, in CPU seconds on one thread."""
+    make_ready()  # as the daemon of a worker does
     for case in (case for case in CASES if not case.from_topic):
         clock = Clock(profile)
         data = case.data(RECORDS / "data", events, batches)
