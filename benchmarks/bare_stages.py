@@ -14,16 +14,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from windowing.spark.pieces import in_pieces, whole
+from windowing.spark.reading import RawStream
 from windowing.spark.slots import slot_of
 from windowing.spark.store import MapStateStore
 
 
-def bare_stages(raw: DataFrame, shards: int) -> DataFrame:
+def bare_stages(raw: RawStream, shards: int) -> DataFrame:
     """Return how many rows each shard has been told of, batch by batch.
 
     Args:
-        raw: a stream of `windowing.spark.plan.RAW_SCHEMA`.
+        raw: the rows.
         shards: how many shards there are.
     """
 
@@ -32,7 +32,7 @@ def bare_stages(raw: DataFrame, shards: int) -> DataFrame:
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"slot": slots, "n": [batch.num_rows] * shards})
 
-    told = in_pieces(raw).mapInArrow(whole(counts), "slot long, n long")
+    told = raw.through(counts, "slot long, n long")
     return told.groupBy("slot").transformWithStateInPandas(_Total(), "n long", "Append", "None")
 
 

@@ -26,6 +26,10 @@ from benchmarks.kafka_paths import Topic
 from benchmarks.paths import Timing, comparable
 from infra.layout import FLINK_VENV, ROOT
 from jobs.session import session
+from windowing.spark import WITHOUT_ROWS
+
+# Here workers read the events, unless they come from a topic.
+_WITHOUT_ROWS = ("slackwater", "bare stages")
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,9 @@ def _session(task: Task) -> Iterator[SparkSession]:
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*told, "pyspark-shell"])
     jars = "" if task.topic is None else kafka_paths.jars()
     master = f"local[{task.cores}]"
-    spark = session("slackwater benchmark", master=master, parallelism=task.cores, jars=jars)
+    more = WITHOUT_ROWS if task.topic is None and task.path in _WITHOUT_ROWS else {}
+    name = "slackwater benchmark"
+    spark = session(name, master=master, parallelism=task.cores, jars=jars, more=more)
     spark.sparkContext.setLogLevel("ERROR")
     try:
         yield spark

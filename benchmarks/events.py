@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -88,6 +89,11 @@ def batch_files(data: Path) -> list[list[Path]]:
     for file in sorted(data.glob("batch-*.parquet")):
         by_batch.setdefault(file.stem.split("-")[1], []).append(file)
     return list(by_batch.values())
+
+
+def events_of(data: Path) -> list[int]:
+    """List how many events each batch of a data set has."""
+    return [sum(pq.read_metadata(file).num_rows for file in files) for files in batch_files(data)]
 
 
 def as_lines(data: Path) -> Path:

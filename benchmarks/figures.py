@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 
 from benchmarks.cases import CASE
+from benchmarks.paths import BY_THE_JVM
 from benchmarks.runs import OURS, Measured
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,6 +33,7 @@ _RATIOS = {
     "ratio_flink": "flink sql",
     "ratio_floor": "floor",
     "ratio_stages": "bare stages",
+    "ratio_by_the_jvm": BY_THE_JVM,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +17,14 @@ from pyspark.sql.streaming import DataStreamWriter
 
 from benchmarks.bare_stages import bare_stages
 from benchmarks.cases import Case, Sessions, is_fused, pipeline_of
-from benchmarks.events import DELAY_MS_MAX, END_US, LANES
+from benchmarks.events import DELAY_MS_MAX, END_US, LANES, events_of
 from windowing.engine.plan import plan_of
-from windowing.model import Pipeline
-from windowing.spark import windowed
-from windowing.spark.pieces import limit_batches
+from windowing.spark import limit_batches, parquet_files, windowed
 from windowing.spark.plan import RAW_SCHEMA, emissions
+from windowing.spark.reading import RawStream
+
+BY_THE_JVM = "slackwater, rows by the JVM"
+"""The path of rows that the JVM reads and sends to Python, as it does those of a topic."""
 
 _SCHEMA = f"{RAW_SCHEMA}, ts long, key string, amount long"
 _STORE = "spark.sql.streaming.stateStore"
@@ -65,35 +67,48 @@ class Timing:
 
 def timed(spark: SparkSession, path: str, case: Case, data: Path) -> Timing:
     """Run a path over a data set into a sink that takes every row and keeps none."""
-    rows = _rows(spark, data)
-    by_path = {"slackwater": _ours, "floor": _floor, "bare stages": _stages}
-    stream = by_path.get(path, built_in)(rows, case)
     configure(spark, path)
     with checkpoint() as folder:
+        stream = _stream(spark, path, case, data)
         writer = stream.writeStream.format("noop").option("checkpointLocation", str(folder))
-        return run(writer.outputMode("append"))
+        return run(writer.outputMode("append"), events_of(data))
+
+
+def _stream(spark: SparkSession, path: str, case: Case, data: Path) -> DataFrame:
+    if path == "floor":
+        return _raw(_rows(spark, data)).mapInArrow(counted, "n long")
+    if path.startswith("spark"):
+        return built_in(_rows(spark, data), case)
+    pipeline, records = pipeline_of(case), _records(spark, path, data)
+    if path == "bare stages":
+        return bare_stages(records, plan_of(pipeline).shards)
+    return emissions(records, pipeline, fused=is_fused(pipeline))
+
+
+def _records(spark: SparkSession, path: str, data: Path) -> RawStream:
+    """Return the records as the workers read them, or get them from the JVM."""
+    if path == BY_THE_JVM:
+        return RawStream.by_the_jvm(_raw(_rows(spark, data)))
+    return parquet_files(spark, str(data), None, files_per_batch=LANES)
 
 
 def results(spark: SparkSession, path: str, case: Case, data: Path) -> pl.DataFrame:
     """Return what a path computes, as `ROW`, sorted."""
-    rows, parts = _rows(spark, data), list[pl.DataFrame]()
+    parts = list[pl.DataFrame]()
 
     def keep(batch: DataFrame, _: int) -> None:
         parts.append(pl.DataFrame(batch.toArrow()))
 
     configure(spark, path)
     with checkpoint() as folder:
-        if path == "slackwater":
-            stream = of_windows(_windowed(rows, pipeline_of(case)))
+        if path.startswith("spark"):
+            stream = of_built_in(built_in(_rows(spark, data), case), case)
         else:
-            stream = of_built_in(built_in(rows, case), case)
+            pipeline, records = pipeline_of(case), _records(spark, path, data)
+            stream = of_windows(windowed(records, pipeline, fused=is_fused(pipeline)))
         writer = stream.writeStream.foreachBatch(keep).option("checkpointLocation", str(folder))
-        run(writer.outputMode("append"))
+        run(writer.outputMode("append"), events_of(data))
     return comparable(pl.concat(parts))
-
-
-def _windowed(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    return windowed(rows, pipeline, fused=is_fused(pipeline))
 
 
 def built_in(rows: DataFrame, case: Case) -> DataFrame:
@@ -152,16 +167,19 @@ def comparable(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("end_us") < END_US).sort("start_us", "key")
 
 
-def run(writer: DataStreamWriter) -> Timing:
-    """Run a stream over everything in its source, and time its batches."""
+def run(writer: DataStreamWriter, events: Sequence[int] | None = None) -> Timing:
+    """Run a stream over everything in its source, and time its batches.
+
+    Args:
+        writer: of the stream.
+        events: how many each batch has, if Spark does not see them; None: as it counts them.
+    """
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    batches = [
-        (told["numInputRows"], told["durationMs"]["triggerExecution"] / 1_000)
-        for told in query.recentProgress
-        if told["numInputRows"] > 0
-    ]
-    (first_rows, first_s), *warm = batches
+    batches = [told for told in query.recentProgress if told["numInputRows"] > 0]
+    counts = [told["numInputRows"] for told in batches] if events is None else events
+    times = [told["durationMs"]["triggerExecution"] / 1_000 for told in batches]
+    (first_rows, first_s), *warm = zip(counts, times, strict=True)
     warm_rows = sum(rows for rows, _ in warm)
     return Timing(first_rows + warm_rows, first_s, warm_rows, sum(s for _, s in warm))
 
@@ -191,20 +209,6 @@ def _rows(spark: SparkSession, data: Path) -> DataFrame:
 
 def _raw(rows: DataFrame) -> DataFrame:
     return rows.select("partition", "offset", "value", "control", "append_us")
-
-
-def _ours(rows: DataFrame, case: Case) -> DataFrame:
-    pipeline = pipeline_of(case)
-    return emissions(_raw(rows), pipeline, fused=is_fused(pipeline))
-
-
-def _floor(rows: DataFrame, _: Case) -> DataFrame:
-    """The same rows through a Python worker that passes on one number per batch."""
-    return _raw(rows).mapInArrow(counted, "n long")
-
-
-def _stages(rows: DataFrame, case: Case) -> DataFrame:
-    return bare_stages(_raw(rows), plan_of(pipeline_of(case)).shards)
 
 
 def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

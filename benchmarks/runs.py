@@ -20,7 +20,7 @@ from benchmarks.cases import Case
 from benchmarks.child import Task
 from benchmarks.events import LANES
 from benchmarks.kafka_paths import Topic
-from benchmarks.paths import Timing
+from benchmarks.paths import BY_THE_JVM, Timing
 from infra import stack
 from infra.layout import FLINK_VENV, ROOT, Layout
 from infra.process import memory_of
@@ -30,6 +30,7 @@ _LOOK_S = 0.2
 
 PATHS = (
     "slackwater",
+    BY_THE_JVM,
     "spark in-memory",
     "spark rocksdb",
     "floor",
@@ -38,7 +39,7 @@ PATHS = (
     "duckdb",
 )
 OURS = PATHS[0]
-_WITHOUT_KAFKA = ("bare stages", "flink sql", "duckdb")
+_WITHOUT_KAFKA = (BY_THE_JVM, "bare stages", "flink sql", "duckdb")
 _WITHOUT_RESULTS = ("floor", "bare stages")
 
 

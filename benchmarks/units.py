@@ -22,7 +22,8 @@ from rich.console import Console
 from benchmarks.cases import CASE
 from benchmarks.core import Clock, core_over  # first of those that load polars: one thread
 from benchmarks.figures import RECORDS, ROOT, machine
-from benchmarks.runs import OURS, Bench
+from benchmarks.paths import BY_THE_JVM
+from benchmarks.runs import Bench
 from windowing.explain.capacity import UNIT_COSTS, Kind, UnitCosts
 
 _CASES: dict[Kind, str] = {
@@ -68,7 +69,9 @@ def main(
     for kind, name in _CASES.items():
         found = []
         for _ in range(rounds):
-            short, long = (bench.measured(CASE[name], OURS, n) for n in (events // 4, events))
+            # A deployed job reads a topic, whose rows come by the JVM.
+            sizes = (events // 4, events)
+            short, long = (bench.measured(CASE[name], BY_THE_JVM, size) for size in sizes)
             found.append((long.cpu_s - short.cpu_s) * 1e6 / (long.rows - short.rows))
             peaks.append(long.peak_bytes)
         core_us[kind] = statistics.median(found)

@@ -27,6 +27,7 @@ from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import WindowingError
 from windowing.runtime.local import Output
+from windowing.spark.files import WITHOUT_ROWS, parquet_files
 from windowing.spark.plan import RAW_SCHEMA, emissions
 from windowing.spark.sinks import MemorySink
 
@@ -54,21 +55,28 @@ def run(
     with tempfile.TemporaryDirectory(prefix="slackwater-run-") as folder:
         if spark is not None:
             return _run(pipeline, batches, spark, Path(folder))
-        with own_session(f"slackwater {pipeline.name}") as own:
+        with own_session(f"slackwater {pipeline.name}", more=WITHOUT_ROWS) as own:
             return _run(pipeline, batches, own, Path(folder))
 
 
 @contextmanager
-def own_session(name: str, *, master: str = "local[2]", jars: str = "") -> Iterator[SparkSession]:
+def own_session(
+    name: str,
+    *,
+    master: str = "local[2]",
+    jars: str = "",
+    more: Mapping[str, str] | None = None,
+) -> Iterator[SparkSession]:
     """Provide a session, with its output kept off the terminal, and stop it afterwards.
 
     Args:
         name: name of the application.
         master: where it runs; default: on this machine.
         jars: comma-separated, needed besides Spark.
+        more: further settings.
     """
     with _quiet():
-        own = session(name, master=master, jars=jars)
+        own = session(name, master=master, jars=jars, more=more)
         try:
             yield own
         finally:
@@ -81,13 +89,12 @@ def _run(
     spark: SparkSession,
     folder: Path,
 ) -> Output:
-    raw = one_file_a_batch(spark, batches, folder)
+    raw = parquet_files(spark, str(_written(batches, folder)), None, files_per_batch=1)
     for attempt in count():
         own, changes = folder / str(attempt), list[QueriesChanged]()
         own.mkdir()
         sink = MemorySink(pipeline)
-        # A batch is one file, with the rows of each partition in a row: tasks have ranges of their
-        # own.
+        # A batch is one file, with the rows of each partition in a row, which one task reads.
         fused = plan_of(pipeline).why_lanes is None
         try:
             finish(emissions(raw, pipeline, fused=fused), noting(sink.write, changes), own)
@@ -104,13 +111,22 @@ def _run(
 def one_file_a_batch(
     spark: SparkSession, batches: Iterable[Mapping[int, RawRows]], folder: Path
 ) -> DataFrame:
-    """Write batches as files; return the stream of `RAW_SCHEMA` that reads them one by one."""
+    """Write batches as files; return the stream of `RAW_SCHEMA` that reads them one by one.
+
+    The JVM reads them and sends the rows to workers, as from a topic.
+    """
+    source = _written(batches, folder)
+    raw = spark.readStream.schema(RAW_SCHEMA).option("maxFilesPerTrigger", 1)
+    return raw.parquet(str(source))
+
+
+def _written(batches: Iterable[Mapping[int, RawRows]], folder: Path) -> Path:
+    """Return a new folder with a file for each batch."""
     source = folder / "batches"
     source.mkdir()
     for number, batch in enumerate(batches):
         _write(source / f"{number:09d}.parquet", batch, number)
-    raw = spark.readStream.schema(RAW_SCHEMA).option("maxFilesPerTrigger", 1)
-    return raw.parquet(str(source))
+    return source
 
 
 def finish(stream: DataFrame, sink: Callable[[DataFrame, int], None], folder: Path) -> None:

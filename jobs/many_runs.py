@@ -25,7 +25,8 @@ from windowing.engine.plan import SHARE_FROM
 from windowing.model import Pipeline
 from windowing.runtime.local import Output
 from windowing.runtime.output import Emitted
-from windowing.spark.pieces import Stage, in_pieces, whole
+from windowing.spark.pieces import Stage
+from windowing.spark.reading import RawStream
 from windowing.spark.sinks import MemorySink
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
@@ -86,7 +87,7 @@ def _together(logs: Sequence[Batches]) -> Iterator[dict[int, RawRows]]:
 
 def _emissions(raw: DataFrame, texts: Sequence[str]) -> DataFrame:
     """Build the plan of `windowing.spark.plan` for all pipelines at once."""
-    chunks = in_pieces(raw).mapInArrow(whole(_packer(texts)), CHUNK_SCHEMA)
+    chunks = RawStream.by_the_jvm(raw).through(_packer(texts), CHUNK_SCHEMA)
     parcels = chunks.groupBy("partition").transformWithStateInPandas(
         _Lanes([LaneStage(text, SHARE_FROM) for text in texts]), PARCEL_SCHEMA, "Append", "None"
     )

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -22,7 +23,12 @@ PARALLELISM = min(4, os.cpu_count() or 1)
 
 
 def session(
-    name: str, *, master: str | None = None, parallelism: int = PARALLELISM, jars: str = ""
+    name: str,
+    *,
+    master: str | None = None,
+    parallelism: int = PARALLELISM,
+    jars: str = "",
+    more: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Start a session with the settings that lanes and shards need.
 
@@ -31,6 +37,7 @@ def session(
         master: where to run; None: decided by spark-submit.
         parallelism: the number of tasks for lanes, and for shards.
         jars: comma-separated, in addition to those in the cluster's settings.
+        more: other settings, which win.
     """
     # Workers use the interpreter and the modules of this process.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -45,7 +52,7 @@ def session(
     if jars:
         builder = builder.config("spark.jars", jars)
     builder = builder.config("spark.sql.shuffle.partitions", parallelism)
-    for key, value in {**SETTINGS, **_of_workers()}.items():
+    for key, value in {**SETTINGS, **_of_workers(), **(more or {})}.items():
         builder = builder.config(key, value)
     # pyspark would install its own Ctrl-C handler; the program handles signals itself.
     answer = signal.getsignal(signal.SIGINT)

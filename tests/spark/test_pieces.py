@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.spark.pieces import BYTES, PIECES, WHOLE_MAX, in_pieces, limit_batches, whole
+from windowing.spark.pieces import BYTES, PIECES, WHOLE_MAX, in_pieces, limit_batches, whole_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,11 +48,6 @@ def rows_of(batches: Iterator[pa.RecordBatch]) -> list[Row]:
     return [(row["offset"], row["value"]) for batch in batches for row in batch.to_pylist()]
 
 
-def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A stage that passes on what it is given."""
-    return batches
-
-
 @given(
     sizes=st.lists(st.none() | st.sampled_from(SIZES) | st.integers(0, 300), max_size=12),
     ends=st.lists(st.integers(0, 12 * PIECES), max_size=6),
@@ -67,13 +62,13 @@ def test_rows_are_whole_however_their_pieces_are_cut_into_batches(
     batches = [arrow(pieces[a:b]) for a, b in pairwise(places)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("windowing.spark.pieces._GATHERED_ROWS", gathered)
-        assert rows_of(whole(same)(iter(batches))) == sent
+        assert rows_of(whole_rows(iter(batches))) == sent
 
 
 def test_a_value_whose_last_pieces_are_missing_is_an_error() -> None:
     pieces = [(0, piece) for piece in cut(value(2 * FULL, 0))]
     with pytest.raises(ValueError, match=f"15 of {PIECES} are there"):
-        rows_of(whole(same)(iter([arrow(pieces[:-1])])))
+        rows_of(whole_rows(iter([arrow(pieces[:-1])])))
 
 
 @pytest.fixture
@@ -94,7 +89,7 @@ def test_the_jvm_cuts_as_documented_and_rows_arrive_whole(
     limit_batches(limited, record_bytes_max)
     jvm = [(row.offset, row.value) for row in cut_up.collect()]
     assert jvm == [(n, piece) for n, one in sent for piece in cut(one)]
-    arrived = cut_up.mapInArrow(whole(same), "offset long, value binary").collect()
+    arrived = cut_up.mapInArrow(whole_rows, "offset long, value binary").collect()
     assert [(row.offset, row.value) for row in arrived] == sent
 
 

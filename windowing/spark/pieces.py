@@ -63,13 +63,9 @@ def in_pieces(raw: DataFrame) -> DataFrame:
     return raw.select(*(pieces if name == "value" else F.col(name) for name in raw.columns))
 
 
-def whole(stage: Stage) -> Stage:
-    """Return a stage, for `mapInArrow` on the rows of `in_pieces`, from one on whole rows."""
-
-    def run(batches: Batches) -> Batches:
-        return stage(_whole(_gathered(batches)))
-
-    return run
+def whole_rows(batches: Batches) -> Batches:
+    """Yield the rows of `in_pieces` with their values in one piece, in larger batches."""
+    return _whole(_gathered(batches))
 
 
 _GATHERED_ROWS, _GATHERED_BYTES = 100_000, 64 << 20

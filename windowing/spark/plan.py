@@ -13,7 +13,7 @@ from windowing.engine.plan import SHARE_FROM, plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.spark.pieces import SETTINGS as OF_ROWS
-from windowing.spark.pieces import in_pieces, whole
+from windowing.spark.reading import RawStream
 from windowing.spark.slots import SLOTS, slot_of
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
@@ -66,7 +66,7 @@ SETTINGS = {
 
 
 def emissions(
-    raw: DataFrame,
+    raw: DataFrame | RawStream,
     pipeline: Pipeline,
     *,
     fused: bool = False,
@@ -79,7 +79,8 @@ def emissions(
     A checkpoint belongs to one choice of `fused`, `even` and `share_from`.
 
     Args:
-        raw: a stream of `RAW_SCHEMA`; a partition's rows may be in any order within a batch.
+        raw: a stream of `RAW_SCHEMA`, or of what workers make it of; a partition's rows may be in
+            any order within a batch.
         pipeline: the pipeline.
         fused: whether lanes have no stage of their own. That is faster, but every task must have a
             range of offsets of each partition for itself, as from Kafka, and the pipeline must
@@ -98,15 +99,17 @@ def emissions(
         `dead_letter` or `metric`, for a sink that writes all frames of a batch under its id.
     """
     plan = plan_of(pipeline, share_from)
-    stage, raw = partial(_stage, even=even, seed=seed or {}), in_pieces(raw)
+    stage = partial(_stage, even=even, seed=seed or {})
+    if isinstance(raw, DataFrame):
+        raw = RawStream.by_the_jvm(raw)
     if fused:
         if plan.why_lanes is not None:
             msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
-        scanned = raw.mapInArrow(whole(scanner(pipeline.text, share_from)), PARCEL_SCHEMA)
+        scanned = raw.through(scanner(pipeline.text, share_from), PARCEL_SCHEMA)
         processor = FusedShardStage(pipeline.text, share_from)
         return stage(scanned, "shard", plan.shards, processor, EMISSION_SCHEMA)
-    chunks = raw.mapInArrow(whole(packer(pipeline.text)), CHUNK_SCHEMA)
+    chunks = raw.through(packer(pipeline.text), CHUNK_SCHEMA)
     lanes = LaneStage(pipeline.text, share_from, even=even)
     parcels = stage(chunks, "partition", plan.lanes, lanes, PARCEL_SCHEMA)
     shards = ShardStage(pipeline.text, share_from)

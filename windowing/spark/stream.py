@@ -24,6 +24,7 @@ from windowing.model.run_errors import BadRecords
 from windowing.spark.flat_rows import FlatRows, spark_type
 from windowing.spark.plan import SETTINGS, emissions
 from windowing.spark.raw import raw_rows
+from windowing.spark.reading import RawStream
 from windowing.spark.shipped import packed, unpacked
 
 _NEEDED: Final = tuple(
@@ -34,7 +35,7 @@ _NEEDED: Final = tuple(
 
 
 def windowed(
-    records: DataFrame,
+    records: DataFrame | RawStream,
     pipeline: Pipeline,
     *,
     fused: bool = False,
@@ -48,11 +49,12 @@ def windowed(
             format) of each record, and where they are there `topic`, `headers` or `control`,
             `timestamp` and `timestampType` or `append_us`, as from Spark's Kafka source with
             `includeHeaders`. In any order within a batch; offsets of a partition increase with
-            batches.
+            batches. Or the stream of `windowing.spark.parquet_files`.
         pipeline: from `windowing.model.load_pipeline`. Its `sink`, `schedule` and `quality` are
             ignored.
         fused: whether lanes have no stage of their own: faster, where every task has a range of
-            offsets for itself, as from Spark's Kafka source. A checkpoint belongs to one of both.
+            offsets for itself, as from Spark's Kafka source or `parquet_files`. A checkpoint
+            belongs to one of both.
         even: whether lanes and shards are spread evenly over tasks; False goes on with a checkpoint
             of an earlier version.
         share_from: so many queries that can share slices do; None goes on with a checkpoint of an
@@ -75,12 +77,13 @@ def windowed(
             without `SETTINGS`, two queries have a column of the same name and different types, or
             the pipeline cannot be fused.
     """
-    if not records.isStreaming:
+    stream = records.stream if isinstance(records, RawStream) else records
+    if not stream.isStreaming:
         msg = "the records are no stream: use readStream, or LocalEngine of windowing.runtime.local"
         raise BadRecords(msg)
-    _check_settings(records.sparkSession)
+    _check_settings(stream.sparkSession)
     flat = FlatRows(pipeline)
-    raw = raw_rows(records, pipeline.source)
+    raw = records if isinstance(records, RawStream) else raw_rows(records, pipeline.source)
     rows = emissions(raw, pipeline, fused=fused, even=even, share_from=share_from)
     return rows.mapInArrow(_flattener(pipeline.text), StructType.fromDDL(spark_type(flat.schema)))
 
