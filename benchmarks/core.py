@@ -189,11 +189,12 @@ def main(
     profile: Annotated[
         str | None, typer.Option(help="Step to profile: pack, lane, shard, …")
     ] = None,
+    only: Annotated[str, typer.Option(help="Only cases with this in their name.")] = "",
     lanes: Annotated[bool, typer.Option(help="Give lanes a step of their own anyway.")] = False,
 ) -> None:
     """Measure what each step of the core costs, in CPU seconds on one thread."""
     make_ready()  # as the daemon of a worker does
-    for case in (case for case in CASES if not case.from_topic):
+    for case in (case for case in CASES if not case.from_topic and only in case.name):
         clock = Clock(profile)
         data = case.data(RECORDS / "data", events, batches)
         core = core_over(data, case, clock, lanes=lanes)

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.driver.failures import windowing_error
 from jobs.driver.noting import noting
-from jobs.session import session
+from jobs.session import PARALLELISM, session
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
@@ -89,12 +89,14 @@ def _run(
     spark: SparkSession,
     folder: Path,
 ) -> Output:
-    raw = parquet_files(spark, str(_written(batches, folder)), None, files_per_batch=1)
+    files = min(PARALLELISM, pipeline.source.partitions)
+    written = _written(batches, folder, files)
+    raw = parquet_files(spark, str(written), None, files_per_batch=files)
     for attempt in count():
         own, changes = folder / str(attempt), list[QueriesChanged]()
         own.mkdir()
         sink = MemorySink(pipeline)
-        # A batch is one file, with the rows of each partition in a row, which one task reads.
+        # A file has all rows of its partitions in a batch, and one task reads it.
         fused = plan_of(pipeline).why_lanes is None
         try:
             finish(emissions(raw, pipeline, fused=fused), noting(sink.write, changes), own)
@@ -115,17 +117,19 @@ def one_file_a_batch(
 
     The JVM reads them and sends the rows to workers, as from a topic.
     """
-    source = _written(batches, folder)
+    source = _written(batches, folder, 1)
     raw = spark.readStream.schema(RAW_SCHEMA).option("maxFilesPerTrigger", 1)
     return raw.parquet(str(source))
 
 
-def _written(batches: Iterable[Mapping[int, RawRows]], folder: Path) -> Path:
-    """Return a new folder with a file for each batch."""
+def _written(batches: Iterable[Mapping[int, RawRows]], folder: Path, files: int) -> Path:
+    """Return a new folder with so many files for each batch, each with some of the partitions."""
     source = folder / "batches"
     source.mkdir()
     for number, batch in enumerate(batches):
-        _write(source / f"{number:09d}.parquet", batch, number)
+        for file in range(files):
+            part = {lane: rows for lane, rows in batch.items() if lane % files == file}
+            _write(source / f"{number:09d}-{file}.parquet", part, number)
     return source
 
 
@@ -176,6 +180,6 @@ def _write(path: Path, batch: Mapping[int, RawRows], number: int) -> None:
         )
         for partition, rows in batch.items()
     ]
-    pl.concat(frames).write_parquet(path)
+    pl.concat([pl.DataFrame(schema=_RAW), *frames]).write_parquet(path)
     # The file source reads the oldest file first.
     os.utime(path, (number + 1, number + 1))

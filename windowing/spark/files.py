@@ -7,22 +7,21 @@ as much time as scanning it (ADR 49).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import count
 from typing import Any, Final
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from windowing.model.run_errors import BadRecords
 from windowing.model.source import Source
 from windowing.places import is_remote, place
-from windowing.spark.pieces import Batches
+from windowing.spark.pieces import Batches, Stage
 from windowing.spark.reading import RawStream
 
 WITHOUT_ROWS: Final = {
-    "spark.driver.extraJavaOptions": "-Xss8m -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": "-Xss8m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 """Settings for sessions in which the JVM reads no rows, to be given before they start: it plans and
@@ -32,16 +31,17 @@ passes on messages, which is not worth compiling twice."""
 _FILES: Final = "path string, modificationTime timestamp, length long, content binary"
 
 _RAW: Final = {
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "value": pa.binary(),
-    "control": pa.binary(),
-    "append_us": pa.int64(),
+    "partition": pl.Int32,
+    "offset": pl.Int64,
+    "value": pl.Binary,
+    "control": pl.Binary,
+    "append_us": pl.Int64,
 }
 _NEEDED: Final = ("partition", "offset", "value")
 # Of Spark's Kafka source: what stands in them would be lost, and with it control records.
 _UNREAD: Final = {"headers": "control", "timestampType": "append_us"}
-_ROWS: Final = 100_000
+# How many are read at once, and packed at once.
+_READ_ROWS, _ROWS = 500_000, 100_000
 
 
 def parquet_files(
@@ -64,31 +64,42 @@ def parquet_files(
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
     names = reader.option("pathGlobFilter", "*.parquet").load(folder).select("path")
+    return RawStream(names, file_reader(source))
 
-    def rows(batches: Batches) -> Batches:
+
+def file_reader(source: Source | None) -> Stage:
+    """Return the stage from the names of files, in a column `path`, to their raw rows.
+
+    Args:
+        source: defines the lanes; None: partitions are numbered as lanes already.
+    """
+
+    def read(batches: Batches) -> Batches:
         for batch in batches:
             for name in batch.column("path").to_pylist():
                 yield from _rows(name, source)
 
-    return RawStream(names, rows)
+    return read
 
 
-def _rows(name: str, source: Source | None) -> Iterator[pa.RecordBatch]:
+def _rows(name: str, source: Source | None) -> Batches:
     """Yield the raw rows of a file."""
     # Spark writes a local path with its scheme, and nothing in it encoded.
     where = place(name.removeprefix("file:"))
-    file = pq.ParquetFile(where.open("rb") if is_remote(where) else where)
-    try:
-        names = set(file.schema_arrow.names)
-        _check(name, names)
-        columns = [column for column in (*_RAW, "topic") if column in names]
-        for batch in file.iter_batches(_ROWS, columns=columns, use_threads=False):
-            yield _raw(batch, source)
-    finally:
-        file.close(force=True)
+    file = pl.scan_parquet(where.read_bytes() if is_remote(where) else where, glob=False)
+    columns = file.collect_schema().names()
+    _check(name, columns)
+    rows = file.select(column for column in (*_RAW, "topic") if column in columns)
+    for start in count(step=_READ_ROWS):
+        read = rows.slice(start, _READ_ROWS).collect()
+        for part in read.iter_slices(_ROWS):
+            raw = _raw(part, source).to_arrow(compat_level=pl.CompatLevel.newest())
+            yield from raw.to_batches()
+        if len(read) < _READ_ROWS:
+            break
 
 
-def _check(name: str, columns: set[str]) -> None:
+def _check(name: str, columns: Sequence[str]) -> None:
     """Refuse a file that is not one of records.
 
     Raises:
@@ -110,32 +121,32 @@ def _check(name: str, columns: set[str]) -> None:
             raise BadRecords(msg)
 
 
-def _raw(rows: pa.RecordBatch, source: Source | None) -> pa.RecordBatch:
+def _raw(rows: pl.DataFrame, source: Source | None) -> pl.DataFrame:
     """Return rows of a file as raw rows, with partitions numbered as lanes."""
-    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
     if source is not None:
-        columns["partition"] = _lanes(rows, source)
-    nothing = pa.nulls(len(rows))
-    raw = [columns.get(name, nothing).cast(type_) for name, type_ in _RAW.items()]
-    return pa.RecordBatch.from_arrays(raw, [*_RAW])
+        rows = rows.with_columns(_lanes(rows, source))
+    absent = (pl.lit(None).alias(name) for name in _RAW if name not in rows.columns)
+    return rows.with_columns(absent).select(
+        pl.col(name).cast(type_) for name, type_ in _RAW.items()
+    )
 
 
-def _lanes(rows: pa.RecordBatch, source: Source) -> pa.Array:
+def _lanes(rows: pl.DataFrame, source: Source) -> pl.Series:
     """Return the number of each row's lane.
 
     Raises:
         BadRecords: the rows are of a topic that the source does not have, or do not say of which.
     """
-    names = ["topic", "partition"] if "topic" in rows.schema.names else ["partition"]
+    names = ["topic", "partition"] if "topic" in rows.columns else ["partition"]
     if len(names) == 1 and len(source.parts) > 1:
         msg = "the files have no column 'topic', and the pipeline reads several: give it"
         raise BadRecords(msg)
-    places = pl.DataFrame(rows.select(names))
+    places = rows.select(names)
     distinct = places.unique()
     numbers = [_number(source, *place) for place in distinct.iter_rows()]
     numbered = distinct.with_columns(lane=pl.Series(numbers, dtype=pl.Int32))
     found = places.join(numbered, on=names, how="left", maintain_order="left")
-    return found["lane"].to_arrow()
+    return found["lane"].alias("partition")
 
 
 def _number(source: Source, *place: Any) -> int:
@@ -146,7 +157,5 @@ def _number(source: Source, *place: Any) -> int:
         msg = f"a record is of topic {topic!r}, and the pipeline reads {', '.join(topics)}"
         raise BadRecords(msg)
     number = source.number(topic, partition)
-    if number is None:
-        times, plus = source.foreign(topic)
-        return partition * times + plus
-    return number
+    times, plus = source.foreign(topic)
+    return int(partition) * times + plus if number is None else number
