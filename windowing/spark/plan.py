@@ -72,11 +72,12 @@ def emissions(
     fused: bool = False,
     even: bool = True,
     share_from: int | None = SHARE_FROM,
+    as_text: bool = True,
     seed: Mapping[str, DataFrame] | None = None,
 ) -> DataFrame:
     """Run a pipeline's lanes and shards over a stream of raw rows.
 
-    A checkpoint belongs to one choice of `fused`, `even` and `share_from`.
+    A checkpoint belongs to one choice of `fused`, `even`, `share_from` and `as_text`.
 
     Args:
         raw: a stream of `RAW_SCHEMA`, or of what workers make it of; a partition's rows may be in
@@ -89,6 +90,8 @@ def emissions(
             not by their numbers, as in checkpoints of earlier versions.
         share_from: how many queries share slices at least; None: none do, as in checkpoints of
             earlier versions.
+        as_text: whether state lies in Spark's store as text (`windowing.spark.store`), and not as
+            bytes, as in checkpoints of earlier versions.
         seed: the state that a checkpoint without batches begins with (`windowing.spark.seed`).
 
     Raises:
@@ -107,12 +110,12 @@ def emissions(
             msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
         scanned = raw.through(scanner(pipeline.text, share_from), PARCEL_SCHEMA)
-        processor = FusedShardStage(pipeline.text, share_from)
+        processor = FusedShardStage(pipeline.text, share_from, as_text=as_text)
         return stage(scanned, "shard", plan.shards, processor, EMISSION_SCHEMA)
     chunks = raw.through(packer(pipeline.text), CHUNK_SCHEMA)
-    lanes = LaneStage(pipeline.text, share_from, even=even)
+    lanes = LaneStage(pipeline.text, share_from, even=even, as_text=as_text)
     parcels = stage(chunks, "partition", plan.lanes, lanes, PARCEL_SCHEMA)
-    shards = ShardStage(pipeline.text, share_from)
+    shards = ShardStage(pipeline.text, share_from, as_text=as_text)
     return stage(parcels, "shard", plan.shards, shards, EMISSION_SCHEMA)
 
 
