@@ -67,7 +67,7 @@ def own_session(
     jars: str = "",
     more: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """Provide a session, with its output kept off the terminal, and stop it afterwards.
+    """Provide a session, with its output kept off the terminal; stop it unless it was there before.
 
     Args:
         name: name of the application.
@@ -76,11 +76,13 @@ def own_session(
         more: further settings.
     """
     with _quiet():
+        before = SparkSession.getActiveSession()
         own = session(name, master=master, jars=jars, more=more)
         try:
             yield own
         finally:
-            own.stop()
+            if before is None:
+                own.stop()
 
 
 def _run(

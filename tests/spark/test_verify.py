@@ -82,7 +82,7 @@ def test_a_sum_that_overflows_is_refused_in_the_same_words(spark: SparkSession) 
 
 
 @pytest.mark.spark
-def test_the_command_spreads_the_parts(tmp_path: Path) -> None:
+def test_the_command_spreads_the_parts(spark: SparkSession, tmp_path: Path) -> None:
     pipeline, events, output = (tmp_path / name for name in ("p.yml", "e.jsonl", "o.jsonl"))
     pipeline.write_text(TEXT)
     with events.open("w") as file:
@@ -95,3 +95,5 @@ def test_the_command_spreads_the_parts(tmp_path: Path) -> None:
         done = CliRunner().invoke(app, [str(argument) for argument in arguments])
         assert done.exit_code == 0, done.output
     assert "lost 0, duplicated 0, differing 0" in done.output
+    # A session that was there goes on.
+    assert spark.range(3).count() == 3
