@@ -131,7 +131,8 @@ def _written(batches: Iterable[Mapping[int, RawRows]], folder: Path, files: int)
     for number, batch in enumerate(batches):
         for file in range(files):
             part = {lane: rows for lane, rows in batch.items() if lane % files == file}
-            _write(source / f"{number:09d}-{file}.parquet", part, number)
+            name = f"{number:09d}-{file}" if file else f"{number:09d}"
+            _write(source / f"{name}.parquet", part, number)
     return source
 
 
