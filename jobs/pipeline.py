@@ -262,7 +262,6 @@ def _run(
         fused=stages.fused,
         even=stages.even,
         share_from=stages.share_from,
-        as_text=stages.as_text,
         seed=seed,
     )
     stream = emitted.writeStream.queryName(pipeline.name).outputMode("append")

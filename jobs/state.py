@@ -38,7 +38,6 @@ from windowing.model.run_errors import WindowingError
 from windowing.places import place
 from windowing.spark.seed import read_seed
 from windowing.spark.slots import SLOTS, number_of
-from windowing.spark.store import as_bytes
 
 _LANE, _SHARD = "partition", "shard"
 _OF_SLOTS = {slots: column for column, slots in SLOTS.items()}
@@ -124,7 +123,7 @@ def _stores(
             found = found.where((name == _HEAD) | name.startswith(_KEYS))
         for row in found.collect():
             store = stores.setdefault(_owner(row["key"].asDict()), MemoryStore())
-            store.put(row["user_map_key"]["key"], as_bytes(row["user_map_value"]["value"]))
+            store.put(row["user_map_key"]["key"], bytes(row["user_map_value"]["value"]))
     return stores
 
 

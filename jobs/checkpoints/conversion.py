@@ -242,8 +242,7 @@ def _prepare(run: Run, state: Converted, base: Base) -> None:
     checkpoint = folder / _CHECKPOINT
     write_seed(seed_of(checkpoint), state.stores)
     write_base(checkpoint, base)
-    stages = replace(stages_of(run.checkpoint), even=True, as_text=True)
-    write_whole(folder / STAGES_FILE, asdict(stages))
+    write_whole(folder / STAGES_FILE, asdict(replace(stages_of(run.checkpoint), even=True)))
     (folder / run.file.name).write_text(state.pipeline.text, encoding="utf-8")
     write_note(replace(run, fingerprint=state.pipeline.fingerprint), folder)
     folder.rename(run.checkpoint.with_name(_READY))

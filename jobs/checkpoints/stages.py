@@ -23,13 +23,11 @@ class Stages:
         fused: whether lanes have no stage of their own.
         even: whether lanes and shards are spread evenly over tasks.
         share_from: how many queries share slices at least; None: none do.
-        as_text: whether state lies in Spark's store as text.
     """
 
     fused: bool
     even: bool
     share_from: int | None = None
-    as_text: bool = False
 
 
 def decide(checkpoint: Path, pipeline: Pipeline) -> Stages:
@@ -43,7 +41,7 @@ def decide(checkpoint: Path, pipeline: Pipeline) -> Stages:
     if not file.exists():
         begun = newest(checkpoint / "offsets") >= 0
         fused = plan_of(pipeline).why_lanes is None
-        fresh = Stages(fused=fused, even=True, share_from=SHARE_FROM, as_text=True)
+        fresh = Stages(fused=fused, even=True, share_from=SHARE_FROM)
         write_whole(file, asdict(stages_of(checkpoint) if begun else fresh))
     return stages_of(checkpoint)
 
@@ -52,17 +50,12 @@ def stages_of(checkpoint: Path) -> Stages:
     """Return the layout of the run of a checkpoint.
 
     Runs of earlier versions did not record all of it: they are not even, their queries share
-    nothing, their state lies as bytes, and without any record the number of stateful steps tells
-    whether they are fused.
+    nothing, and without any record the number of stateful steps tells whether they are fused.
     """
     file = checkpoint.parent / STAGES_FILE
     if file.exists():
         said = json.loads(file.read_text(encoding="utf-8"))
-        return Stages(
-            fused=bool(said["fused"]),
-            even=bool(said.get("even", False)),
-            share_from=said.get("share_from"),
-            as_text=bool(said.get("as_text", False)),
-        )
+        even, share_from = bool(said.get("even", False)), said.get("share_from")
+        return Stages(fused=bool(said["fused"]), even=even, share_from=share_from)
     steps = checkpoint / "state"
     return Stages(fused=(steps / "0").exists() and not (steps / "1").exists(), even=False)

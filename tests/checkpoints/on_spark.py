@@ -68,8 +68,8 @@ def go_on(
             table.take(frames, batch_id)
 
     raw = one_file_a_batch(spark, own_cuts[:end], folder)
-    # It was recorded before there were slots, and state as text.
-    finish(emissions(raw, own, even=False, as_text=False), write, folder)
+    # It was recorded before there were slots.
+    finish(emissions(raw, own, even=False), write, folder)
     return memory.output
 
 

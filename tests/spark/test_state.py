@@ -25,7 +25,9 @@ def checkpoint(
     folder: Path,
     records: int,
     batch_rows: int,
-    **layout: bool,
+    *,
+    fused: bool = False,
+    even: bool = True,
 ) -> Path:
     from jobs.file_run import finish, one_file_a_batch
     from windowing.spark.plan import emissions
@@ -34,7 +36,7 @@ def checkpoint(
     folder.mkdir()
     log = islice(checked(read_events(CASE / "events.jsonl"), pipeline), records)
     raw = one_file_a_batch(spark, batches(log, batch_rows), folder)
-    finish(emissions(raw, pipeline, **layout), MemorySink(pipeline).write, folder)
+    finish(emissions(raw, pipeline, fused=fused, even=even), MemorySink(pipeline).write, folder)
     return folder / "checkpoint"
 
 

@@ -72,12 +72,11 @@ def emissions(
     fused: bool = False,
     even: bool = True,
     share_from: int | None = SHARE_FROM,
-    as_text: bool = True,
     seed: Mapping[str, DataFrame] | None = None,
 ) -> DataFrame:
     """Run a pipeline's lanes and shards over a stream of raw rows.
 
-    A checkpoint belongs to one choice of `fused`, `even`, `share_from` and `as_text`.
+    A checkpoint belongs to one choice of `fused`, `even` and `share_from`.
 
     Args:
         raw: a stream of `RAW_SCHEMA`, or of what workers make it of; a partition's rows may be in
@@ -90,8 +89,6 @@ def emissions(
             not by their numbers, as in checkpoints of earlier versions.
         share_from: how many queries share slices at least; None: none do, as in checkpoints of
             earlier versions.
-        as_text: whether state lies in Spark's store as text (`windowing.spark.store`), and not as
-            bytes, as in checkpoints of earlier versions.
         seed: the state that a checkpoint without batches begins with (`windowing.spark.seed`).
 
     Raises:
@@ -110,12 +107,12 @@ def emissions(
             msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
         scanned = raw.through(scanner(pipeline.text, share_from), PARCEL_SCHEMA)
-        processor = FusedShardStage(pipeline.text, share_from, as_text=as_text)
+        processor = FusedShardStage(pipeline.text, share_from)
         return stage(scanned, "shard", plan.shards, processor, EMISSION_SCHEMA)
     chunks = raw.through(packer(pipeline.text), CHUNK_SCHEMA)
-    lanes = LaneStage(pipeline.text, share_from, even=even, as_text=as_text)
+    lanes = LaneStage(pipeline.text, share_from, even=even)
     parcels = stage(chunks, "partition", plan.lanes, lanes, PARCEL_SCHEMA)
-    shards = ShardStage(pipeline.text, share_from, as_text=as_text)
+    shards = ShardStage(pipeline.text, share_from)
     return stage(parcels, "shard", plan.shards, shards, EMISSION_SCHEMA)
 
 

@@ -147,20 +147,12 @@ _RAW_COLUMNS = ("offset", "value", "control", "append_us")
 
 
 class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
-    """A stage with state.
-
-    Args:
-        text: the pipeline file.
-        share_from: how many queries share slices at least; None: none do.
-        as_text: whether state lies in Spark's store as text (`windowing.spark.store`).
-    """
-
-    def __init__(self, text: str, share_from: int | None, *, as_text: bool = True) -> None:
-        self._file, self._share_from, self._as_text = packed(text), share_from, as_text
+    def __init__(self, text: str, share_from: int | None) -> None:
+        self._file, self._share_from = packed(text), share_from
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Initialise; Spark calls this once per task."""
-        self.open(MapStateStore(handle, as_text=self._as_text))
+        self.open(MapStateStore(handle))
 
     def open(self, store: StateStore) -> None:
         """Prepare to process rows, with the state in this store."""
@@ -189,13 +181,10 @@ class LaneStage(_Stage):
         text: the pipeline file.
         share_from: how many queries share slices at least; None: none do.
         even: whether keys are slots (`windowing.spark.slots`), and not the lanes' numbers.
-        as_text: whether state lies in Spark's store as text.
     """
 
-    def __init__(
-        self, text: str, share_from: int | None, *, even: bool = False, as_text: bool = True
-    ) -> None:
-        super().__init__(text, share_from, as_text=as_text)
+    def __init__(self, text: str, share_from: int | None, *, even: bool = False) -> None:
+        super().__init__(text, share_from)
         self._even = even
 
     def lane(self, number: int) -> Lane:

@@ -41,7 +41,6 @@ def windowed(
     fused: bool = False,
     even: bool = True,
     share_from: int | None = SHARE_FROM,
-    as_text: bool = True,
 ) -> DataFrame:
     """Run a pipeline over a stream of records; return results and dead letters as one stream.
 
@@ -60,8 +59,6 @@ def windowed(
             of an earlier version.
         share_from: so many queries that can share slices do; None goes on with a checkpoint of an
             earlier version.
-        as_text: whether state lies in Spark's store as text, which is read faster; False goes on
-            with a checkpoint of an earlier version.
 
     Returns:
         a stream, to be written in append mode, with these columns, null where they have no meaning:
@@ -87,7 +84,7 @@ def windowed(
     _check_settings(stream.sparkSession)
     flat = FlatRows(pipeline)
     raw = records if isinstance(records, RawStream) else raw_rows(records, pipeline.source)
-    rows = emissions(raw, pipeline, fused=fused, even=even, share_from=share_from, as_text=as_text)
+    rows = emissions(raw, pipeline, fused=fused, even=even, share_from=share_from)
     return rows.mapInArrow(_flattener(pipeline.text), StructType.fromDDL(spark_type(flat.schema)))
 
 

@@ -64,7 +64,7 @@ def check_new(run: Run, pipeline: Pipeline) -> None:
     """Everything is the new checkpoint's, and the old one is kept."""
     assert read_base(run.checkpoint) == BASE
     assert read_seed(seed_of(run.checkpoint))["shard", 4].get("head") == b"1"
-    assert stages_of(run.checkpoint) == Stages(fused=True, even=True, as_text=True)
+    assert stages_of(run.checkpoint) == Stages(fused=True, even=True)
     assert run.own_pipeline().shards == 5
     assert read_run(run.folder).fingerprint == pipeline.fingerprint
     home = run.checkpoint.parent
