@@ -28,8 +28,8 @@ from infra.layout import FLINK_VENV, ROOT
 from jobs.session import session
 from windowing.spark import WITHOUT_ROWS
 
-# Here workers read the events, unless they come from a topic.
-_WITHOUT_ROWS = ("slackwater", "bare stages")
+# Unless they come from a topic.
+_READ_BY_WORKERS = ("slackwater", "bare stages")
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _session(task: Task) -> Iterator[SparkSession]:
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*told, "pyspark-shell"])
     jars = "" if task.topic is None else kafka_paths.jars()
     master = f"local[{task.cores}]"
-    more = WITHOUT_ROWS if task.topic is None and task.path in _WITHOUT_ROWS else {}
+    more = WITHOUT_ROWS if task.topic is None and task.path in _READ_BY_WORKERS else {}
     name = "slackwater benchmark"
     spark = session(name, master=master, parallelism=task.cores, jars=jars, more=more)
     spark.sparkContext.setLogLevel("ERROR")

@@ -27,17 +27,9 @@ from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import WindowingError
 from windowing.runtime.local import Output
-from windowing.spark.files import WITHOUT_ROWS, parquet_files
+from windowing.spark.files import RAW, WITHOUT_ROWS, parquet_files
 from windowing.spark.plan import RAW_SCHEMA, emissions
 from windowing.spark.sinks import MemorySink
-
-_RAW = {
-    "partition": pl.Int32,
-    "offset": pl.Int64,
-    "value": pl.Binary,
-    "control": pl.Binary,
-    "append_us": pl.Int64,
-}
 
 
 def run(
@@ -179,10 +171,10 @@ def _write(path: Path, batch: Mapping[int, RawRows], number: int) -> None:
                 "control": rows.controls,
                 "append_us": rows.append_us,
             },
-            schema=_RAW,
+            schema=RAW,
         )
         for partition, rows in batch.items()
     ]
-    pl.concat([pl.DataFrame(schema=_RAW), *frames]).write_parquet(path)
+    pl.concat([pl.DataFrame(schema=RAW), *frames]).write_parquet(path)
     # The file source reads the oldest file first.
     os.utime(path, (number + 1, number + 1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 from pyspark.sql import SparkSession
@@ -18,6 +18,7 @@ from windowing.model.run_errors import BadRecords
 from windowing.model.source import Source
 from windowing.places import is_remote, place
 from windowing.spark.pieces import Batches, Stage
+from windowing.spark.raw import NEEDED
 from windowing.spark.reading import RawStream
 
 WITHOUT_ROWS: Final = {
@@ -30,14 +31,15 @@ passes on messages, which is not worth compiling twice."""
 # What Spark's source of whole files has; only the path is selected, and no content read.
 _FILES: Final = "path string, modificationTime timestamp, length long, content binary"
 
-_RAW: Final = {
+RAW: Final = {
     "partition": pl.Int32,
     "offset": pl.Int64,
     "value": pl.Binary,
     "control": pl.Binary,
     "append_us": pl.Int64,
 }
-_NEEDED: Final = ("partition", "offset", "value")
+"""The columns of raw rows, as of `windowing.spark.stages.RAW_SCHEMA`."""
+
 # Of Spark's Kafka source: what stands in them would be lost, and with it control records.
 _UNREAD: Final = {"headers": "control", "timestampType": "append_us"}
 # How many are read at once, and packed at once.
@@ -89,7 +91,7 @@ def _rows(name: str, source: Source | None) -> Batches:
     file = pl.scan_parquet(where.read_bytes() if is_remote(where) else where, glob=False)
     columns = file.collect_schema().names()
     _check(name, columns)
-    rows = file.select(column for column in (*_RAW, "topic") if column in columns)
+    rows = file.select(column for column in (*RAW, "topic") if column in columns)
     for start in count(step=_READ_ROWS):
         read = rows.slice(start, _READ_ROWS).collect()
         for part in read.iter_slices(_ROWS):
@@ -105,7 +107,7 @@ def _check(name: str, columns: Sequence[str]) -> None:
     Raises:
         BadRecords: a column is missing, or one is there that is not read.
     """
-    for column in _NEEDED:
+    for column in NEEDED:
         if column not in columns:
             msg = (
                 f"{name} has no column {column!r} (it has {', '.join(sorted(columns))}): "
@@ -125,10 +127,8 @@ def _raw(rows: pl.DataFrame, source: Source | None) -> pl.DataFrame:
     """Return rows of a file as raw rows, with partitions numbered as lanes."""
     if source is not None:
         rows = rows.with_columns(_lanes(rows, source))
-    absent = (pl.lit(None).alias(name) for name in _RAW if name not in rows.columns)
-    return rows.with_columns(absent).select(
-        pl.col(name).cast(type_) for name, type_ in _RAW.items()
-    )
+    absent = (pl.lit(None).alias(name) for name in RAW if name not in rows.columns)
+    return rows.with_columns(absent).select(pl.col(name).cast(type_) for name, type_ in RAW.items())
 
 
 def _lanes(rows: pl.DataFrame, source: Source) -> pl.Series:
@@ -137,25 +137,25 @@ def _lanes(rows: pl.DataFrame, source: Source) -> pl.Series:
     Raises:
         BadRecords: the rows are of a topic that the source does not have, or do not say of which.
     """
-    names = ["topic", "partition"] if "topic" in rows.columns else ["partition"]
-    if len(names) == 1 and len(source.parts) > 1:
-        msg = "the files have no column 'topic', and the pipeline reads several: give it"
-        raise BadRecords(msg)
-    places = rows.select(names)
+    if "topic" not in rows.columns:
+        if len(source.parts) > 1:
+            msg = "the files have no column 'topic', and the pipeline reads several: give it"
+            raise BadRecords(msg)
+        rows = rows.with_columns(topic=pl.lit(source.parts[0].topic))
+    places = rows.select("topic", "partition")
     distinct = places.unique()
-    numbers = [_number(source, *place) for place in distinct.iter_rows()]
+    numbers = [_number(source, topic, partition) for topic, partition in distinct.iter_rows()]
     numbered = distinct.with_columns(lane=pl.Series(numbers, dtype=pl.Int32))
-    found = places.join(numbered, on=names, how="left", maintain_order="left")
+    found = places.join(numbered, on=places.columns, how="left", maintain_order="left")
     return found["lane"].alias("partition")
 
 
-def _number(source: Source, *place: Any) -> int:
+def _number(source: Source, topic: str, partition: int) -> int:
     """Return the number of a lane; an undeclared partition has a foreign one."""
     topics = [part.topic for part in source.parts]
-    topic, partition = place if len(place) > 1 else (topics[0], *place)
     if topic not in topics:
         msg = f"a record is of topic {topic!r}, and the pipeline reads {', '.join(topics)}"
         raise BadRecords(msg)
     number = source.number(topic, partition)
     times, plus = source.foreign(topic)
-    return int(partition) * times + plus if number is None else number
+    return partition * times + plus if number is None else number

@@ -9,7 +9,9 @@ from windowing.model.run_errors import BadRecords
 from windowing.model.source import CONTROL_HEADER, Source
 
 _LOG_APPEND_TIME = 1
-_NEEDED = ("partition", "offset", "value")
+
+NEEDED = ("partition", "offset", "value")
+"""What every record must have, wherever it is read."""
 
 
 def raw_rows(records: DataFrame, source: Source) -> DataFrame:
@@ -25,7 +27,7 @@ def raw_rows(records: DataFrame, source: Source) -> DataFrame:
         BadRecords: a column is missing.
     """
     names = set(records.columns)
-    if missing := [name for name in _NEEDED if name not in names]:
+    if missing := [name for name in NEEDED if name not in names]:
         msg = (
             f"the records have no column {missing[0]!r} (they have {', '.join(records.columns)}): "
             "lanes are put in order by partition and offset, so give every record both"
