@@ -89,20 +89,26 @@ def prometheus(folder: Path) -> Iterator[Callable[..., Any]]:
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([command, *options], stdout=log, stderr=log)
     try:
+        # It answers everything else with 503 as well until it has opened its database.
+        until(lambda: _ready(base), folder / "log")
         yield ask
     finally:
         process.terminate()
         process.wait(30)
 
 
+def _ready(base: str) -> bool:
+    try:
+        return httpx.get(f"{base}/-/ready", trust_env=False).is_success
+    except httpx.TransportError:
+        return False  # it does not listen yet
+
+
 def until(true: Callable[[], Any], log: Path) -> Any:
     give_up = time.monotonic() + 60
     while True:
-        try:
-            if found := true():
-                return found
-        except httpx.TransportError:
-            pass  # it is starting
+        if found := true():
+            return found
         assert time.monotonic() < give_up, log.read_text()
         time.sleep(0.2)
 
