@@ -15,10 +15,7 @@ from chaos.readers.log import read_events
 from tests.sampling import sampled
 from tests.strategies import Case, cases, entry, interleavings
 from windowing.engine.frames import from_bytes
-from windowing.engine.fused.provisional import (
-    PROVISIONALS,
-    Records,
-)
+from windowing.engine.fused.provisional import PROVISIONALS
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.input.batches import batches
@@ -150,18 +147,6 @@ def test_recorded_pipelines(name: str, batch_rows: int) -> None:
 def rows(*offsets: int) -> RawRows:
     values = [f'{{"ts": {offset}, "k": "a", "v": 1}}'.encode() for offset in offsets]
     return RawRows([*offsets], values, [None] * len(offsets), [None] * len(offsets))
-
-
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(-(2**63), 2**63 - 1)), min_size=1))
-def test_records_come_back_from_their_bytes(found: list[tuple[int, int]]) -> None:
-    steps, times = zip(*found, strict=True)
-    frame = pl.DataFrame({"offset": steps, "ts_us": times}).with_columns(
-        pl.col("offset").cum_sum(), at="ts_us", before=pl.col("ts_us").cum_max()
-    )
-    for at in (pl.col("ts_us"), pl.col("ts_us").reverse()):
-        records = frame.with_columns(at=at)
-        read = Records.of(records, "ts_us").read()
-        assert read.select(records.columns).equals(records)
 
 
 def test_a_chunk_that_comes_again_is_refused() -> None:

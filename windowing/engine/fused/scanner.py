@@ -6,7 +6,8 @@ import polars as pl
 
 from windowing.engine.columns import AT, BEFORE, OFFSET, TIME, field_column
 from windowing.engine.frames import in_order, to_bytes
-from windowing.engine.fused.provisional import Account, Fate, Provisional, Records
+from windowing.engine.fused.provisional import Account, Fate, Provisional
+from windowing.engine.fused.records import Records
 from windowing.engine.lane import Lane, LaneState, Reading
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, ClockState
