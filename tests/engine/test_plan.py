@@ -121,7 +121,7 @@ def test_stages_of_spark_run_what_the_plan_says(name: str) -> None:
     pipeline = load_pipeline(DATA / name / "pipeline.yml")
     lanes, shards = LaneStage(pipeline.text, None), ShardStage(pipeline.text, None)
     for stage in (lanes, shards):
-        stage.open(MemoryStore())
+        stage.open(MemoryStore)
     for flow in plan_of(pipeline).flows:
         assert type(lanes.lane(0).parts[flow.name]) is flow.parts.lane
         assert type(shards.shard().parts[flow.name]) is flow.parts.shard

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 
 import msgspec
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from windowing.engine.formats import MessageFormat
 from windowing.engine.groups import Groups
 from windowing.engine.input.refusals import DETAIL_SCHEMA
+from windowing.engine.loops.checksums import TABLE, crc32
 from windowing.engine.progress.reached import Reached
 
 
@@ -97,8 +99,17 @@ def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
     groups = Groups.by(keys, keys.columns)
     distinct = keys[groups.first]
     spelled = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f")
-    hashes = [zlib.crc32(key.encode()) for key in distinct.select(spelled).to_series()]
-    return (pl.Series("shard", hashes, dtype=pl.UInt32) % shards)[groups.number]
+    hashes = _crc32(distinct.select(spelled).to_series())
+    return pl.Series("shard", (hashes % np.uint64(shards)).astype(np.uint32)[groups.number])
+
+
+def _crc32(texts: pl.Series) -> NDArray[np.uint64]:
+    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, places, data = array.buffers()
+    offsets = np.frombuffer(places, np.int64)[array.offset :][: len(texts) + 1]
+    found = np.empty(len(texts), np.uint64)
+    crc32(offsets, np.frombuffer(data or b"", np.uint8), TABLE, found)
+    return found
 
 
 def split(
