@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,6 +30,9 @@ from windowing.spark import WITHOUT_ROWS
 
 # Unless they come from a topic.
 _READ_BY_WORKERS = ("slackwater", "bare stages")
+
+# As executors of our clusters (`infra/spark.py`); here the driver is the executor, too.
+_AS_DEPLOYED = {"spark.driver.extraJavaOptions": "-Xss8m -XX:+UseSerialGC"}
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def _session(task: Task) -> Iterator[SparkSession]:
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*told, "pyspark-shell"])
     jars = "" if task.topic is None else kafka_paths.jars()
     master = f"local[{task.cores}]"
-    more = WITHOUT_ROWS if task.topic is None and task.path in _READ_BY_WORKERS else {}
+    more = _options(task)
     name = "slackwater benchmark"
     spark = session(name, master=master, parallelism=task.cores, jars=jars, more=more)
     spark.sparkContext.setLogLevel("ERROR")
@@ -122,6 +125,13 @@ def _session(task: Task) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+def _options(task: Task) -> Mapping[str, str]:
+    """Return the options of the JVM that our own jobs have; Spark's own windows have the defaults."""
+    if task.topic is None and task.path in _READ_BY_WORKERS:
+        return WITHOUT_ROWS
+    return _AS_DEPLOYED if task.path.startswith("slackwater") else {}
 
 
 def _flink(task: Task, case: Case, data: Path) -> Timing | pl.DataFrame:

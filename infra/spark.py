@@ -60,6 +60,8 @@ spark.worker.cleanup.appDataTtl      86400
 spark.driver.memory                  1g
 spark.executor.memory                1g
 spark.executor.cores                 2
+# For two cores and such a heap it is as fast as G1, and needs some 400 MB less.
+spark.executor.extraJavaOptions      -XX:+UseSerialGC
 spark.cores.max                      4
 """
 

@@ -36,7 +36,7 @@ from windowing.spark.stages import (
     ShardStage,
     packer,
 )
-from windowing.spark.store import MapStateStore
+from windowing.spark.store import store_of_key
 
 # A key is the pipeline's number times this, and the number of the partition or shard.
 _STRIDE = 1_000_000
@@ -120,7 +120,7 @@ class _Stages(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed 
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called by Spark once per task."""
-        self._store = MapStateStore(handle)
+        self._store = store_of_key(handle)
 
     def close(self) -> None:
         """Release nothing: the state is Spark's."""

@@ -28,7 +28,7 @@ from windowing.runtime.output import tagged
 from windowing.spark.pieces import Batches, Stage
 from windowing.spark.shipped import packed, unpacked
 from windowing.spark.slots import number_of
-from windowing.spark.store import MapStateStore
+from windowing.spark.store import store_of_key
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
 CHUNK_SCHEMA = "partition int, chunk binary"
@@ -152,10 +152,10 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Initialise; Spark calls this once per task."""
-        self.open(MapStateStore(handle))
+        self.open(store_of_key(handle))
 
-    def open(self, store: StateStore) -> None:
-        """Prepare to process rows, with the state in this store."""
+    def open(self, store: Callable[[], StateStore]) -> None:
+        """Prepare to process rows, with what makes the store of the current key."""
         self._store = store
         self._plan = _plan(self._file, self._share_from)
 
@@ -167,8 +167,9 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
     ) -> None:
         """Store a part of the key's seed (`windowing.spark.seed`), in the first batch."""
         del key, timerValues
+        store = self._store()
         for name, value in zip(initialState["key"], initialState["value"], strict=True):
-            self._store.put(name, bytes(value))
+            store.put(name, bytes(value))
 
     def close(self) -> None:
         """Do nothing: Spark owns the state."""
@@ -200,7 +201,7 @@ class LaneStage(_Stage):
         """Process all chunks of one partition in this batch."""
         chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
         number = number_of(int(key[0])) if self._even else int(key[0])
-        parcels = self.lane(number).step(self._store, chunks)
+        parcels = self.lane(number).step(self._store(), chunks)
         encoded = [PARCELS.encode(parcel) for parcel in parcels]
         yield pd.DataFrame({"shard": range(len(encoded)), "parcel": encoded})
 
@@ -219,20 +220,22 @@ class ShardStage(_Stage):
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Process all parcels of one shard in this batch."""
-        parcels = self.parcels([data for frame in rows for data in frame["parcel"]])
+        store = self._store()
+        parcels = self.parcels(store, [data for frame in rows for data in frame["parcel"]])
         # The clock is read here, outside the engine, only for rows outside the promise.
-        emission = self.shard().step(self._store, parcels, time.time_ns() // 1_000)
+        emission = self.shard().step(store, parcels, time.time_ns() // 1_000)
         yield pd.DataFrame(tagged(emission), columns=["kind", "query", "frame"])
 
-    def parcels(self, data: Sequence[bytes]) -> list[Parcel]:
+    def parcels(self, store: StateStore, data: Sequence[bytes]) -> list[Parcel]:
         """Return the lanes' parcels."""
+        del store
         return [PARCELS.decode(one) for one in data]
 
 
 class FusedShardStage(ShardStage):
     """One shard per key: from all scanned chunks of a batch to frames for the sink."""
 
-    def parcels(self, data: Sequence[bytes]) -> list[Parcel]:
+    def parcels(self, store: StateStore, data: Sequence[bytes]) -> list[Parcel]:
         """Settle the chunks; Spark's Kafka source never resends a record."""
         chunks = [PROVISIONALS.decode(one) for one in data]
-        return Settler(self._plan, redelivered="error").settle(self._store, chunks)
+        return Settler(self._plan, redelivered="error").settle(store, chunks)

@@ -1,41 +1,113 @@
-"""The state protocol on a map state of Spark's stateful operator."""
+"""The state protocol on a map state of Spark's stateful operator.
+
+A large value lies under a key of its own, and its digest where the value would be: a worker that
+has a copy (`windowing.spark.copies`) reads no more than that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+from windowing.spark.copies import LARGE_BYTES, Copies
 
 # As types and not as text, which every task would have the JVM parse.
 _KEY = StructType([StructField("key", StringType())])
 _VALUE = StructType([StructField("value", BinaryType())])
 
+# No msgpack, Arrow stream or format number begins with these bytes.
+_DIGEST_FOLLOWS: Final = b"\xc1\x00sha256:"
+
+
+def store_of_key(handle: StatefulProcessorHandle) -> Callable[[], MapStateStore]:
+    """Return what makes the store of the current grouping key; to be called in `init`."""
+    state = handle.getMapState("state", _KEY, _VALUE)
+    return partial(MapStateStore, state, Copies.of_worker())
+
 
 class MapStateStore:
-    """A `windowing.engine.state.StateStore` for the current grouping key.
+    """A `windowing.engine.state.StateStore` for one grouping key, while that is the current one.
 
     Every call crosses to the JVM and costs a millisecond or two; values may be large.
+
+    Args:
+        state: Spark's map state.
+        copies: of large values; None: there are none.
     """
 
-    def __init__(self, handle: StatefulProcessorHandle) -> None:
-        self._map: Any = handle.getMapState("state", _KEY, _VALUE)
+    def __init__(self, state: Any, copies: Copies | None) -> None:
+        self._map, self._copies = state, copies
+        self._digests: dict[str, bytes] = {}
 
     def get(self, key: str) -> bytes | None:
         """Return the value of a key, or None."""
-        row = self._map.getValue((key,))
-        return None if row is None else bytes(row[0])
+        value = self._get(key)
+        if value is None or (digest := _digest_in(value)) is None:
+            return value
+        self._digests[key] = digest
+        copy = self._copies.read(digest) if self._copies is not None else None
+        return self._get(value_key(key)) if copy is None else copy
 
     def put(self, key: str, value: bytes) -> None:
         """Set the value of a key."""
-        self._map.updateValue((key,), (value,))
+        if self._copies is None or len(value) < LARGE_BYTES:
+            self._forget(key)
+            self._put(key, value)
+            return
+        digest = self._copies.write(value)
+        if (earlier := self._digests.get(key)) not in (None, digest):
+            self._copies.delete(earlier)
+        self._digests[key] = digest
+        self._put(key, _DIGEST_FOLLOWS + digest)
+        self._put(value_key(key), value)
 
     def delete(self, key: str) -> None:
         """Delete a key; a missing key is ignored."""
+        self._forget(key)
         self._map.removeKey((key,))
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
         """Yield all keys that begin with `prefix`, in order, with their values."""
-        entries = [(key[0], bytes(value[0])) for key, value in self._map.iterator()]
-        return iter(sorted(entry for entry in entries if entry[0].startswith(prefix)))
+        found = whole_values({key[0]: bytes(value[0]) for key, value in self._map.iterator()})
+        return iter(sorted(entry for entry in found.items() if entry[0].startswith(prefix)))
+
+    def _forget(self, key: str) -> None:
+        """Delete the value that lies apart, if this step has seen that there is one."""
+        if (digest := self._digests.pop(key, None)) is not None:
+            self._map.removeKey((value_key(key),))
+            if self._copies is not None:
+                self._copies.delete(digest)
+
+    def _get(self, key: str) -> bytes | None:
+        row = self._map.getValue((key,))
+        return None if row is None else bytes(row[0])
+
+    def _put(self, key: str, value: bytes) -> None:
+        self._map.updateValue((key,), (value,))
+
+
+def value_key(key: str) -> str:
+    """Return the key that a large value lies under, beside its digest."""
+    return f"{key}\x00"
+
+
+def whole_values(stored: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return what lies in a map state by the keys that it was put with.
+
+    Args:
+        stored: all that lies there; without large values whose digest is missing, too.
+    """
+    return {
+        key: value if _digest_in(value) is None else stored[value_key(key)]
+        for key, value in stored.items()
+        if not key.endswith(value_key(""))
+    }
+
+
+def _digest_in(value: bytes) -> bytes | None:
+    is_one = value.startswith(_DIGEST_FOLLOWS)
+    return value.removeprefix(_DIGEST_FOLLOWS) if is_one else None

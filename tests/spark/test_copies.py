@@ -1,0 +1,181 @@
+"""Copies of large state: what a store gives is what was put, whatever becomes of the copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import entry
+from windowing.engine.input.batches import batches
+from windowing.engine.state import MemoryStore
+from windowing.model import parse_pipeline
+from windowing.model.rows import row_lines
+from windowing.runtime.local import LocalEngine
+from windowing.spark.copies import LARGE_BYTES, Copies
+from windowing.spark.store import MapStateStore, whole_values
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KEYS = 6_000
+PIPELINE = """
+name: copies
+source:
+  topic: s
+  partitions: 2
+  format: json
+  event_time: {field: ts, unit: us}
+  fields: {ts: int, k: string, v: int}
+  disorder: {slack: 2 microseconds}
+shards: 1
+queries:
+  q:
+    window: RANGE 10 microseconds SLIDE 5 microseconds WATTR ts
+    group_by: [k]
+    aggregates: {n: count, total: sum(v)}
+sink: {table: t}
+"""
+
+# Every key in each of four batches, which are two microseconds long: windows close and state stays.
+LOG = [
+    entry(
+        {
+            "source": "s",
+            "partition": n % 2,
+            "offset": n // 2,
+            "value": {
+                "ts": 2 * (n // KEYS) + n % 2,
+                "k": sha256(b"%d" % (n % KEYS)).hexdigest()[:24],
+                "v": n * 7_919 % 10_007,
+            },
+        }
+    )
+    for n in range(4 * KEYS)
+]
+
+
+class SparksMap:
+    """A map state for one key, in memory, with Spark's methods; the test below has the real one."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, bytes] = {}
+        self.fetched = 0
+
+    def getValue(self, key: tuple[str]) -> tuple[bytes] | None:  # noqa: N802
+        found = self.stored.get(key[0])
+        self.fetched += len(found or b"")
+        return None if found is None else (found,)
+
+    def updateValue(self, key: tuple[str], value: tuple[bytes]) -> None:  # noqa: N802
+        self.stored[key[0]] = value[0]
+
+    def removeKey(self, key: tuple[str]) -> None:  # noqa: N802
+        self.stored.pop(key[0], None)
+
+    def iterator(self) -> Iterator[tuple[tuple[str], tuple[bytes]]]:
+        return iter([((key,), (value,)) for key, value in self.stored.items()])
+
+
+SIZES = st.sampled_from([0, 1, LARGE_BYTES - 1, LARGE_BYTES, LARGE_BYTES + 1])
+NAMES = st.sampled_from(["head", "partials/base", "partials/delta-000000"])
+CALLS = st.one_of(
+    st.tuples(st.just("put"), NAMES, SIZES, st.integers(0, 2)),
+    st.tuples(st.sampled_from(["get", "delete"]), NAMES),
+    st.tuples(st.sampled_from(["step", "lose", "tear"])),
+    st.tuples(st.just("step without copies")),
+)
+
+
+@given(st.lists(CALLS, max_size=25))
+def test_a_store_with_copies_is_a_store(calls: list[tuple[Any, ...]]) -> None:
+    with TemporaryDirectory() as folder:
+        state, model, copies = SparksMap(), MemoryStore(), Copies(Path(folder))
+        store = MapStateStore(state, copies)
+        for what, *rest in calls:
+            match what, rest:
+                case "put", [key, size, byte]:
+                    for one in (store, model):
+                        one.put(key, bytes([byte]) * size)
+                case "get", [key]:
+                    assert store.get(key) == model.get(key)
+                case "delete", [key]:
+                    # A step deletes what it has read.
+                    store.get(key)
+                    for one in (store, model):
+                        one.delete(key)
+                case "lose", _:
+                    for file in Path(folder).iterdir():
+                        file.unlink()
+                case "tear", _:
+                    for file in Path(folder).iterdir():
+                        file.write_bytes(file.read_bytes()[:-1])
+                case _:
+                    store = MapStateStore(state, None if "without" in what else copies)
+            assert [*store.scan("")] == [*model.scan("")]
+            assert [*store.scan("partials/d")] == [*model.scan("partials/d")]
+            assert sorted(whole_values(state.stored).items()) == [*model.scan("")]
+
+
+def test_what_has_a_copy_is_not_fetched(tmp_path: Path) -> None:
+    state, copies = SparksMap(), Copies(tmp_path)
+    large = bytes(3 * LARGE_BYTES)
+    MapStateStore(state, copies).put("partials/base", large)
+    store = MapStateStore(state, copies)
+    assert store.get("partials/base") == large
+    assert state.fetched < 100
+    store.put("partials/base", large[1:])
+    assert len([*tmp_path.iterdir()]) == 1, "that of the value before is gone"
+    store.delete("partials/base")
+    assert not [*tmp_path.iterdir()]
+    assert not state.stored
+
+
+def test_a_disk_that_takes_no_copies_does_not_stop_a_job(tmp_path: Path) -> None:
+    store = MapStateStore(SparksMap(), Copies(tmp_path / "gone"))
+    store.put("head", bytes(LARGE_BYTES))
+    assert store.get("head") == bytes(LARGE_BYTES)
+
+
+def temporary_folders(spark: SparkSession) -> list[Path]:
+    """The folders that Spark gives to its workers."""
+    environment = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get()
+    folders = environment.blockManager().diskBlockManager().localDirsString()
+    return [Path(folder) for folder in folders]
+
+
+@pytest.mark.spark
+def test_windows_on_spark_do_not_depend_on_copies(spark: SparkSession, tmp_path: Path) -> None:
+    from jobs.file_run import finish, one_file_a_batch
+    from jobs.state import read_state
+    from windowing.spark.plan import emissions
+    from windowing.spark.sinks import MemorySink
+
+    pipeline = parse_pipeline(PIPELINE)
+    local, sink, copies = LocalEngine(pipeline), MemorySink(pipeline), list[int]()
+    cut = [*batches(LOG, KEYS)]
+
+    def write(batch: DataFrame, number: int) -> None:
+        sink.write(batch, number)
+        found = [file for place in temporary_folders(spark) for file in place.glob("state-*")]
+        copies.append(len(found))
+        # The second batch finds those of the first, the third one none that is whole.
+        for file in found if number else ():
+            file.write_bytes(b"torn")
+
+    raw = one_file_a_batch(spark, cut, tmp_path)
+    finish(emissions(raw, pipeline, fused=True), write, tmp_path)
+    assert len(copies) == len(cut)
+    assert copies[0] > 0, "there is large state"
+    for batch in cut:
+        local.feed(batch)
+    assert sorted(row_lines(sink.output.rows)) == sorted(row_lines(local.output.rows))
+    lines = read_state(spark, tmp_path / "checkpoint", pipeline)
+    [held] = [line["rows"] for line in lines if line["table"] == "q/partials"]
+    assert held == local.shard.held(local._shards[0][1])["q"]["partials"].to_dicts()
