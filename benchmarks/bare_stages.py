@@ -16,7 +16,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from windowing.spark.reading import RawStream
 from windowing.spark.slots import slot_of
-from windowing.spark.store import MapStateStore
+from windowing.spark.store import store_of_key
 
 
 def bare_stages(raw: RawStream, shards: int) -> DataFrame:
@@ -41,7 +41,7 @@ class _Total(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state; Spark calls this once per task."""
-        self._store = MapStateStore(handle)
+        self._store = store_of_key(handle)
 
     def handleInputRows(  # noqa: N802 - the name is Spark's
         self,
@@ -50,9 +50,10 @@ class _Total(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Add the counts of a batch."""
-        total = int.from_bytes(self._store.get("n") or b"")
+        store = self._store()
+        total = int.from_bytes(store.get("n") or b"")
         total += sum(int(frame["n"].sum()) for frame in rows)
-        self._store.put("n", total.to_bytes(8))
+        store.put("n", total.to_bytes(8))
         yield pd.DataFrame({"n": [total]})
 
     def close(self) -> None:

@@ -128,7 +128,7 @@ def _session(task: Task) -> Iterator[SparkSession]:
 
 
 def _options(task: Task) -> Mapping[str, str]:
-    """Return the options of the JVM that our own jobs have; Spark's own windows have the defaults."""
+    """Return the options that the JVM of our own jobs has; Spark's own windows have none."""
     if task.topic is None and task.path in _READ_BY_WORKERS:
         return WITHOUT_ROWS
     return _AS_DEPLOYED if task.path.startswith("slackwater") else {}
