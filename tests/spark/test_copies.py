@@ -150,6 +150,7 @@ def temporary_folders(spark: SparkSession) -> list[Path]:
     return [Path(folder) for folder in folders]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_windows_on_spark_do_not_depend_on_copies(spark: SparkSession, tmp_path: Path) -> None:
     from jobs.file_run import finish, one_file_a_batch
