@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,8 @@ from windowing.engine.state import MemoryStore
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine
-from windowing.spark.copies import LARGE_BYTES, Copies
+from windowing.spark.copies import LARGE_BYTES, Copies, may_copy
+from windowing.spark.stages import FusedShardStage
 from windowing.spark.store import MapStateStore, whole_values
 
 if TYPE_CHECKING:
@@ -141,6 +143,21 @@ def test_a_disk_that_takes_no_copies_does_not_stop_a_job(tmp_path: Path) -> None
     store = MapStateStore(SparksMap(), Copies(tmp_path / "gone"))
     store.put("head", bytes(LARGE_BYTES))
     assert store.get("head") == bytes(LARGE_BYTES)
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_no_state_lies_open_where_spark_encrypts_its_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, encrypted: bool
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/elsewhere")
+    settings: Any = {"spark.io.encryption.enabled": "true"} if encrypted else {}
+    state: Any = SparksMap()
+    handle: Any = SimpleNamespace(getMapState=lambda *_: state)
+    stage = FusedShardStage(PIPELINE, None, copies=may_copy(settings))
+    stage.init(handle)
+    stage._store().put("head", bytes(LARGE_BYTES))
+    assert bool([*tmp_path.iterdir()]) != encrypted
+    assert stage._store().get("head") == bytes(LARGE_BYTES)
 
 
 def temporary_folders(spark: SparkSession) -> list[Path]:

@@ -13,10 +13,25 @@ import os
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 LARGE_BYTES: Final = 1 << 17
 """Smaller values are fetched as fast as they are looked for."""
+
+
+class Settings(Protocol):
+    """The settings of a session."""
+
+    def get(self, key: str, default: str) -> str:
+        """Return a setting."""
+
+
+def may_copy(settings: Settings) -> bool:
+    """Return whether workers may write state into files as it is.
+
+    Where Spark encrypts its own temporary files, they may not.
+    """
+    return settings.get("spark.io.encryption.enabled", "false").lower() != "true"
 
 
 class Copies:

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from windowing.engine.plan import SHARE_FROM, plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
+from windowing.spark.copies import may_copy
 from windowing.spark.pieces import SETTINGS as OF_ROWS
 from windowing.spark.reading import RawStream
 from windowing.spark.slots import SLOTS, slot_of
@@ -102,17 +103,18 @@ def emissions(
     stage = partial(_stage, even=even, seed=seed or {})
     if isinstance(raw, DataFrame):
         raw = RawStream.by_the_jvm(raw)
+    copies = may_copy(raw.stream.sparkSession.conf)
     if fused:
         if plan.why_lanes is not None:
             msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
         scanned = raw.through(scanner(pipeline.text, share_from), PARCEL_SCHEMA)
-        processor = FusedShardStage(pipeline.text, share_from)
+        processor = FusedShardStage(pipeline.text, share_from, copies=copies)
         return stage(scanned, "shard", plan.shards, processor, EMISSION_SCHEMA)
     chunks = raw.through(packer(pipeline.text), CHUNK_SCHEMA)
-    lanes = LaneStage(pipeline.text, share_from, even=even)
+    lanes = LaneStage(pipeline.text, share_from, copies=copies, even=even)
     parcels = stage(chunks, "partition", plan.lanes, lanes, PARCEL_SCHEMA)
-    shards = ShardStage(pipeline.text, share_from)
+    shards = ShardStage(pipeline.text, share_from, copies=copies)
     return stage(parcels, "shard", plan.shards, shards, EMISSION_SCHEMA)
 
 

@@ -147,12 +147,12 @@ _RAW_COLUMNS = ("offset", "value", "control", "append_us")
 
 
 class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
-    def __init__(self, text: str, share_from: int | None) -> None:
-        self._file, self._share_from = packed(text), share_from
+    def __init__(self, text: str, share_from: int | None, *, copies: bool = False) -> None:
+        self._file, self._share_from, self._copies = packed(text), share_from, copies
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Initialise; Spark calls this once per task."""
-        self.open(store_of_key(handle))
+        self.open(store_of_key(handle, copies=self._copies))
 
     def open(self, store: Callable[[], StateStore]) -> None:
         """Prepare to process rows, with what makes the store of the current key."""
@@ -181,11 +181,14 @@ class LaneStage(_Stage):
     Args:
         text: the pipeline file.
         share_from: how many queries share slices at least; None: none do.
+        copies: whether workers may keep copies of large state in files.
         even: whether keys are slots (`windowing.spark.slots`), and not the lanes' numbers.
     """
 
-    def __init__(self, text: str, share_from: int | None, *, even: bool = False) -> None:
-        super().__init__(text, share_from)
+    def __init__(
+        self, text: str, share_from: int | None, *, copies: bool = False, even: bool = False
+    ) -> None:
+        super().__init__(text, share_from, copies=copies)
         self._even = even
 
     def lane(self, number: int) -> Lane:

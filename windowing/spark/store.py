@@ -23,10 +23,17 @@ _VALUE = StructType([StructField("value", BinaryType())])
 _DIGEST_FOLLOWS: Final = b"\xc1\x00sha256:"
 
 
-def store_of_key(handle: StatefulProcessorHandle) -> Callable[[], MapStateStore]:
-    """Return what makes the store of the current grouping key; to be called in `init`."""
+def store_of_key(
+    handle: StatefulProcessorHandle, *, copies: bool = False
+) -> Callable[[], MapStateStore]:
+    """Return what makes the store of the current grouping key; to be called in `init`.
+
+    Args:
+        handle: Spark's.
+        copies: whether this worker may keep copies of large values in files.
+    """
     state = handle.getMapState("state", _KEY, _VALUE)
-    return partial(MapStateStore, state, Copies.of_worker())
+    return partial(MapStateStore, state, Copies.of_worker() if copies else None)
 
 
 class MapStateStore:
