@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.strategies import entry
@@ -96,6 +96,7 @@ CALLS = st.one_of(
 
 
 @given(st.lists(CALLS, max_size=25))
+@example([("put", "head", LARGE_BYTES, 1), ("step",), ("delete", "head")])
 def test_a_store_with_copies_is_a_store(calls: list[tuple[Any, ...]]) -> None:
     with TemporaryDirectory() as folder:
         state, model, copies = SparksMap(), MemoryStore(), Copies(Path(folder))
@@ -108,10 +109,9 @@ def test_a_store_with_copies_is_a_store(calls: list[tuple[Any, ...]]) -> None:
                 case "get", [key]:
                     assert store.get(key) == model.get(key)
                 case "delete", [key]:
-                    # A step deletes what it has read.
-                    store.get(key)
                     for one in (store, model):
                         one.delete(key)
+                    assert not [name for name in state.stored if name.startswith(key)]
                 case "lose", _:
                     for file in Path(folder).iterdir():
                         file.unlink()
@@ -137,6 +137,19 @@ def test_what_has_a_copy_is_not_fetched(tmp_path: Path) -> None:
     store.delete("partials/base")
     assert not [*tmp_path.iterdir()]
     assert not state.stored
+
+
+def test_what_a_scan_has_found_is_deleted_whole(tmp_path: Path) -> None:
+    """As the state of operators is, whose additions get new keys in every batch."""
+    state, copies = SparksMap(), Copies(tmp_path)
+    for number in range(3):
+        MapStateStore(state, copies).put(f"rows/q/{number}", bytes([number]) * LARGE_BYTES)
+    store = MapStateStore(state, copies)
+    for key, value in store.scan("rows/q/"):
+        assert len(value) == LARGE_BYTES
+        store.delete(key)
+    assert not state.stored
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_disk_that_takes_no_copies_does_not_stop_a_job(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ def store_of_key(
 class MapStateStore:
     """A `windowing.engine.state.StateStore` for one grouping key, while that is the current one.
 
-    Every call crosses to the JVM and costs a millisecond or two; values may be large.
+    Every call crosses to the JVM and costs a millisecond or two; values may be large. To replace a
+    large value by a small one, read it first: else it stays under its own key, and takes space.
 
     Args:
         state: Spark's map state.
@@ -48,25 +49,28 @@ class MapStateStore:
 
     def __init__(self, state: Any, copies: Copies | None) -> None:
         self._map, self._copies = state, copies
-        self._digests: dict[str, bytes] = {}
+        # By key, as far as this step has seen it; None: the value lies there itself.
+        self._digests: dict[str, bytes | None] = {}
 
     def get(self, key: str) -> bytes | None:
         """Return the value of a key, or None."""
         value = self._get(key)
-        if value is None or (digest := _digest_in(value)) is None:
+        digest = self._digests[key] = None if value is None else _digest_in(value)
+        if digest is None:
             return value
-        self._digests[key] = digest
         copy = self._copies.read(digest) if self._copies is not None else None
         return self._get(value_key(key)) if copy is None else copy
 
     def put(self, key: str, value: bytes) -> None:
         """Set the value of a key."""
         if self._copies is None or len(value) < LARGE_BYTES:
-            self._forget(key)
+            if self._digests.get(key) is not None:
+                self._forget(key)
+            self._digests[key] = None
             self._put(key, value)
             return
-        digest = self._copies.write(value)
-        if (earlier := self._digests.get(key)) not in (None, digest):
+        earlier, digest = self._digests.get(key), self._copies.write(value)
+        if earlier is not None and earlier != digest:
             self._copies.delete(earlier)
         self._digests[key] = digest
         self._put(key, _DIGEST_FOLLOWS + digest)
@@ -74,20 +78,24 @@ class MapStateStore:
 
     def delete(self, key: str) -> None:
         """Delete a key; a missing key is ignored."""
-        self._forget(key)
+        if self._digests.get(key, b"") is not None:
+            self._forget(key)
+        self._digests[key] = None
         self._map.removeKey((key,))
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
         """Yield all keys that begin with `prefix`, in order, with their values."""
-        found = whole_values({key[0]: bytes(value[0]) for key, value in self._map.iterator()})
+        stored = {key[0]: bytes(value[0]) for key, value in self._map.iterator()}
+        self._digests |= {key: _digest_in(value) for key, value in stored.items()}
+        found = whole_values(stored)
         return iter(sorted(entry for entry in found.items() if entry[0].startswith(prefix)))
 
     def _forget(self, key: str) -> None:
-        """Delete the value that lies apart, if this step has seen that there is one."""
-        if (digest := self._digests.pop(key, None)) is not None:
-            self._map.removeKey((value_key(key),))
-            if self._copies is not None:
-                self._copies.delete(digest)
+        """Delete the value that lies apart, and its copy if this step has seen its digest."""
+        self._map.removeKey((value_key(key),))
+        digest = self._digests.get(key)
+        if digest is not None and self._copies is not None:
+            self._copies.delete(digest)
 
     def _get(self, key: str) -> bytes | None:
         row = self._map.getValue((key,))
