@@ -26,13 +26,14 @@ from benchmarks.kafka_paths import Topic
 from benchmarks.paths import Timing, comparable
 from infra.layout import FLINK_VENV, ROOT
 from jobs.session import session
-from windowing.spark import WITHOUT_ROWS
+from windowing.spark import SETTINGS, WITHOUT_ROWS
 
 # Unless they come from a topic.
 _READ_BY_WORKERS = ("slackwater", "bare stages")
 
 # As executors of our clusters (`infra/spark.py`); here the driver is the executor, too.
-_AS_DEPLOYED = {"spark.driver.extraJavaOptions": "-Xss8m -XX:+UseSerialGC"}
+_OPTIONS = "spark.driver.extraJavaOptions"
+_AS_DEPLOYED = {_OPTIONS: f"{SETTINGS[_OPTIONS]} -XX:+UseSerialGC"}
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.engine.fused.test_fused import PIPELINE
 from tests.strategies import entry
 from windowing.engine.input.batches import batches
 from windowing.engine.state import MemoryStore
 from windowing.model import parse_pipeline
+from windowing.model.file.width import with_shards
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine
 from windowing.spark.copies import LARGE_BYTES, Copies, may_copy
@@ -27,24 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 KEYS = 6_000
-PIPELINE = """
-name: copies
-source:
-  topic: s
-  partitions: 2
-  format: json
-  event_time: {field: ts, unit: us}
-  fields: {ts: int, k: string, v: int}
-  disorder: {slack: 2 microseconds}
-shards: 1
-queries:
-  q:
-    window: RANGE 10 microseconds SLIDE 5 microseconds WATTR ts
-    group_by: [k]
-    aggregates: {n: count, total: sum(v)}
-sink: {table: t}
-"""
-
 # Every key in each of four batches, which are two microseconds long: windows close and state stays.
 LOG = [
     entry(
@@ -188,7 +172,7 @@ def test_windows_on_spark_do_not_depend_on_copies(spark: SparkSession, tmp_path:
     from windowing.spark.plan import emissions
     from windowing.spark.sinks import MemorySink
 
-    pipeline = parse_pipeline(PIPELINE)
+    pipeline = with_shards(parse_pipeline(PIPELINE), 1)
     local, sink, copies = LocalEngine(pipeline), MemorySink(pipeline), list[int]()
     cut = [*batches(LOG, KEYS)]
 

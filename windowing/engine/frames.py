@@ -36,6 +36,18 @@ def from_bytes(data: bytes) -> pl.DataFrame:
     return pl.read_ipc_stream(io.BytesIO(data))
 
 
+def text_arrays(texts: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return where each text begins and the last one ends, and the bytes that this counts.
+
+    Args:
+        texts: or bytes; what a null has is not defined.
+    """
+    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, bounds, text = array.buffers()
+    offsets = np.frombuffer(bounds, np.int64)[array.offset :][: len(texts) + 1]
+    return offsets, np.frombuffer(text or b"", np.uint8)
+
+
 def where(frame: pl.DataFrame, chosen: NDArray[np.bool_]) -> pl.DataFrame:
     """Return the chosen rows; without a copy if all are, as in most chunks."""
     return frame if chosen.all() else frame.filter(pl.Series(chosen))

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.formats import MessageFormat
+from windowing.engine.frames import text_arrays
 from windowing.engine.groups import Groups
 from windowing.engine.input.refusals import DETAIL_SCHEMA
 from windowing.engine.loops.checksums import TABLE, crc32
@@ -104,11 +105,9 @@ def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
 
 
 def _crc32(texts: pl.Series) -> NDArray[np.uint64]:
-    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, places, data = array.buffers()
-    offsets = np.frombuffer(places, np.int64)[array.offset :][: len(texts) + 1]
+    offsets, data = text_arrays(texts)
     found = np.empty(len(texts), np.uint64)
-    crc32(offsets, np.frombuffer(data or b"", np.uint8), TABLE, found)
+    crc32(offsets, data, TABLE, found)
     return found
 
 

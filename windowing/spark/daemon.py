@@ -15,8 +15,9 @@ import os
 
 # Helper threads would not survive the fork, and a worker has only one core.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["_RJEM_MALLOC_CONF"] = "dirty_decay_ms:10000,muzzy_decay_ms:-1"
 os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+# What polars has freed it keeps until the next batch; by default, for half a second.
+os.environ["_RJEM_MALLOC_CONF"] = "dirty_decay_ms:10000,muzzy_decay_ms:-1"
 
 import google.protobuf  # type: ignore[import-untyped]  # noqa: F401
 import msgspec  # noqa: F401

@@ -24,8 +24,13 @@ from windowing.engine.windows.roll_up import rolled_up
 
 def versions() -> dict[str, int]:
     """Count the versions of each loop: one for each combination of types of its arguments."""
-    loops: list[Any] = [shapes.read, shapes.view, numbering.number, cells.cumulate]
-    loops.append(checksums.crc32)
+    loops: list[Any] = [
+        shapes.read,
+        shapes.view,
+        numbering.number,
+        cells.cumulate,
+        checksums.crc32,
+    ]
     return {loop.__name__: len(loop.signatures) for loop in loops}
 
 

@@ -21,6 +21,7 @@ from windowing.engine.wids import NOTHING_YET, Ints
 
 Words = NDArray[np.uint64]
 
+_RISING: Final = (OFFSET, BEFORE)
 _NARROW: Final = (np.uint8, np.uint16, np.uint32)
 _UNITS: Final = (1_000_000, 1_000)
 _NEAR: Final = np.iinfo(np.uint16).max
@@ -100,9 +101,6 @@ class Records(msgspec.Struct, array_like=True):
             far = np.cumsum(far)
         found = far.view(np.int64) + np.int64(measure.origin)
         return found + progress if progress is not None and measure.beyond else found
-
-
-_RISING: Final = (OFFSET, BEFORE)
 
 
 def _known(before: Ints, unknown: int) -> Ints:

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from windowing.engine.columns import field_column
+from windowing.engine.frames import text_arrays
 from windowing.engine.input.values import ValueRules
 from windowing.engine.loops import shapes
 from windowing.engine.loops.shapes import (
@@ -90,12 +91,9 @@ class Shape:
             where a value is null or of another shape; and which values are of this one. None:
             there are too many bytes to be read at once.
         """
-        array = values.to_arrow()
-        _, bounds, text = array.buffers()
-        if text.size > _BYTES_MAX:
+        offsets, data = text_arrays(values)
+        if len(data) > _BYTES_MAX:
             return None
-        data = np.frombuffer(text, np.uint8)
-        offsets = np.frombuffer(bounds, np.int64)[array.offset :][: len(values) + 1]
         found = self._room(len(values))
         kinds, names, ends = self._program
         shapes.read(offsets, data, kinds, names, ends, *found)
