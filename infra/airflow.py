@@ -27,6 +27,7 @@ USER = "admin"
 REQUEST_S = 2.0
 MIGRATE_S = 180.0
 START_S = 120.0
+DATABASE_LOCK_S = 60
 
 SETTINGS = {
     "CORE__DAGS_FOLDER": str(ROOT / "dags"),
@@ -127,13 +128,22 @@ def environment(layout: Layout, ports: Ports) -> dict[str, str]:
         "API__BASE_URL": f"http://{HOST}:{port}",
         "API__SECRET_KEY": kept["session"],
         "API_AUTH__JWT_SECRET": kept["jwt"],
-        "DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{layout.airflow}/airflow.db",
+        "DATABASE__SQL_ALCHEMY_CONN": database_url(layout.airflow / "airflow.db"),
         "LOGGING__BASE_LOG_FOLDER": str(layout.logs / "airflow"),
     }
     return {
         "AIRFLOW_HOME": str(layout.airflow),
         **{f"AIRFLOW__{name}": value for name, value in settings.items()},
     }
+
+
+def database_url(file: Path) -> str:
+    """Return the URL of Airflow's database in a file.
+
+    Four services write to it, one at a time. After five seconds, SQLite's default, those that wait
+    are told that it is locked: on a busy machine the API then answers with a status of 500.
+    """
+    return f"sqlite:///{file}?timeout={DATABASE_LOCK_S}"
 
 
 def password(layout: Layout) -> str:

@@ -43,9 +43,13 @@ else:
     ROOT = HOME / "root"
     (ROOT / "pipelines").mkdir(parents=True)
     sys.path.insert(0, str(PROJECT))
+    from infra.airflow import database_url
+
+    DATABASE = HOME / "airflow" / "airflow.db"
     os.environ.update(
         {
             "AIRFLOW_HOME": str(HOME / "airflow"),
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": database_url(DATABASE),
             "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
             "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "dags" / "plugins"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
@@ -206,7 +210,7 @@ def stage(airflow_database, tmp_path_factory):
             "PYTHONPATH": f"{PROJECT}{os.pathsep}{folder}",
         }
         with running_airflow(folder, environment | here_too) as airflow:
-            yield Stage(airflow, here, folder / "pipelines")
+            yield Stage(airflow, here, folder / "pipelines", DATABASE)
 
 
 @pytest.fixture

@@ -34,13 +34,13 @@ class Airflow:
         self._http.headers["Authorization"] = f"Bearer {token}"
 
     def get(self, path: str) -> dict:
-        return self._http.get(f"/api/v2/{path}").raise_for_status().json()
+        return _content(self._http.get(f"/api/v2/{path}"))
 
     def post(self, path: str, **body: object) -> dict:
-        return self._http.post(f"/api/v2/{path}", json=body).raise_for_status().json()
+        return _content(self._http.post(f"/api/v2/{path}", json=body))
 
     def patch(self, path: str, **body: object) -> dict:
-        return self._http.patch(f"/api/v2/{path}", json=body).raise_for_status().json()
+        return _content(self._http.patch(f"/api/v2/{path}", json=body))
 
     def ask(self, method: str, path: str, **body: object) -> httpx.Response:
         """The answer as it is, for what is to be refused."""
@@ -49,6 +49,12 @@ class Airflow:
     def knows(self, dag: str) -> bool:
         """Whether the DAG processor has read the DAG."""
         return self._http.get(f"/api/v2/dags/{dag}").status_code == httpx.codes.OK
+
+
+def _content(answer: httpx.Response) -> dict:
+    """What a request came to; a refusal fails with what Airflow says of it."""
+    assert answer.is_success, f"{answer.request.method} {answer.url}: {answer}: {answer.text}"
+    return answer.json()
 
 
 def wait_for(what, seconds: float, message: str):
@@ -77,6 +83,7 @@ def running_airflow(logs: Path, more: dict[str, str]):
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         "AIRFLOW__API__BASE_URL": url,
         "AIRFLOW__API__WORKERS": "1",
+        "AIRFLOW__API__EXPOSE_STACKTRACE": "True",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
         # A busy machine is no reason for a task to give up its API server after five seconds.

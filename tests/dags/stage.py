@@ -21,11 +21,13 @@ class Stage:
         airflow: its REST API.
         cluster: where jobs are.
         pipelines: the folder of pipeline files.
+        database: Airflow's, a file.
     """
 
     airflow: Airflow
     cluster: Cluster
     pipelines: Path
+    database: Path
 
     def pipeline(self, name: str, **changes: str) -> "Deployed":
         """Puts a file into the folder, and waits until it is a DAG, not paused."""
