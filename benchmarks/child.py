@@ -112,11 +112,11 @@ def _fill(task: Task, _: Case, data: Path) -> Timing:
 
 @contextmanager
 def _session(task: Task) -> Iterator[SparkSession]:
-    settings = {} if task.topic is None else kafka_paths.DELTA
+    settings = {} if _is_ours(task) or task.topic is None else kafka_paths.DELTA
     told = [f"--driver-memory {task.memory}", *(f"--conf {k}={v}" for k, v in settings.items())]
     # The JVM's memory cannot be set once it runs.
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*told, "pyspark-shell"])
-    jars = "" if task.topic is None else kafka_paths.jars()
+    jars = "" if task.topic is None else kafka_paths.jars(with_delta=not _is_ours(task))
     master = f"local[{task.cores}]"
     more = _options(task)
     name = "slackwater benchmark"
@@ -132,7 +132,11 @@ def _options(task: Task) -> Mapping[str, str]:
     """Return the options that the JVM of our own jobs has; Spark's own windows have none."""
     if task.topic is None and task.path in _READ_BY_WORKERS:
         return WITHOUT_ROWS
-    return _AS_DEPLOYED if task.path.startswith("slackwater") else {}
+    return _AS_DEPLOYED if _is_ours(task) else {}
+
+
+def _is_ours(task: Task) -> bool:
+    return task.path.startswith("slackwater")
 
 
 def _flink(task: Task, case: Case, data: Path) -> Timing | pl.DataFrame:

@@ -49,12 +49,13 @@ DELTA = {
     # Its default of 50 tasks for a table's log is meant for large tables on clusters.
     "spark.databricks.delta.snapshotPartitions": "2",
 }
-"""What a session needs to write Delta tables in the JVM."""
+"""What a session needs to write Delta tables in the JVM, as our jobs do not."""
 
 
-def jars() -> str:
-    """Return Spark's Kafka source and Delta, as `spark.jars` wants them."""
-    return ",".join([connector_jars(), *sorted(str(jar) for jar in DELTA_JARS.glob("*.jar"))])
+def jars(*, with_delta: bool) -> str:
+    """Return Spark's Kafka source and, for its own windows, Delta, as `spark.jars` wants them."""
+    delta = sorted(str(jar) for jar in DELTA_JARS.glob("*.jar")) if with_delta else []
+    return ",".join([connector_jars(), *delta])
 
 
 def into_table(
@@ -63,7 +64,7 @@ def into_table(
     """Run a path over a topic into Delta tables.
 
     Args:
-        spark: a session with `jars` and `DELTA`.
+        spark: a session with `jars`, and `DELTA` for windows of its own.
         path: whose windows they are.
         case: which windows.
         topic: where the events are.

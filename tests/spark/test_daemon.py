@@ -1,16 +1,20 @@
-"""Workers of Spark look for garbage only in what is new."""
+"""What Spark's workers keep: what they have loaded, frozen, and freed memory while a task runs."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
+import psutil
 import pyarrow as pa
+import pytest
 
 from windowing.engine.plan import SHARE_FROM
+from windowing.spark.pieces import Batches, Stage
 from windowing.spark.plan import RAW_SCHEMA
-from windowing.spark.stages import scanner
+from windowing.spark.stages import packer, scanner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,16 +35,66 @@ queries:
 """
 
 
+ROW = (0, 0, b'{"ts": 1, "v": 1}', None, None)
+
+PROGRAM = """
+import psutil
+from windowing.spark.memory import give_back, keep_freed_memory
+
+def held() -> int:
+    return psutil.Process().memory_info().rss >> 20
+
+keep_freed_memory()
+arrays = [b"x" * (1 << 20) for _ in range(100)]
+last = arrays[-1]
+full = held()
+del arrays
+freed = held()
+give_back()
+print(full - freed, freed - held())
+"""
+"""Frees memory below some that is still in use, and says how many MiB went back when."""
+
+
+only_glibc = pytest.mark.skipif(sys.platform != "linux", reason="only glibc has these options")
+
+
 def test_what_a_worker_has_loaded_is_frozen(spark: SparkSession) -> None:
     stage = scanner(PIPELINE, SHARE_FROM)
 
-    def objects(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def objects(batches: Batches) -> Batches:
         assert [*stage(batches)]
         counts = {"frozen": [gc.get_freeze_count()], "others": [len(gc.get_objects())]}
         yield pa.RecordBatch.from_pydict(counts)
 
-    row = (0, 0, b'{"ts": 1, "v": 1}', None, None)
-    raw = spark.createDataFrame([row], RAW_SCHEMA).coalesce(1)
+    raw = spark.createDataFrame([ROW], RAW_SCHEMA).coalesce(1)
     (found,) = raw.mapInArrow(objects, "frozen long, others long").collect()
     assert found.frozen > 100_000
     assert found.others < found.frozen / 10
+
+
+@only_glibc
+def test_freed_memory_stays_until_it_is_given_back() -> None:
+    answer = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
+    at_once, at_the_end = map(int, answer.stdout.split())
+    assert at_once < 10
+    assert at_the_end > 80
+
+
+@only_glibc
+@pytest.mark.parametrize(
+    "stage", [packer(PIPELINE), scanner(PIPELINE, SHARE_FROM)], ids=["pack", "scan"]
+)
+def test_stages_give_it_back_at_their_end(spark: SparkSession, stage: Stage) -> None:
+    def watched(batches: Batches) -> Batches:
+        arrays = [b"x" * (1 << 20) for _ in range(14)]
+        last, before = arrays[-1], psutil.Process().memory_info().rss
+        del arrays
+        assert [*stage(batches)]
+        gone = before - psutil.Process().memory_info().rss
+        yield pa.RecordBatch.from_pydict({"gone": [gone >> 20], "kept": [len(last) >> 20]})
+
+    raw = spark.createDataFrame([ROW], RAW_SCHEMA).coalesce(1)
+    raw.mapInArrow(watched, "gone long, kept long").collect()  # loads what is loaded once
+    (found,) = raw.mapInArrow(watched, "gone long, kept long").collect()
+    assert found.gone >= 10
