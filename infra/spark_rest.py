@@ -26,6 +26,11 @@ _MOVED = "RELAUNCHING"
 
 _MAIN_CLASS = "org.apache.spark.deploy.SparkSubmit"
 
+DRIVER_OPTIONS = "-Xss8m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A driver only plans, which is not worth compiling twice; on the stack's two cores that would take
+time from the executors just when all of them start. Why its threads have larger stacks is said in
+`windowing.spark.plan.SETTINGS`."""
+
 
 def submit(
     endpoints: Endpoints,
@@ -177,6 +182,7 @@ def _request(
         "spark.submit.deployMode": "cluster",
         "spark.driver.supervise": str(supervise).lower(),
         "spark.jars": endpoints.jars,
+        "spark.driver.extraJavaOptions": DRIVER_OPTIONS,
     }
     return {
         "action": "CreateSubmissionRequest",
