@@ -24,6 +24,7 @@ from benchmarks.cases import CASE, Case, Sessions
 from benchmarks.events import DELAY_MS_MAX, as_lines
 from benchmarks.kafka_paths import Topic
 from benchmarks.paths import Timing, comparable
+from infra import jvm
 from infra.layout import FLINK_VENV, ROOT
 from jobs.session import session
 from windowing.spark import SETTINGS, WITHOUT_ROWS
@@ -31,9 +32,9 @@ from windowing.spark import SETTINGS, WITHOUT_ROWS
 # Unless they come from a topic.
 _READ_BY_WORKERS = ("slackwater", "bare stages")
 
-# As executors of our clusters (`infra/spark.py`); here the driver is the executor, too.
+# As executors of our clusters; here the driver is the executor, too.
 _OPTIONS = "spark.driver.extraJavaOptions"
-_AS_DEPLOYED = {_OPTIONS: f"{SETTINGS[_OPTIONS]} -XX:+UseSerialGC"}
+_AS_DEPLOYED = {_OPTIONS: " ".join([SETTINGS[_OPTIONS], *jvm.EXECUTOR])}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from infra import http, spark_key, spark_size
+from infra import http, jvm, spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, PACKAGES, SETUP, VENV, Layout
@@ -60,8 +60,7 @@ spark.worker.cleanup.appDataTtl      86400
 spark.driver.memory                  1g
 spark.executor.memory                1g
 spark.executor.cores                 2
-# For two cores and such a heap it is as fast as G1, and needs some 400 MB less.
-spark.executor.extraJavaOptions      -XX:+UseSerialGC
+spark.executor.extraJavaOptions      {executor_options}
 spark.cores.max                      4
 """
 
@@ -232,7 +231,12 @@ def write_defaults(
     folder.mkdir(parents=True, exist_ok=True)
     recovery.mkdir(parents=True, exist_ok=True)
     settings = _DEFAULTS.format(
-        host=host, bind=bind, rest=rest, jars=connector_jars(), recovery=recovery
+        host=host,
+        bind=bind,
+        rest=rest,
+        jars=connector_jars(),
+        recovery=recovery,
+        executor_options=" ".join(jvm.EXECUTOR),
     )
     if key is not None:
         settings += _KEPT.format(key=key)

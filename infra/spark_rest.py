@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from infra import http, spark_key
+from infra import http, jvm, spark_key
 from infra.driver import ALIVE, Driver
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
@@ -25,11 +25,6 @@ _MOVED = "RELAUNCHING"
 """State of a driver whose worker was lost, and which has been replaced by another driver."""
 
 _MAIN_CLASS = "org.apache.spark.deploy.SparkSubmit"
-
-DRIVER_OPTIONS = "-Xss8m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A driver only plans, which is not worth compiling twice; on the stack's two cores that would take
-time from the executors just when all of them start. Why its threads have larger stacks is said in
-`windowing.spark.plan.SETTINGS`."""
 
 
 def submit(
@@ -182,7 +177,7 @@ def _request(
         "spark.submit.deployMode": "cluster",
         "spark.driver.supervise": str(supervise).lower(),
         "spark.jars": endpoints.jars,
-        "spark.driver.extraJavaOptions": DRIVER_OPTIONS,
+        "spark.driver.extraJavaOptions": " ".join(jvm.DRIVER),
     }
     return {
         "action": "CreateSubmissionRequest",

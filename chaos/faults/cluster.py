@@ -21,16 +21,13 @@ from infra.yarn import NODE_DAEMON
 HEARTBEAT_S = 20.0
 """Time without heartbeats after which an executor counts as lost, in seconds; see `SETTINGS`."""
 
-_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
 SETTINGS = {
     "spark.executor.heartbeatInterval": "2s",
     "spark.network.timeout": f"{HEARTBEAT_S:.0f}s",
     # Interval of the check for lost executors; the default of a minute would hide what we measure.
     "spark.network.timeoutInterval": "2s",
     # The JVMs live for minutes, too short for the second compiler to pay off.
-    "spark.driver.extraJavaOptions": _SHORT_LIVED,
-    "spark.executor.extraJavaOptions": _SHORT_LIVED,
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 """Spark settings of a job under test."""
 

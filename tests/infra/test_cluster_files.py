@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from infra import spark
+from infra import jvm, spark
 from infra.layout import ROOT
 
 CLUSTER = ROOT / "infra" / "cluster"
@@ -95,3 +95,10 @@ def test_spark_submit_understands_what_the_script_says(tmp_path: Path) -> None:
     told = done.stdout.split("\0")
     assert "cluster" in told
     assert told[-2:] in (["--max-offsets", "500"], ["500", ""])
+
+
+def test_jobs_elsewhere_have_the_same_options_of_jvms() -> None:
+    lines = (CLUSTER / "spark.conf").read_text(encoding="utf-8").splitlines()
+    told = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    assert told["spark.driver.extraJavaOptions"].split() == [*jvm.DRIVER]
+    assert told["spark.executor.extraJavaOptions"].split() == [*jvm.EXECUTOR]
