@@ -21,6 +21,11 @@ def documents(name: str) -> list[dict[str, Any]]:
     return list(yaml.safe_load_all((CLUSTER / "kubernetes" / name).read_text(encoding="utf-8")))
 
 
+def settings() -> dict[str, str]:
+    lines = (CLUSTER / "spark.conf").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(maxsplit=1) for line in lines if line.startswith("spark."))
+
+
 @pytest.mark.parametrize("document", documents("platform.yml"), ids=lambda one: one["kind"])
 def test_the_platform_is_what_kubernetes_takes(document: dict[str, Any]) -> None:
     import kubernetes_validate
@@ -54,8 +59,7 @@ def test_all_of_the_application_is_there() -> None:
     }
     inside = [spec["mainApplicationFile"].removeprefix("local://"), spec["arguments"][0]]
     assert all((ROOT / Path(path).relative_to("/opt/slackwater")).exists() for path in inside)
-    lines = (CLUSTER / "spark.conf").read_text(encoding="utf-8").splitlines()
-    common = dict(line.split() for line in lines if line.startswith("spark."))
+    common = settings()
     for key, value in spec["sparkConf"].items():
         assert common[key] == value
 
@@ -98,7 +102,6 @@ def test_spark_submit_understands_what_the_script_says(tmp_path: Path) -> None:
 
 
 def test_jobs_elsewhere_have_the_same_options_of_jvms() -> None:
-    lines = (CLUSTER / "spark.conf").read_text(encoding="utf-8").splitlines()
-    told = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    told = settings()
     assert told["spark.driver.extraJavaOptions"].split() == [*jvm.DRIVER]
     assert told["spark.executor.extraJavaOptions"].split() == [*jvm.EXECUTOR]
