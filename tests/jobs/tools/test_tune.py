@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -19,8 +20,7 @@ from jobs.tools.tune_windows import UnitError
 from slackwater.main import app
 from tests.strategies import KINDS, Case, Entry, cases, entry
 from windowing.engine.plan import plan_of
-from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
-from windowing.model.late import Late
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.progress import Disorder, Punctuation, Slack, SlackRows
 from windowing.model.rows import Key
 from windowing.semantics.revisions import key_of, revisions
@@ -70,21 +70,24 @@ def defined(pipeline: Pipeline, log: list[Entry], disorder: Disorder) -> tuple[i
     return late, rows
 
 
-def without_epochs(query: Query) -> Query:
-    """A session's query whose late records are dead letters at once.
+def without_epochs(text: str) -> str:
+    """A pipeline file with sessions, their late records dead letters at once; others as they are.
 
     With epochs, a session takes in what is released before it ends: late, and yet in its first row.
     Passing these cases over left too few.
     """
-    if query.window.kind != "session" or not query.late.every:
-        return query
-    return query.model_copy(update={"late": Late(mode=query.late.mode), "retention_us": None})
+    document = yaml.safe_load(text)
+    for part in (document, *document["queries"].values()):
+        late = part.get("late", {})
+        if "every" in late and "window: SESSION" in text:
+            part["late"] = {"policy": "dead_letter"} | {k: late[k] for k in ("mode",) if k in late}
+            part.pop("retention", None)
+    return yaml.safe_dump(document, sort_keys=False)
 
 
 def weighed(case: Case) -> tuple[Pipeline, list[Entry], Scale]:
     """A case as a tool sees it; those of which nothing can be said are passed over."""
-    pipeline, log = parse_pipeline(case.pipeline), all_of(case)
-    pipeline = pipeline.model_copy(update={"queries": tuple(map(without_epochs, pipeline.queries))})
+    pipeline, log = parse_pipeline(without_epochs(case.pipeline)), all_of(case)
     try:
         return pipeline, log, Scale(pipeline, record(pipeline, log), "event")
     except (TuneError, UnitError):
