@@ -130,7 +130,7 @@ def work_in(project: Path | None) -> None:
 
 _NEW_OBJECTS = 500_000
 """After how many new objects Python looks for garbage: by default 700. A log's records, and what is
-derived from them, stay until the end; to look through them each time took a quarter of `verify`."""
+derived from them, stay until the end; to look through them each time took a quarter of `quality`."""
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from windowing.engine.plan import SHARE_FROM
+from windowing.spark.memory import giving_back
 from windowing.spark.pieces import Batches, Stage
 from windowing.spark.plan import RAW_SCHEMA
 from windowing.spark.stages import packer, scanner
@@ -39,7 +40,7 @@ ROW = (0, 0, b'{"ts": 1, "v": 1}', None, None)
 
 PROGRAM = """
 import psutil
-from windowing.spark.memory import give_back, keep_freed_memory
+from windowing.spark.memory import giving_back, keep_freed_memory
 
 def held() -> int:
     return psutil.Process().memory_info().rss >> 20
@@ -50,7 +51,7 @@ last = arrays[-1]
 full = held()
 del arrays
 freed = held()
-give_back()
+list(giving_back(iter)([]))
 print(full - freed, freed - held())
 """
 """Frees memory below some that is still in use, and says how many MiB went back when."""
@@ -83,7 +84,9 @@ def test_freed_memory_stays_until_it_is_given_back() -> None:
 
 @only_glibc
 @pytest.mark.parametrize(
-    "stage", [packer(PIPELINE), scanner(PIPELINE, SHARE_FROM)], ids=["pack", "scan"]
+    "stage",
+    [giving_back(packer(PIPELINE)), giving_back(scanner(PIPELINE, SHARE_FROM))],
+    ids=["pack", "scan"],
 )
 def test_stages_give_it_back_at_their_end(spark: SparkSession, stage: Stage) -> None:
     def watched(batches: Batches) -> Batches:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the daemon stays light
+    from windowing.spark.pieces import Batches, Stage
 
 # As glibc calls them in malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
@@ -24,11 +27,16 @@ def keep_freed_memory() -> None:
         set_option(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
 
 
-def give_back() -> None:
-    """Give what is free to the system, at the end of a task, where the C library can."""
-    trim = getattr(_c_library(), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+def giving_back(stage: Stage) -> Stage:
+    """Return a stage that at its end gives what is free to the system, where the C library can."""
+
+    def then_give_back(batches: Batches) -> Batches:
+        yield from stage(batches)
+        trim = getattr(_c_library(), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+    return then_give_back
 
 
 @lru_cache(maxsize=1)

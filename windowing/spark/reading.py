@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from windowing.spark.pieces import Stage, in_pieces, whole_rows
+from windowing.spark.memory import giving_back
+from windowing.spark.pieces import Batches, Stage, in_pieces, whole_rows
 
 
 @dataclass(frozen=True)
@@ -20,15 +21,18 @@ class RawStream:
     Attributes:
         stream: what Spark reads: rows in pieces, or the names of files.
         rows: the stage that makes raw rows of it, in batches of some 100,000.
+        gives_back: whether workers give free memory to the system when a task ends: where they read
+            files themselves, to clear it anew would take a twelfth of a batch.
     """
 
     stream: DataFrame
     rows: Stage
+    gives_back: bool = False
 
     @classmethod
     def by_the_jvm(cls, raw: DataFrame) -> RawStream:
         """Return the stream of raw rows that Spark has read."""
-        return cls(in_pieces(raw), whole_rows)
+        return cls(in_pieces(raw), whole_rows, gives_back=True)
 
     def through(self, stage: Stage, schema: str) -> DataFrame:
         """Return what a stage makes of the raw rows, in the worker that gets or reads them.
@@ -38,4 +42,10 @@ class RawStream:
             schema: of its batches.
         """
         rows = self.rows
-        return self.stream.mapInArrow(lambda batches: stage(rows(batches)), schema)
+
+        def processed(batches: Batches) -> Batches:
+            return stage(rows(batches))
+
+        return self.stream.mapInArrow(
+            giving_back(processed) if self.gives_back else processed, schema
+        )

@@ -25,7 +25,6 @@ from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
 from windowing.runtime.output import tagged
-from windowing.spark.memory import give_back
 from windowing.spark.pieces import Batches, Stage
 from windowing.spark.shipped import packed, unpacked
 from windowing.spark.slots import number_of
@@ -74,10 +73,6 @@ def packer(text: str) -> Stage:
     file = packed(text)
 
     def pack_batches(batches: Batches) -> Batches:
-        yield from chunks_of(batches)
-        give_back()
-
-    def chunks_of(batches: Batches) -> Batches:
         for batch in batches:
             found = list(_chunks(batch, file))
             partitions = [partition for partition, _ in found]
@@ -99,10 +94,6 @@ def scanner(text: str, share_from: int | None) -> Stage:
     file = packed(text)
 
     def scan_batches(batches: Batches) -> Batches:
-        yield from scanned(batches)
-        give_back()
-
-    def scanned(batches: Batches) -> Batches:
         scans, waiting = _scanner(file, share_from), dict[int, list[pl.DataFrame]]()
         for batch in batches:
             for partition, chunk in _chunks(batch, file):

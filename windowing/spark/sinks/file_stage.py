@@ -16,7 +16,6 @@ import msgspec
 import pyarrow as pa
 
 from windowing.runtime.output import CHANGE, DATA_FILE, METRIC, Emitted
-from windowing.spark.memory import give_back
 from windowing.spark.shipped import unpacked
 from windowing.spark.sinks.data_files import DataFile, write_file
 from windowing.spark.sinks.rows import BatchRows
@@ -53,10 +52,6 @@ class FileStage:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Process one task's frames."""
-        yield from self._processed(batches)
-        give_back()
-
-    def _processed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         frames = [
             Emitted(*row)
             for batch in batches
