@@ -129,8 +129,8 @@ def work_in(project: Path | None) -> None:
 
 
 _NEW_OBJECTS = 500_000
-"""After how many new objects Python looks for garbage: by default 700. A log's records, and what is
-derived from them, stay until the end; to look through them each time took a quarter of `quality`."""
+"""After how many new objects Python looks for garbage, by default 700. A log's records, and what is
+derived from them, stay to the end; to look through them each time took a quarter of `quality`."""
 
 
 def main() -> None:
