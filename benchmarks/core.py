@@ -129,7 +129,7 @@ class Core:
         for number, rows in batch.items():
             chunks = [self._packed(part) for part in rows.iter_slices(_ARROW_ROWS)]
             with step("scan"):
-                messages = scanner.scan(number, pl.concat(chunks))
+                messages = scanner.scan(number, pl.concat(chunks, rechunk=True))
             with step("encode parcels"):
                 for box, message in zip(posted, messages, strict=True):
                     box.append(PROVISIONALS.encode(message))

@@ -1,39 +1,67 @@
-"""Frames as bytes: Arrow IPC streams, for chunks, parcels and state."""
+"""Frames as bytes, for chunks, parcels and state: Arrow IPC streams, of narrow columns if large."""
 
 from __future__ import annotations
 
 import io
-from typing import Final
+from typing import Final, Literal
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-_COMPRESSED_BYTES: Final = 1 << 16
+from windowing.engine.narrow import Widening, narrowed, widened
+
+_SMALL_BYTES: Final = 1 << 16
+_ARROW: Final = b"\xff\xff\xff\xff"
+"""How every Arrow stream begins, and no msgpack."""
+
+
+class _Narrow(msgspec.Struct, array_like=True):
+    """A large frame, as bytes.
+
+    Attributes:
+        widening: how it follows from narrow columns.
+        stream: these, as a compressed Arrow stream.
+    """
+
+    widening: Widening
+    stream: bytes
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Narrow)
 
 
 def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
-    """Serialise a frame as an Arrow IPC stream, compressed if it is large.
+    """Serialise a frame: as an Arrow IPC stream, or if it is large, as one of narrow columns.
 
-    For a small frame, a codec's set-up would cost more than it saves. To compress a large one by
-    LZ4 takes less time than to write its bytes, before anybody has copied them.
+    For a small frame, narrowing and a codec's set-up would cost more than they save. To compress a
+    large one by LZ4 takes less time than to write its bytes, before anybody has copied them.
 
     Args:
         frame: the frame.
-        kept: it is read again and again. Then it is made half as large by Zstandard, which takes as
-            long as to store the other half.
+        kept: it is read again and again. Then Zstandard makes it smaller, which takes as long as to
+            store the rest.
     """
-    sink = io.BytesIO()
-    if frame.estimated_size() <= _COMPRESSED_BYTES:
-        frame.write_ipc_stream(sink, compression="uncompressed")
-    else:
-        frame.write_ipc_stream(sink, compression="zstd" if kept else "lz4")
-    return sink.getvalue()
+    if frame.estimated_size() <= _SMALL_BYTES:
+        return _stream(frame, "uncompressed")
+    widening, narrow = narrowed(frame)
+    return _encoder.encode(_Narrow(widening, _stream(narrow, "zstd" if kept else "lz4")))
 
 
 def from_bytes(data: bytes) -> pl.DataFrame:
     """Deserialise the result of `to_bytes`."""
-    return pl.read_ipc_stream(io.BytesIO(data))
+    if data.startswith(_ARROW):
+        return pl.read_ipc_stream(io.BytesIO(data))
+    found = _decoder.decode(data)
+    return widened(found.widening, pl.read_ipc_stream(io.BytesIO(found.stream)))
+
+
+def _stream(frame: pl.DataFrame, compression: Literal["uncompressed", "lz4", "zstd"]) -> bytes:
+    sink = io.BytesIO()
+    frame.write_ipc_stream(sink, compression=compression)
+    return sink.getvalue()
 
 
 def text_arrays(texts: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

@@ -133,7 +133,7 @@ class Lane:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         state = self._load(store)
-        chunk = in_order(pl.concat(chunks), OFFSET)
+        chunk = in_order(pl.concat(chunks, rechunk=True), OFFSET)
         fresh = self._fresh(chunk, state)
         reading = self.read(fresh, state, store)
         if len(fresh):

@@ -118,7 +118,7 @@ def _scanner(file: bytes, share_from: int | None) -> Scanner:
 
 def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.RecordBatch:
     """Return the messages of consecutive chunks of a lane, one per shard."""
-    found = scans.scan(partition, pl.concat(chunks))
+    found = scans.scan(partition, pl.concat(chunks, rechunk=True))
     columns = {"shard": range(len(found)), "parcel": map(PROVISIONALS.encode, found)}
     arrays = {name: list(values) for name, values in columns.items()}
     return pa.RecordBatch.from_pydict(arrays, schema=_parcel_schema)
