@@ -78,19 +78,6 @@ class Groups:
             return np.lexsort((values, self.number))
         return np.argsort(self.number * span + (values - least))
 
-    def sorted_by(self, lanes: pl.Series) -> Ints:
-        """Return the rows group by group, those of a group by lane."""
-        lane = lanes.to_numpy().astype(np.int64)
-        span = int(lane.max(initial=0)) + 1
-        places = self.number * span + lane
-        if self.count * span <= _PLACES_PER_ROW * len(places):
-            rows = np.full(self.count * span, -1, dtype=np.int64)
-            rows[places] = np.arange(len(places))
-            found = rows[rows >= 0]
-            if len(found) == len(places):
-                return found
-        return np.argsort(places, kind="stable")
-
     def sums(self, values: pl.Series) -> pl.Series:
         """Return the sum of the integers in each group, without nulls."""
         found = np.zeros(self.count, dtype=np.int64)
@@ -125,6 +112,26 @@ class Groups:
         numbered = pl.DataFrame([pl.Series("#", self.number), values])
         found = numbered.group_by("#").agg(value.max() if largest else value.min())
         return found.sort("#")[values.name]
+
+
+def by_number_and_lane(number: Ints, count: int, lanes: pl.Series) -> Ints:
+    """Return rows by their group's number, those of a group by lane.
+
+    Args:
+        number: of each row's group.
+        count: of groups.
+        lanes: of the rows.
+    """
+    lane = lanes.to_numpy().astype(np.int64)
+    span = int(lane.max(initial=0)) + 1
+    places = number * span + lane
+    if count * span <= _PLACES_PER_ROW * len(places):
+        rows = np.full(count * span, -1, dtype=np.int64)
+        rows[places] = np.arange(len(places))
+        found = rows[rows >= 0]
+        if len(found) == len(places):
+            return found
+    return np.argsort(places, kind="stable")
 
 
 def no_extreme(dtype: pl.DataType, *, largest: bool) -> Any:

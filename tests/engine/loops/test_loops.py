@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.test_roll_up import ACCUMULATORS, KEY, PIPELINE
-from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, OFFSET
+from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, OFFSET, PARTITION
 from windowing.engine.groups import Groups
 from windowing.engine.input.shape import Shape
 from windowing.engine.input.values import ValueRules
@@ -43,7 +43,9 @@ def test_what_the_engine_calls_is_ready() -> None:
     read = Shape.of(["ts", "k", "v", "x"], ValueRules.of(PIPELINE)).read(pl.Series(values))
     assert read is not None
     assert read[1].all()
-    slices = pl.DataFrame({KEY: ["a", "a", "b"], FIRST_WINDOW: [0, 1, 1], LAST_WINDOW: [1, 2, 2]})
+    slices = pl.DataFrame(
+        {KEY: ["a", "a", "b"], PARTITION: 0, FIRST_WINDOW: [0, 1, 1], LAST_WINDOW: [1, 2, 2]}
+    )
     records = (
         read[0]
         .head(3)

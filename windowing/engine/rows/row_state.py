@@ -58,7 +58,9 @@ class RowState:
         for tables in stored:
             for name, stream in tables.items():
                 frames.setdefault(name, []).append(from_bytes(stream))
-        self.tables: Tables = {name: pl.concat(parts, rechunk=True) for name, parts in frames.items()}
+        self.tables: Tables = {
+            name: pl.concat(parts, rechunk=True) for name, parts in frames.items()
+        }
 
     def replace(self, tables: Tables) -> None:
         """Replace the state and its additions."""

@@ -146,7 +146,11 @@ class AtRecordsShardPart(SlidingShardPart):
             windows = windows.filter(counted // slide > (counted - pl.col("count")) // slide)
         return windows.drop("count")
 
+    def _first_rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        return self._rows_of(self._full(tables, before, after))
+
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """Return the on-time content of the windows that end while progress moves."""
         windows = self._windows(tables).filter(_ON_TIME_WINDOW)
         first, last = self._ended_between(windows, before, after)
         position = pl.col(WINDOW_ID)

@@ -35,7 +35,11 @@ class LandmarkShardPart(SlidingShardPart):
         newest = self._numbering.open_from(after.newest(units))
         return first, np.minimum(last, np.maximum(ended, newest))
 
+    def _first_rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        return self._rows_of(self._full(tables, before, after))
+
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """Return the content of the windows that end while progress moves."""
         due = self._due(tables, before, after)
         # All intervals of a key end at the same window, as do all its windows.
         spans = due.group_by(self._keys) if self._keys else due.group_by(pl.lit(0).alias("all"))

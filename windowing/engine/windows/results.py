@@ -19,12 +19,13 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.groups import Groups
+from windowing.engine.groups import Groups, by_number_and_lane
+from windowing.engine.wids import Ints
 from windowing.model import Pipeline, Query
 from windowing.model.query import Flow
 from windowing.model.run_errors import ResultOverflow
 
-_BY_LANE = (FIRST_OFFSET, LAST_OFFSET)
+BY_LANE = (FIRST_OFFSET, LAST_OFFSET)
 """Not merged over lanes."""
 
 
@@ -57,8 +58,22 @@ class Results:
         """
         by = [*self._names, WINDOW_ID, REVISION, *more]
         groups = Groups.by(parts, by)
-        merged = self._accumulators.merged(parts, groups, by, without=_BY_LANE)
-        merged = merged.with_columns(_offsets(parts, groups))
+        merged = self._accumulators.merged(parts, groups, by, without=BY_LANE)
+        lanes = parts.select(PARTITION, *BY_LANE)
+        merged = merged.with_columns(lane_offsets(lanes, groups.number, groups.count))
+        return self.of_merged(merged, *more)
+
+    def of_merged(self, merged: pl.DataFrame, *more: str) -> pl.DataFrame:
+        """Compute the results.
+
+        Args:
+            merged: the states of rows: as those of `of`, but with `offsets` instead of offsets and
+                `partition`.
+            more: as for `of`.
+
+        Raises:
+            ResultOverflow: a sum of integers overflows 64 bits.
+        """
         try:
             values = self._accumulators.results(merged)
         except AggregateOverflow as error:
@@ -81,10 +96,17 @@ class Results:
         return parts.select(*self._names).rename(self._names).to_struct(KEY)
 
 
-def _offsets(parts: pl.DataFrame, groups: Groups) -> pl.Series:
-    """Return the first and last offset in each lane that a group has parts of."""
-    lanes = parts.select(PARTITION, *_BY_LANE)[groups.sorted_by(parts[PARTITION])]
-    ends = pl.Series(np.cumsum(np.concatenate([[0], groups.sizes])))
+def lane_offsets(lanes: pl.DataFrame, number: Ints, count: int) -> pl.Series:
+    """Return the first and last offset in each lane that a row has parts of, as `offsets`.
+
+    Args:
+        lanes: of each part, `partition`, `first` and `last`.
+        number: of the row that each part belongs to.
+        count: the number of rows.
+    """
+    ordered = lanes[by_number_and_lane(number, count, lanes[PARTITION])]
+    sizes = np.bincount(number, minlength=count)
+    ends = pl.Series(np.cumsum(np.concatenate([[0], sizes])))
     # Of an array of numpy's, pyarrow would import pandas: 0.7 s of a short run.
-    lists = pa.LargeListArray.from_arrays(ends.to_arrow(), lanes.to_struct().to_arrow())
+    lists = pa.LargeListArray.from_arrays(ends.to_arrow(), ordered.to_struct().to_arrow())
     return pl.Series(OFFSETS, lists)

@@ -12,9 +12,8 @@ Source: Tangwongsan et al., "General incremental sliding-window aggregation", PV
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
@@ -23,14 +22,45 @@ from numpy.typing import NDArray
 
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.schema import Role, StateColumn
-from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, RECORDS, WINDOW_ID
+from windowing.engine.columns import (
+    FIRST_OFFSET,
+    FIRST_WINDOW,
+    LAST_OFFSET,
+    LAST_WINDOW,
+    PARTITION,
+    RECORDS,
+    WINDOW_ID,
+)
 from windowing.engine.groups import Groups, no_extreme
 from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate
 from windowing.engine.wids import Flags, Ints
+from windowing.engine.windows.results import BY_LANE, lane_offsets
 
 _SUMS: Final = (Role.SUM, Role.BIN)
 _CELLS_PER_LISTED: Final = 8
 """How many cells cost no more than one window that is listed for one slice; measured."""
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """The windows that close, cut into blocks, the last of which may reach further.
+
+    Attributes:
+        count: how many windows there are.
+        length: of a block.
+    """
+
+    count: int
+    length: int
+
+    @property
+    def cells(self) -> int:
+        """How many cells a group has: one for each window of each block."""
+        return -(-self.count // self.length) * self.length
+
+    def among(self, cells: Ints) -> Ints:
+        """Return which of these cells, of any groups, are those of windows."""
+        return cells if self.cells == self.count else cells[cells % self.cells < self.count]
 
 
 @dataclass(frozen=True)
@@ -40,84 +70,125 @@ class _Runs:
     Attributes:
         row: the slice of each.
         group: its group, numbered from 0.
-        block: its block, numbered from 0.
-        first, last: its first and last window, counted from the block's begin.
+        begin: the first window of its block.
+        first, last: its first and last window, counted from there.
     """
 
     row: Ints
     group: Ints
-    block: Ints
+    begin: Ints
     first: Ints
     last: Ints
 
-    def cell(self, blocks: int, length: int, place: Ints) -> Ints:
+    def ends(self, windows: _Windows) -> Flags:
+        """Return which of them end where their block ends."""
+        ends: Flags = self.last == np.minimum(windows.count - self.begin, windows.length) - 1
+        return ends
+
+    def cell(self, windows: _Windows, place: Ints) -> Ints:
         """Return the cell of a place in the block of each."""
-        return (self.group * blocks + self.block) * length + place
+        return self.group * windows.cells + self.begin + place
 
     def where(self, chosen: Flags) -> _Runs:
         """Return some of them."""
-        return _Runs(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+        return _Runs(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 def rolled_up(
-    accumulators: Accumulators, slices: pl.DataFrame, by: Sequence[str]
+    accumulators: Accumulators, slices: pl.DataFrame, keys: Sequence[str]
 ) -> pl.DataFrame | None:
-    """Return the merged state of every window that holds anything, by group; or None.
+    """Return the state of every window that holds anything, merged over lanes; or None.
 
     Args:
         accumulators: of the query.
-        slices: partial states with their first and last window, each pair once in a group.
-        by: the columns of a group.
+        slices: partial states with their `partition` and their first and last window, each pair
+            once for a key and lane.
+        keys: the columns of a key.
 
     Returns:
-        the columns `by`, `window_id` and the states; None: it is cheaper to list the windows of
-        every slice, or the only way, as for states that are not numbers.
+        the columns `keys`, `window_id`, the states, and instead of their first and last offset
+        `offsets`, as `windowing.engine.windows.results.Results` describes them; None: it is cheaper
+        to list the windows of every slice, or the only way, as for states that are not numbers.
     """
     first, last = (slices[name].to_numpy() for name in (FIRST_WINDOW, LAST_WINDOW))
     columns = accumulators.schema.among(slices, *_SUMS, Role.MIN, Role.MAX)
     numeric = all(slices[column.name].dtype in (pl.Int64, pl.Float64) for column in columns)
     if accumulators.schema.held or not numeric:
         return None
-    groups = Groups.by(slices, by)
+    units = Groups.by(slices, [*keys, PARTITION])
     length, origin = int((last - first).max()) + 1, int(first.min())
-    count = int(last.max()) - origin + 1
-    blocks = -(-count // length)
+    windows = _Windows(int(last.max()) - origin + 1, length)
     listed = int((last - first + 1).sum())
-    if groups.count * blocks * length > _CELLS_PER_LISTED * listed:
+    if units.count * windows.cells > _CELLS_PER_LISTED * listed:
         return None
-    runs = _in_blocks(groups.number, first - origin, last - origin, length)
-    ends = np.where(runs.block == blocks - 1, count - 1 - runs.block * length, length - 1)
-    back, front = runs.first == 0, runs.last == ends
-    if not (back | front).all():
+    runs = _in_blocks(units.number, first - origin, last - origin, length)
+    if not ((runs.first == 0) | runs.ends(windows)).all():
         return None
-    cells = _Cells((groups.count, blocks, length), runs.where(back), runs.where(~back))
-    held = np.flatnonzero(cells.sums(slices[RECORDS].to_numpy()))
-    # The last block may be longer than there are windows.
-    held = held[held % (blocks * length) < count]
-    in_group, window = np.divmod(held, blocks * length)
+    owners = Groups.by(slices.select(*keys, PARTITION)[units.first], keys)
+    owned = replace(runs, group=owners.number[runs.group])
+    cells = _Cells(owners.count, windows, owned)
+    held = windows.among(np.flatnonzero(cells.sums(slices[RECORDS].to_numpy())))
+    owner, window = np.divmod(held, windows.cells)
+    rows = units.first[owners.first[owner]]
     return pl.DataFrame(
         [
-            *slices.select(by)[groups.first[in_group]].iter_columns(),
+            *(slices[name][rows] for name in keys),
             pl.Series(WINDOW_ID, window + origin),
-            *(cells.of(column, slices[column.name])[held] for column in columns),
+            *(
+                cells.of(column, slices[column.name])[held]
+                for column in columns
+                if column.name not in BY_LANE
+            ),
+            _offsets(_Cells(units.count, windows, runs), slices, units, owners.number, held),
         ]
     )
+
+
+def _offsets(
+    cells: _Cells, slices: pl.DataFrame, units: Groups, owner: Ints, held: Ints
+) -> pl.Series:
+    """Return the first and last offset in each lane that a window has records of.
+
+    Args:
+        cells: of the units.
+        slices: the partial states.
+        units: the keys in each lane.
+        owner: the number of each unit's key.
+        held: the cells of keys and windows that hold anything.
+    """
+    windows, none = cells.windows, no_extreme(pl.Int64(), largest=True)
+    first = cells.merged(
+        slices[FIRST_OFFSET].to_numpy(), LEAST, no_extreme(pl.Int64(), largest=False)
+    )
+    last = cells.merged(slices[LAST_OFFSET].to_numpy(), MOST, none)
+    found = windows.among(np.flatnonzero(last != none))
+    unit, window = np.divmod(found, windows.cells)
+    place = np.empty(cells.size, dtype=np.int64)
+    place[held] = np.arange(len(held))
+    columns = [
+        slices[PARTITION][units.first[unit]],
+        pl.Series(FIRST_OFFSET, first[found]),
+        pl.Series(LAST_OFFSET, last[found]),
+    ]
+    number = place[owner[unit] * windows.cells + window]
+    return lane_offsets(pl.DataFrame(columns), number, len(held))
 
 
 class _Cells:
     """Arrays with a cell for each group and window.
 
     Args:
-        shape: how many groups and blocks there are, and the length of a block.
-        back: runs that begin where their block begins.
-        front: runs that end where it ends.
+        groups: how many groups there are.
+        windows: the windows.
+        runs: runs that begin where their block begins, or end where it ends.
     """
 
-    def __init__(self, shape: tuple[int, int, int], back: _Runs, front: _Runs) -> None:
-        _, blocks, self._length = shape
-        self._size = math.prod(shape)
-        self._back = back.row, back.cell(blocks, self._length, back.last)
-        self._front = front.row, front.cell(blocks, self._length, front.first)
+    def __init__(self, groups: int, windows: _Windows, runs: _Runs) -> None:
+        self.windows, self.size = windows, groups * windows.cells
+        back = runs.where(runs.first == 0)
+        front = runs.where(runs.first != 0)
+        self._back = back.row, back.cell(windows, back.last)
+        self._front = front.row, front.cell(windows, front.first)
 
     def of(self, column: StateColumn, values: pl.Series) -> pl.Series:
         """Return a column of states, merged into every cell."""
@@ -127,7 +198,7 @@ class _Cells:
         known = values.is_not_null().to_numpy()
         rest = no_extreme(values.dtype, largest=not smallest)
         filled = values.fill_null(rest).to_numpy()
-        found = pl.Series(column.name, self._merged(filled, LEAST if smallest else MOST, rest))
+        found = pl.Series(column.name, self.merged(filled, LEAST if smallest else MOST, rest))
         if known.all():
             return found
         there = pl.Series(self.sums(known.astype(np.int64)) > 0)
@@ -135,20 +206,23 @@ class _Cells:
 
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return numbers, added up in every cell."""
-        return self._merged(values, SUM, 0)
+        return self.merged(values, SUM, 0)
 
-    def _merged(self, values: NDArray[Any], how: int, rest: Any) -> NDArray[Any]:
-        cells = np.full(self._size, rest, dtype=values.dtype)
-        cumulate(values, self._back, self._front, how, self._length, cells)
+    def merged(self, values: NDArray[Any], how: int, rest: Any) -> NDArray[Any]:
+        """Return numbers, merged in every cell, and where there are none the rest."""
+        cells = np.full(self.size, rest, dtype=values.dtype)
+        cumulate(values, self._back, self._front, how, self.windows.length, cells)
         return cells
 
 
 def _in_blocks(group: Ints, first: Ints, last: Ints, length: int) -> _Runs:
     """Cut runs where blocks begin; none reaches into more than two."""
-    row, block = np.arange(len(group)), first // length
-    begin = block * length
-    here = _Runs(row, group, block, first - begin, np.minimum(last - begin, length - 1))
+    row, begin = np.arange(len(group)), first // length * length
+    here = _Runs(row, group, begin, first - begin, np.minimum(last - begin, length - 1))
     beyond = last >= begin + length
-    there = _Runs(row, group, block + 1, np.zeros_like(first), last - begin - length).where(beyond)
-    pairs = ((getattr(one, name) for one in (here, there)) for name in here.__dataclass_fields__)
+    if not beyond.any():
+        return here
+    end = begin + length
+    there = _Runs(row, group, end, np.zeros_like(first), last - end).where(beyond)
+    pairs = ((getattr(one, field.name) for one in (here, there)) for field in fields(here))
     return _Runs(*map(np.concatenate, map(list, pairs)))

@@ -79,10 +79,11 @@ class SlidingShardPart:
             ResultOverflow: a sum of integers overflows 64 bits.
         """
         tables = self._with_rows(tables)
-        parts = [self._full(tables, before, after)]
+        found = [self._first_rows(tables, before, after)]
         if self._query.late.policy == "update":
-            parts.append(self._revisions(tables, before, after))
-        return self._rows_of(parts)
+            found.append(self.revised(tables, before, after))
+        found = [rows for rows in found if len(rows)]
+        return pl.concat(found) if found else pl.DataFrame()
 
     def revised(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows due while progress moves, those of revision 0 left out.
@@ -90,19 +91,25 @@ class SlidingShardPart:
         Raises:
             ResultOverflow: a sum of integers overflows 64 bits.
         """
-        return self._rows_of([self._revisions(tables, before, after)])
+        return self._rows_of(self._revisions(tables, before, after))
 
-    def _rows_of(self, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        parts = [part for part in parts if len(part)]
-        if not parts:
+    def _rows_of(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of merged states in each lane."""
+        if not len(parts):
             return pl.DataFrame()
-        joined = self._accumulators.concat(parts)
-        if self._query.accumulation != "retracting":
-            return self._results.of(joined)
+        parts = self._marked(parts)
+        return self._results.of(parts, *self._more)
+
+    @property
+    def _more(self) -> tuple[str, ...]:
+        return (RETRACTS,) if self._query.accumulation == "retracting" else ()
+
+    def _marked(self, states: pl.DataFrame) -> pl.DataFrame:
+        """Say of states that they take nothing back, unless they say so themselves."""
+        if not self._more or RETRACTS in states.columns:
+            return states
         # Even without retractions: frames of all shards are concatenated.
-        taken_back = pl.col(RETRACTS) if RETRACTS in joined.columns else pl.lit(value=False)
-        marked = joined.with_columns(taken_back.fill_null(value=False).alias(RETRACTS))
-        return self._results.of(marked, RETRACTS)
+        return states.with_columns(pl.lit(value=False).alias(RETRACTS))
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """Return the on-time content of open windows as rows; `revision` is undefined."""
@@ -113,7 +120,7 @@ class SlidingShardPart:
             pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW)
         )
         parts = self._accumulators.merge(self._expanded(still), [*self._group, PARTITION])
-        return self._results.of(parts.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION)))
+        return self._results.of(_first_revision(parts))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
@@ -182,18 +189,19 @@ class SlidingShardPart:
         )
         return clipped.filter(pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW))
 
-    def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return revision 0 of the windows that end while progress moves."""
-        due, merged = self._due(tables, before, after), None
+    def _first_rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """Return the rows of revision 0 of the windows that end while progress moves."""
+        due = self._due(tables, before, after)
         if (due[LAST_WINDOW] > due[FIRST_WINDOW]).any():
-            merged = rolled_up(self._accumulators, due, [*self._keys, PARTITION])
-            if merged is None:
-                # Slices in the same of these windows are merged once, not once per window.
-                same = [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION]
-                due = self._accumulators.merge(due, same)
-        if merged is None:
-            merged = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
-        return merged.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
+            merged = rolled_up(self._accumulators, due, self._keys)
+            if merged is not None:
+                marked = self._marked(_first_revision(merged))
+                return self._results.of_merged(marked, *self._more)
+            # Slices in the same of these windows are merged once, not once per window.
+            same = [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION]
+            due = self._accumulators.merge(due, same)
+        merged = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
+        return self._rows_of(_first_revision(merged))
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return revisions 1, 2, … whose late epoch lies in (before, after]."""
@@ -291,3 +299,7 @@ class SlidingShardPart:
             raise TooManyWindows(msg)
         ids = pl.int_ranges(FIRST_WINDOW, pl.col(LAST_WINDOW) + 1, dtype=pl.Int64)
         return partials.with_columns(ids.alias(WINDOW_ID)).explode(WINDOW_ID)
+
+
+def _first_revision(states: pl.DataFrame) -> pl.DataFrame:
+    return states.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
