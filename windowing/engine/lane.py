@@ -93,8 +93,8 @@ class Reading:
         return {clock.name: course.reached for clock, course in self.courses.items()}
 
 
-STATE = Format("a lane's state", 2, LaneState, {1: as_it_is})
-"""The stored format; format 1 had no number."""
+STATE = Format("a lane's state", 3, LaneState, {1: as_it_is, 2: as_it_is})
+"""The stored format; format 1 had no number, and before format 3 no frame had narrow columns."""
 
 
 class Lane:

@@ -65,7 +65,7 @@ class Parcel(msgspec.Struct, array_like=True):
     taken: Taken | None = None
 
 
-PARCELS = MessageFormat("a lane sent a parcel", 3, Parcel)
+PARCELS = MessageFormat("a lane sent a parcel", 4, Parcel)
 
 DEAD_LETTER_SCHEMA = {
     "partition": pl.Int32,

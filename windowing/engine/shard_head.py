@@ -36,8 +36,9 @@ class ShardState(msgspec.Struct, array_like=True):
     far: Far = msgspec.field(default_factory=Far)
 
 
-STATE = Format("a shard's state", 3, ShardState, {1: as_it_is, 2: as_it_is})
-"""The stored format; format 1 had no number, and before format 3 nothing lay apart."""
+STATE = Format("a shard's state", 4, ShardState, {1: as_it_is, 2: as_it_is, 3: as_it_is})
+"""The stored format; format 1 had no number, before format 3 nothing lay apart, and before format 4
+no frame had narrow columns."""
 
 
 def append_keys(store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:

@@ -17,14 +17,23 @@ if TYPE_CHECKING:  # the daemon stays light
 # As glibc calls them in malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _KEPT_BYTES, _MAPPED_BYTES = 16 << 20, 32 << 20
+_KEPT_OVER_FILES_BYTES = 256 << 20
 
 
 def keep_freed_memory() -> None:
     """Let this process, and those that it forks, keep what is freed, up to a limit."""
-    set_option = getattr(_c_library(), "mallopt", None)
-    if set_option is not None:
-        set_option(_M_TRIM_THRESHOLD, _KEPT_BYTES)
-        set_option(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
+    _set(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+    _set(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
+
+
+def keeping(stage: Stage) -> Stage:
+    """Return a stage whose worker from then on keeps what it has freed from batch to batch."""
+
+    def with_more_kept(batches: Batches) -> Batches:
+        _set(_M_TRIM_THRESHOLD, _KEPT_OVER_FILES_BYTES)
+        yield from stage(batches)
+
+    return with_more_kept
 
 
 def giving_back(stage: Stage) -> Stage:
@@ -37,6 +46,13 @@ def giving_back(stage: Stage) -> Stage:
             trim(0)
 
     return then_give_back
+
+
+def _set(option: int, value: int) -> None:
+    """Set an option of the C library's allocator, where it has any."""
+    mallopt = getattr(_c_library(), "mallopt", None)
+    if mallopt is not None:
+        mallopt(option, value)
 
 
 @lru_cache(maxsize=1)

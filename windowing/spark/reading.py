@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from windowing.spark.memory import giving_back
+from windowing.spark.memory import giving_back, keeping
 from windowing.spark.pieces import Batches, Stage, in_pieces, whole_rows
 
 
@@ -21,8 +21,8 @@ class RawStream:
     Attributes:
         stream: what Spark reads: rows in pieces, or the names of files.
         rows: the stage that makes raw rows of it, in batches of some 100,000.
-        gives_back: whether workers give free memory to the system when a task ends: where they read
-            files themselves, to clear it anew would take a twelfth of a batch.
+        gives_back: whether workers give free memory to the system when a task ends; where they read
+            files themselves, they keep it: to clear it anew would take a twelfth of a batch.
     """
 
     stream: DataFrame
@@ -46,6 +46,5 @@ class RawStream:
         def processed(batches: Batches) -> Batches:
             return stage(rows(batches))
 
-        return self.stream.mapInArrow(
-            giving_back(processed) if self.gives_back else processed, schema
-        )
+        with_its_memory = giving_back if self.gives_back else keeping
+        return self.stream.mapInArrow(with_its_memory(processed), schema)

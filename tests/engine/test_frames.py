@@ -1,0 +1,68 @@
+"""Frames as bytes: what is read is what was written, however narrow its columns were."""
+
+from __future__ import annotations
+
+import io
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.narrow import narrowed, widened
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+TYPES = {"n": pl.Int64, "m": pl.Int64, "k": pl.String, "x": pl.Float64, "b": pl.Int32}
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> pl.DataFrame:
+    """Frames with columns near each other, far apart, equally far apart, all the same, or null."""
+    rows = draw(st.integers(0, 12))
+    origin, width = draw(INT64), draw(st.sampled_from([0, 1, 255, 256, 65_536, 2**32, 2**40]))
+    near = st.integers(origin, min(origin + width, 2**63 - 1))
+    kinds = [near, near | st.none(), INT64, st.just(origin)]
+    columns = {
+        "n": draw(st.lists(draw(st.sampled_from(kinds)), min_size=rows, max_size=rows)),
+        "k": draw(st.lists(st.sampled_from(["", "a", "ä", None]), min_size=rows, max_size=rows)),
+        "x": draw(st.lists(st.floats(allow_nan=False), min_size=rows, max_size=rows)),
+        "b": draw(st.lists(st.integers(-5, 5), min_size=rows, max_size=rows)),
+    }
+    far = draw(st.sampled_from([0, 1, -59]))
+    moved = [None if n is None else n + far for n in columns["n"]]
+    columns["m"] = [n if n is None or -(2**63) <= n < 2**63 else 0 for n in moved]
+    return pl.DataFrame(columns, schema=TYPES)
+
+
+@given(frame=frames())
+def test_narrow_columns_widen_to_what_they_were(frame: pl.DataFrame) -> None:
+    assert_frame_equal(widened(*narrowed(frame)), frame)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@given(frame=frames(), times=st.sampled_from([1, 5_000]))
+def test_bytes_are_read_as_they_were_written(frame: pl.DataFrame, times: int, kept: bool) -> None:
+    large = pl.concat([frame] * times)
+    assert_frame_equal(from_bytes(to_bytes(large, kept=kept)), large)
+
+
+@given(frame=frames())
+def test_a_plain_stream_of_earlier_versions_is_still_read(frame: pl.DataFrame) -> None:
+    large, sink = pl.concat([frame] * 5_000), io.BytesIO()
+    large.write_ipc_stream(sink, compression="zstd")
+    assert_frame_equal(from_bytes(sink.getvalue()), large)
+
+
+def test_columns_with_the_same_distances_are_stored_once() -> None:
+    numbers = pl.int_range(1_000, eager=True)
+    frame = pl.DataFrame(
+        {
+            "first": numbers + 10**12,
+            "last": numbers + 7,
+            "same": pl.repeat(5, 1_000, dtype=pl.Int64, eager=True),
+        }
+    )
+    _, narrow = narrowed(frame)
+    assert narrow.schema == {"first": pl.UInt16}
