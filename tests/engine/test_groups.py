@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.engine.groups import Groups, by_number_and_lane, no_extreme
+from windowing.engine.groups import Groups, no_extreme
 
 WIDE = st.one_of(st.integers(0, 3), st.sampled_from([-(2**63), 2**63 - 1, 2**40]))
 COLUMNS = {
@@ -84,7 +84,7 @@ def test_rows_in_the_order_of_groups(frame: pl.DataFrame, data: st.DataObject) -
     keys = [(groups.number[row], values[row]) for row in groups.ordered_by(values)]
     assert keys == sorted(keys)
     lanes = data.draw(st.lists(st.integers(0, 200), min_size=rows, max_size=rows))
-    order = by_number_and_lane(groups.number, groups.count, pl.Series(lanes, dtype=pl.Int32))
+    order = groups.sorted_by(pl.Series(lanes, dtype=pl.Int32))
     assert sorted(order) == [*range(rows)]
     places = [(groups.number[row], lanes[row]) for row in order]
     assert places == sorted(places)

@@ -60,6 +60,19 @@ class Groups:
         count = number(table, numbers, firsts)
         return cls(numbers, firsts[:count].copy())
 
+    @classmethod
+    def numbered(cls, number: Ints, count: int) -> Groups:
+        """Return the groups of rows that have their numbers already.
+
+        Args:
+            number: of each row's group, from 0.
+            count: the number of groups; none is empty.
+        """
+        first = np.empty(count, dtype=np.int64)
+        # Of several rows for one group the last assignment stays.
+        first[number[::-1]] = np.arange(len(number))[::-1]
+        return cls(number, first)
+
     @property
     def count(self) -> int:
         """The number of groups; none is empty."""
@@ -77,6 +90,19 @@ class Groups:
         if self.count * span > _INT64_MAX:
             return np.lexsort((values, self.number))
         return np.argsort(self.number * span + (values - least))
+
+    def sorted_by(self, lanes: pl.Series) -> Ints:
+        """Return the rows group by group, those of a group by lane."""
+        lane = lanes.to_numpy().astype(np.int64)
+        span = int(lane.max(initial=0)) + 1
+        places = self.number * span + lane
+        if self.count * span <= _PLACES_PER_ROW * len(places):
+            rows = np.full(self.count * span, -1, dtype=np.int64)
+            rows[places] = np.arange(len(places))
+            found = rows[rows >= 0]
+            if len(found) == len(places):
+                return found
+        return np.argsort(places, kind="stable")
 
     def sums(self, values: pl.Series) -> pl.Series:
         """Return the sum of the integers in each group, without nulls."""
@@ -112,26 +138,6 @@ class Groups:
         numbered = pl.DataFrame([pl.Series("#", self.number), values])
         found = numbered.group_by("#").agg(value.max() if largest else value.min())
         return found.sort("#")[values.name]
-
-
-def by_number_and_lane(number: Ints, count: int, lanes: pl.Series) -> Ints:
-    """Return rows by their group's number, those of a group by lane.
-
-    Args:
-        number: of each row's group.
-        count: of groups.
-        lanes: of the rows.
-    """
-    lane = lanes.to_numpy().astype(np.int64)
-    span = int(lane.max(initial=0)) + 1
-    places = number * span + lane
-    if count * span <= _PLACES_PER_ROW * len(places):
-        rows = np.full(count * span, -1, dtype=np.int64)
-        rows[places] = np.arange(len(places))
-        found = rows[rows >= 0]
-        if len(found) == len(places):
-            return found
-    return np.argsort(places, kind="stable")
 
 
 def no_extreme(dtype: pl.DataType, *, largest: bool) -> Any:

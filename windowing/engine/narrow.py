@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from windowing.engine.groups import Groups
 
 Words = NDArray[np.unsignedinteger[Any]]
+Known = dict[int, dict[str, Words]]
+"""Distances by the largest of them, since only those can be equal, and by their column."""
 
 _WIDEST: Final = int(np.iinfo(np.uint32).max)
 _REPEATED: Final = 2
@@ -56,28 +58,21 @@ class Widening(msgspec.Struct, array_like=True):
 def narrowed(frame: pl.DataFrame) -> tuple[Widening, pl.DataFrame]:
     """Return the narrow columns of a frame, and how the frame follows from them."""
     widening, kept = Widening(len(frame), frame.columns, {}, {}), list[pl.Series]()
-    # Of those that columns may share, by the largest.
-    by_span: dict[int, list[tuple[str, Words]]] = {}
+    known: Known = {}
     for column in frame:
-        name = column.name
+        narrow: pl.Series | None = column
         if column.dtype == pl.String:
-            kept.append(_places(column, widening))
-        elif column.dtype != pl.Int64 or column.null_count() or not len(column):
-            kept.append(column)
-        else:
-            values = column.to_numpy()
-            origin, most = int(values.min()), int(values.max()) - int(values.min())
-            if most > _WIDEST:
-                kept.append(column)
-                continue
-            distances = (values - origin).astype(np.min_scalar_type(most))
-            alike = by_span.setdefault(most, [])
-            of = next((one for one, found in alike if np.array_equal(found, distances)), name)
-            widening.integers[name] = Distances(origin, of if most else None)
-            if most and of == name:
-                alike.append((name, distances))
-                kept.append(pl.Series(name, distances))
+            narrow = _places(column, widening)
+        elif column.dtype == pl.Int64 and len(column) and not column.null_count():
+            narrow = _distances(column, widening, known)
+        if narrow is not None:
+            kept.append(narrow)
     return widening, pl.DataFrame(kept)
+
+
+def in_fewest_bytes(values: NDArray[Any]) -> Words:
+    """Return integers, none of them negative, in as few bytes each as all of them need."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
 def widened(widening: Widening, narrow: pl.DataFrame) -> pl.DataFrame:
@@ -98,10 +93,30 @@ def _widened(name: str, widening: Widening, narrow: pl.DataFrame) -> pl.Series:
     return pl.Series(name, values)
 
 
+def _distances(column: pl.Series, widening: Widening, known: Known) -> pl.Series | None:
+    """Return a column's distances; None: they are known, or zero; if they are far, the column."""
+    values = column.to_numpy()
+    origin, largest = int(values.min()), int(values.max())
+    if largest - origin > _WIDEST:
+        return column
+    if largest == origin:
+        widening.integers[column.name] = Distances(origin, None)
+        return None
+    distances = in_fewest_bytes(values - origin)
+    alike = known.setdefault(largest - origin, {})
+    for name, found in alike.items():
+        if np.array_equal(found, distances):
+            widening.integers[column.name] = Distances(origin, name)
+            return None
+    alike[column.name] = distances
+    widening.integers[column.name] = Distances(origin, column.name)
+    return pl.Series(column.name, distances)
+
+
 def _places(column: pl.Series, widening: Widening) -> pl.Series:
     """Return where a column's texts are among the distinct ones, if they occur often enough."""
     groups = Groups.by(column.to_frame(), [column.name])
     if groups.count * _REPEATED > len(column):
         return column
     widening.texts[column.name] = column[groups.first].to_list()
-    return pl.Series(column.name, groups.number.astype(np.min_scalar_type(groups.count)))
+    return pl.Series(column.name, in_fewest_bytes(groups.number))

@@ -8,8 +8,7 @@ fewer bytes than numbers.
 
 from __future__ import annotations
 
-import io
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -17,12 +16,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.columns import AT, BEFORE, OFFSET
+from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.narrow import in_fewest_bytes
 from windowing.engine.wids import NOTHING_YET, Ints
 
 Words = NDArray[np.uint64]
 
 _RISING: Final = (OFFSET, BEFORE)
-_NARROW: Final = (np.uint8, np.uint16, np.uint32)
 _UNITS: Final = (1_000_000, 1_000)
 _NEAR: Final = np.iinfo(np.uint16).max
 _ASKED: Final = 64
@@ -49,7 +49,7 @@ class Records(msgspec.Struct, array_like=True):
         shown: the name of the column that dead letters show.
         unknown: how many records come before any progress.
         measures: by column.
-        distances: by column, modulo 2^64; of what rises, from the number before: an Arrow stream.
+        distances: by column, modulo 2^64; of what rises, from the number before; a frame as bytes.
     """
 
     shown: str
@@ -75,14 +75,12 @@ class Records(msgspec.Struct, array_like=True):
         for column in records:
             values = progress if column.name == BEFORE else column.to_numpy()
             measures[column.name], found = _measured(column.name, values, progress)
-            columns.append(pl.Series(column.name, _narrowed(found)))
-        sink = io.BytesIO()
-        pl.DataFrame(columns).write_ipc_stream(sink, compression="lz4")
-        return cls(shown, unknown, measures, sink.getvalue())
+            columns.append(pl.Series(column.name, in_fewest_bytes(found)))
+        return cls(shown, unknown, measures, to_bytes(pl.DataFrame(columns)))
 
     def read(self) -> pl.DataFrame:
         """Return the columns that `of` was given."""
-        distances = pl.read_ipc_stream(io.BytesIO(self.distances))
+        distances = from_bytes(self.distances)
         progress = self._values(distances[BEFORE], None)
         before = progress.copy()
         before[: self.unknown] = NOTHING_YET
@@ -142,10 +140,3 @@ def _in_units(measure: Measure, distances: Words) -> tuple[Measure, Words]:
         if (counted * unit == distances).all():
             return msgspec.structs.replace(measure, unit=int(unit)), counted
     return measure, distances
-
-
-def _narrowed(values: Words) -> NDArray[np.unsignedinteger[Any]]:
-    """Return numbers in as few bytes each as all of them need."""
-    most = int(values.max(initial=0))
-    narrow = next((type_ for type_ in _NARROW if most <= np.iinfo(type_).max), np.uint64)
-    return values.astype(narrow)

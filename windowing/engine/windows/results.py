@@ -19,8 +19,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.groups import Groups, by_number_and_lane
-from windowing.engine.wids import Ints
+from windowing.engine.groups import Groups
 from windowing.model import Pipeline, Query
 from windowing.model.query import Flow
 from windowing.model.run_errors import ResultOverflow
@@ -60,7 +59,7 @@ class Results:
         groups = Groups.by(parts, by)
         merged = self._accumulators.merged(parts, groups, by, without=BY_LANE)
         lanes = parts.select(PARTITION, *BY_LANE)
-        merged = merged.with_columns(lane_offsets(lanes, groups.number, groups.count))
+        merged = merged.with_columns(lane_offsets(lanes, groups))
         return self.of_merged(merged, *more)
 
     def of_merged(self, merged: pl.DataFrame, *more: str) -> pl.DataFrame:
@@ -96,17 +95,15 @@ class Results:
         return parts.select(*self._names).rename(self._names).to_struct(KEY)
 
 
-def lane_offsets(lanes: pl.DataFrame, number: Ints, count: int) -> pl.Series:
+def lane_offsets(lanes: pl.DataFrame, groups: Groups) -> pl.Series:
     """Return the first and last offset in each lane that a row has parts of, as `offsets`.
 
     Args:
         lanes: of each part, `partition`, `first` and `last`.
-        number: of the row that each part belongs to.
-        count: the number of rows.
+        groups: the parts by row.
     """
-    ordered = lanes[by_number_and_lane(number, count, lanes[PARTITION])]
-    sizes = np.bincount(number, minlength=count)
-    ends = pl.Series(np.cumsum(np.concatenate([[0], sizes])))
+    ordered = lanes[groups.sorted_by(lanes[PARTITION])]
+    ends = pl.Series(np.cumsum(np.concatenate([[0], groups.sizes])))
     # Of an array of numpy's, pyarrow would import pandas: 0.7 s of a short run.
     lists = pa.LargeListArray.from_arrays(ends.to_arrow(), ordered.to_struct().to_arrow())
     return pl.Series(OFFSETS, lists)

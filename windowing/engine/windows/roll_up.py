@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.schema import Role, StateColumn
 from windowing.engine.columns import (
-    FIRST_OFFSET,
     FIRST_WINDOW,
     LAST_OFFSET,
     LAST_WINDOW,
@@ -126,52 +125,45 @@ def rolled_up(
         return None
     owners = Groups.by(slices.select(*keys, PARTITION)[units.first], keys)
     owned = replace(runs, group=owners.number[runs.group])
-    cells = _Cells(owners.count, windows, owned)
-    held = windows.among(np.flatnonzero(cells.sums(slices[RECORDS].to_numpy())))
+    cells, by_lane = _Cells(owners.count, windows, owned), _Cells(units.count, windows, runs)
+    states = [
+        cells.of(column, slices[column.name]) for column in columns if column.name not in BY_LANE
+    ]
+    records = next(state for state in states if state.name == RECORDS)
+    held = windows.among(np.flatnonzero(records.to_numpy()))
     owner, window = np.divmod(held, windows.cells)
     rows = units.first[owners.first[owner]]
+    ends = [by_lane.of(column, slices[column.name]) for column in columns if column.name in BY_LANE]
     return pl.DataFrame(
         [
             *(slices[name][rows] for name in keys),
             pl.Series(WINDOW_ID, window + origin),
-            *(
-                cells.of(column, slices[column.name])[held]
-                for column in columns
-                if column.name not in BY_LANE
-            ),
-            _offsets(_Cells(units.count, windows, runs), slices, units, owners.number, held),
+            *(state[held] for state in states),
+            _offsets(pl.DataFrame(ends), slices[PARTITION][units.first], owners, held, windows),
         ]
     )
 
 
 def _offsets(
-    cells: _Cells, slices: pl.DataFrame, units: Groups, owner: Ints, held: Ints
+    ends: pl.DataFrame, lane: pl.Series, owners: Groups, held: Ints, windows: _Windows
 ) -> pl.Series:
     """Return the first and last offset in each lane that a window has records of.
 
     Args:
-        cells: of the units.
-        slices: the partial states.
-        units: the keys in each lane.
-        owner: the number of each unit's key.
-        held: the cells of keys and windows that hold anything.
+        ends: in the cells of the keys in each lane, the first and last offset.
+        lane: of each key in a lane.
+        owners: the keys in each lane by key.
+        held: the cells of keys that hold anything.
+        windows: the windows.
     """
-    windows, none = cells.windows, no_extreme(pl.Int64(), largest=True)
-    first = cells.merged(
-        slices[FIRST_OFFSET].to_numpy(), LEAST, no_extreme(pl.Int64(), largest=False)
-    )
-    last = cells.merged(slices[LAST_OFFSET].to_numpy(), MOST, none)
-    found = windows.among(np.flatnonzero(last != none))
+    none = no_extreme(pl.Int64(), largest=True)
+    found = windows.among(np.flatnonzero(ends[LAST_OFFSET].to_numpy() != none))
     unit, window = np.divmod(found, windows.cells)
-    place = np.empty(cells.size, dtype=np.int64)
+    place = np.empty(owners.count * windows.cells, dtype=np.int64)
     place[held] = np.arange(len(held))
-    columns = [
-        slices[PARTITION][units.first[unit]],
-        pl.Series(FIRST_OFFSET, first[found]),
-        pl.Series(LAST_OFFSET, last[found]),
-    ]
-    number = place[owner[unit] * windows.cells + window]
-    return lane_offsets(pl.DataFrame(columns), number, len(held))
+    row = place[owners.number[unit] * windows.cells + window]
+    lanes = pl.DataFrame([lane[unit], *ends[found].iter_columns()])
+    return lane_offsets(lanes, Groups.numbered(row, len(held)))
 
 
 class _Cells:
@@ -184,7 +176,7 @@ class _Cells:
     """
 
     def __init__(self, groups: int, windows: _Windows, runs: _Runs) -> None:
-        self.windows, self.size = windows, groups * windows.cells
+        self._size, self._length = groups * windows.cells, windows.length
         back = runs.where(runs.first == 0)
         front = runs.where(runs.first != 0)
         self._back = back.row, back.cell(windows, back.last)
@@ -198,7 +190,7 @@ class _Cells:
         known = values.is_not_null().to_numpy()
         rest = no_extreme(values.dtype, largest=not smallest)
         filled = values.fill_null(rest).to_numpy()
-        found = pl.Series(column.name, self.merged(filled, LEAST if smallest else MOST, rest))
+        found = pl.Series(column.name, self._merged(filled, LEAST if smallest else MOST, rest))
         if known.all():
             return found
         there = pl.Series(self.sums(known.astype(np.int64)) > 0)
@@ -206,12 +198,11 @@ class _Cells:
 
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return numbers, added up in every cell."""
-        return self.merged(values, SUM, 0)
+        return self._merged(values, SUM, 0)
 
-    def merged(self, values: NDArray[Any], how: int, rest: Any) -> NDArray[Any]:
-        """Return numbers, merged in every cell, and where there are none the rest."""
-        cells = np.full(self.size, rest, dtype=values.dtype)
-        cumulate(values, self._back, self._front, how, self.windows.length, cells)
+    def _merged(self, values: NDArray[Any], how: int, rest: Any) -> NDArray[Any]:
+        cells = np.full(self._size, rest, dtype=values.dtype)
+        cumulate(values, self._back, self._front, how, self._length, cells)
         return cells
 
 
