@@ -42,7 +42,8 @@ def test_windows_over_another_attribute(kind: str, data: st.DataObject) -> None:
     check(data.draw(cases(kind=kind, wide=True, number=True)), data)
 
 
-def check(case: Case, data: st.DataObject) -> None:
+def check(case: Case, data: st.DataObject, compact_after: int | None = None) -> None:
+    """Compare the engine with the definition; None: deltas are merged at once or later."""
     pipeline = parse_pipeline(case.pipeline)
     try:
         outcome = evaluate(pipeline, map(entry, case.events))
@@ -54,7 +55,9 @@ def check(case: Case, data: st.DataObject) -> None:
     first_rows, second_rows = (data.draw(_BATCH_ROWS) for _ in range(2))
     restarted = data.draw(st.integers(0, len(log)))
     engine = LocalEngine(pipeline)
-    engine.shard.compact_after = data.draw(st.sampled_from([1, 8]))
+    if compact_after is None:
+        compact_after = data.draw(st.sampled_from([1, 8]))
+    engine.shard.compact_after = compact_after
     engine.shard.far_from_rows = data.draw(st.sampled_from([0, FAR_FROM_ROWS]))
     try:
         for batch in batches(log[:restarted], first_rows):

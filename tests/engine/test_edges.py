@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
 from unittest.mock import patch
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 from tests.engine.test_classes import check
 from tests.engine.test_engine import defined, lines
 from tests.strategies import KINDS, Entry, cases, entry, join_cases
-from windowing.engine import shard
+from windowing.engine import frames
 from windowing.engine.input.batches import batches
 from windowing.engine.input.values import BadValue, ValueRules, iso_us, read_value
 from windowing.model import parse_pipeline
@@ -40,8 +41,7 @@ _EXAMPLES = max(settings.default.max_examples // 6, 10) if settings.default else
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_merging_all_state_at_every_batch_changes_nothing(kind: str, data: st.DataObject) -> None:
-    with patch.object(shard, "COMPACT_AFTER", 0):
-        check(data.draw(cases(kind=kind, wide=True, records_max=30)), data)
+    check(data.draw(cases(kind=kind, wide=True, records_max=30)), data, compact_after=0)
 
 
 @settings(max_examples=_EXAMPLES * 2)
@@ -49,7 +49,35 @@ def test_merging_all_state_at_every_batch_changes_nothing(kind: str, data: st.Da
 def test_merging_the_state_of_a_join_at_every_batch_changes_nothing(data: st.DataObject) -> None:
     case = data.draw(join_cases())
     pipeline, log = parse_pipeline(case.pipeline), [entry(event) for event in case.events]
-    with patch.object(shard, "COMPACT_AFTER", 0):
+    engine = LocalEngine(pipeline)
+    engine.shard.compact_after = 0
+    for batch in batches(log, data.draw(st.integers(1, 5)), pipeline):
+        engine.feed(batch)
+    assert lines(engine.output) == defined(pipeline, case)
+
+
+# --- frames of narrow columns, as only large ones are ----------------------------------------
+
+
+def narrow_frames() -> AbstractContextManager[object]:
+    """Let frames of any size have narrow columns."""
+    return patch.object(frames, "_SMALL_BYTES", -1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=_EXAMPLES)
+@given(data=st.data())
+def test_narrow_columns_change_nothing(kind: str, data: st.DataObject) -> None:
+    with narrow_frames():
+        check(data.draw(cases(kind=kind, wide=True, records_max=30)), data)
+
+
+@settings(max_examples=_EXAMPLES * 2)
+@given(data=st.data())
+def test_narrow_columns_change_nothing_of_a_join(data: st.DataObject) -> None:
+    case = data.draw(join_cases())
+    pipeline, log = parse_pipeline(case.pipeline), [entry(event) for event in case.events]
+    with narrow_frames():
         found = run(pipeline, batches(log, data.draw(st.integers(1, 5)), pipeline))
     assert lines(found) == defined(pipeline, case)
 
