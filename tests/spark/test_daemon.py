@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from windowing.engine.plan import SHARE_FROM
 from windowing.spark.memory import giving_back
 from windowing.spark.pieces import Batches, Stage
 from windowing.spark.plan import RAW_SCHEMA
+from windowing.spark.reading import RawStream
 from windowing.spark.stages import packer, scanner
 
 if TYPE_CHECKING:
@@ -101,3 +103,27 @@ def test_stages_give_it_back_at_their_end(spark: SparkSession, stage: Stage) -> 
     raw.mapInArrow(watched, "gone long, kept long").collect()  # loads what is loaded once
     (found,) = raw.mapInArrow(watched, "gone long, kept long").collect()
     assert found.gone >= 10
+
+
+@only_glibc
+@pytest.mark.parametrize("gives_back", [False, True])
+def test_a_stream_decides_what_its_workers_keep(spark: SparkSession, *, gives_back: bool) -> None:
+    def used(batches: Batches) -> Batches:
+        """Use memory and free it; say what was held before, and with it."""
+        began = psutil.Process().memory_info().rss
+        arrays = [b"x" * (1 << 20) for _ in range(100)]
+        if gives_back:
+            # Behind the rest: what is freed does not go back by itself.
+            vars(psutil)["in_use"] = arrays[-1]
+        full = psutil.Process().memory_info().rss
+        del arrays
+        assert [*batches]
+        yield pa.RecordBatch.from_pydict({"pid": [os.getpid()], "began": [began], "full": [full]})
+
+    raw = RawStream(spark.range(1).coalesce(1), iter, gives_back=gives_back)
+    stream = raw.through(used, "pid long, began long, full long")
+    # Spark takes its workers in turn.
+    tasks = [stream.collect()[0] for _ in range(4)]
+    one, later = [task for task in tasks if task.pid == tasks[0].pid][:2]
+    gone = (one.full - later.began) >> 20
+    assert gone > 80 if gives_back else gone < 20
