@@ -16,7 +16,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.test_classes import check
@@ -25,6 +25,7 @@ from tests.strategies import KINDS, Entry, cases, entry, join_cases
 from windowing.engine import frames
 from windowing.engine.input.batches import batches
 from windowing.engine.input.values import BadValue, ValueRules, iso_us, read_value
+from windowing.engine.plan import plan_of
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine, run
@@ -79,6 +80,17 @@ def test_narrow_columns_change_nothing_of_a_join(data: st.DataObject) -> None:
     pipeline, log = parse_pipeline(case.pipeline), [entry(event) for event in case.events]
     with narrow_frames():
         found = run(pipeline, batches(log, data.draw(st.integers(1, 5)), pipeline))
+    assert lines(found) == defined(pipeline, case)
+
+
+@settings(max_examples=_EXAMPLES * 2)
+@given(data=st.data())
+def test_narrow_columns_change_nothing_of_the_fused_plan(data: st.DataObject) -> None:
+    case = data.draw(cases(kind=data.draw(st.sampled_from(["sliding", "landmark"])), wide=True))
+    pipeline, log = parse_pipeline(case.pipeline), [entry(event) for event in case.events]
+    assume(plan_of(pipeline).why_lanes is None)
+    with narrow_frames():
+        found = run(pipeline, batches(log, data.draw(st.integers(1, 20)), pipeline), fused=True)
     assert lines(found) == defined(pipeline, case)
 
 
@@ -276,6 +288,7 @@ from windowing.engine.aggregates.sketches import hashes
 from windowing.engine.input.batches import batches
 from windowing.runtime.local import run
 from windowing.engine.parcel import shard_of
+from windowing.engine.plan import plan_of
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 

@@ -42,7 +42,7 @@ class Remembered(msgspec.Struct, array_like=True):
 
     Attributes:
         period: the last period of the wall clock that was seen; None: none yet.
-        shown: an Arrow stream: per open window its key, `window_id`, `shown` (records in its last
+        shown: a frame as bytes: per open window its key, `window_id`, `shown` (records in its last
             early row) and `number` (of that row); for sessions also `at_last`, their last value in
             that row, including ended sessions that late records may still join.
     """

@@ -22,7 +22,8 @@ class Addition(msgspec.Struct, array_like=True):
 
     Attributes:
         due_us: the earliest progress at which any of it may make a row due.
-        tables: Arrow streams by name, as the query's lane part and shard part agree.
+        tables: frames as bytes (`windowing.engine.frames`) by name, as the query's lane part and
+            shard part agree.
     """
 
     due_us: int
@@ -49,10 +50,10 @@ class Parcel(msgspec.Struct, array_like=True):
     Attributes:
         partition: the lane's partition.
         reached: the lane's progress after the batch, by clock name.
-        keys: by clock, the keys with new progress: an Arrow stream of the key and its `bound`.
+        keys: by clock, the keys with new progress and their `bound`, a frame as bytes.
         queries: what the batch adds to each query's state; without queries that get nothing.
-        dead_letters: an Arrow stream (`DEAD_LETTER_SCHEMA`), passed through.
-        metrics: an Arrow stream of the lane's counts of the batch, passed through.
+        dead_letters: a frame as bytes (`DEAD_LETTER_SCHEMA`), passed through.
+        metrics: the lane's counts of the batch, a frame as bytes, passed through.
         taken: a change of the queries, passed through; with it, the batch is not to be kept.
     """
 

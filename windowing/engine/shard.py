@@ -44,7 +44,7 @@ class Emission:
     Attributes:
         results: per query, rows as `windowing.engine.windows.part.ShardPart` describes them.
         early: per query, provisional rows, the same way.
-        dead_letters, metrics: Arrow streams from the lanes, passed through.
+        dead_letters, metrics: frames from the lanes, as bytes, passed through.
         taken: changes that lanes take and the plan does not know: nothing of the step is kept.
     """
 

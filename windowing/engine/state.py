@@ -1,7 +1,7 @@
 """The state store of lanes and shards: a small protocol, and an in-memory implementation.
 
-Values are Arrow IPC streams or msgpack, never pickle. The runtime makes each step atomic: all of
-its writes are kept, or none.
+Values are frames (`windowing.engine.frames`) or msgpack, never pickle. The runtime makes each step
+atomic: all of its writes are kept, or none.
 """
 
 from __future__ import annotations

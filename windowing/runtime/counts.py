@@ -44,7 +44,7 @@ def count(counts: MutableMapping[str, Counts], metrics: bytes) -> None:
 
     Args:
         counts: the counts so far; new queries are added.
-        metrics: an Arrow stream as in `windowing.engine.parcel.Parcel`.
+        metrics: a frame as bytes, as in `windowing.engine.parcel.Parcel`.
     """
     names = [field.name for field in fields(Counts)]
     for query, *found in from_bytes(metrics).select("query", *names).iter_rows():

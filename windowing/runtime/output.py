@@ -48,7 +48,7 @@ class Emitted(NamedTuple):
     Attributes:
         kind: `result`, `early`, `dead_letter`, `metric` or `change`.
         query: the query of the rows; None for the other kinds.
-        frame: an Arrow stream; of a change, the packed `windowing.engine.parcel.Taken`.
+        frame: a frame as bytes; of a change, the packed `windowing.engine.parcel.Taken`.
     """
 
     kind: str
@@ -136,7 +136,7 @@ def marks(frame: pl.DataFrame) -> list[pl.Expr]:
 
 
 def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
-    """Return the dead letters of a lane's Arrow stream."""
+    """Return the dead letters of a lane's frame, as bytes."""
     letters = from_bytes(data).select(PARTITION, OFFSET, "query", "reason")
     for partition, offset, query, reason in letters.iter_rows():
         source, number = pipeline.source.place(partition)

@@ -2,7 +2,8 @@
 
 To have each large array mapped and cleared anew by the system takes as long as to compute with it,
 so within a task freed memory is kept. But a task that writes files has two workers at once, and
-those of another stage wait meanwhile: each would hold for good what it had needed at most.
+those of another stage wait meanwhile: each would hold for good what it had needed at most. Workers
+that read files themselves are the job's only ones, and keep more, from batch to batch.
 """
 
 from __future__ import annotations

@@ -96,8 +96,9 @@ def emissions(
         BadRecords: the pipeline cannot be run so.
 
     Returns:
-        a stream of `EMISSION_SCHEMA`: Arrow frames tagged `result` or `early` (with their query),
-        `dead_letter` or `metric`, for a sink that writes all frames of a batch under its id.
+        a stream of `EMISSION_SCHEMA`: frames as bytes, tagged `result` or `early` (with their
+        query), `dead_letter` or `metric`, for a sink that writes all frames of a batch under its
+        id.
     """
     plan = plan_of(pipeline, share_from)
     stage = partial(_stage, even=even, seed=seed or {})

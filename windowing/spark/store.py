@@ -19,7 +19,7 @@ from windowing.spark.copies import LARGE_BYTES, Copies
 _KEY = StructType([StructField("key", StringType())])
 _VALUE = StructType([StructField("value", BinaryType())])
 
-# No msgpack, Arrow stream or format number begins with these bytes.
+# No frame, msgpack or format number begins with these bytes.
 _DIGEST_FOLLOWS: Final = b"\xc1\x00sha256:"
 
 

@@ -19,7 +19,7 @@ class Fate(msgspec.Struct, array_like=True):
     Attributes:
         turns: the progress before the chunk from which on that may be otherwise.
         applied, outside, dropped, buried: numbers of records, by variant; the last are dead.
-        dead: dead letters (`DEAD_LETTER_SCHEMA`), an Arrow stream; None: there are none.
+        dead: dead letters (`DEAD_LETTER_SCHEMA`), a frame as bytes; None: there are none.
     """
 
     turns: int

@@ -47,7 +47,7 @@ class MemorySink:
         )
 
     def take(self, frames: Frames, batch_id: int) -> None:
-        """Take one batch's frames, each with its kind, its query and its Arrow stream.
+        """Take one batch's frames, each with its kind, its query and its bytes.
 
         Raises:
             TokenMismatch: it is neither the next batch nor one already taken.

@@ -173,7 +173,7 @@ class PostgresSink:
         self.take(batch.collect(), batch_id)
 
     def take(self, frames: Frames, batch_id: int) -> None:
-        """Write one batch's frames, each with its kind, its query and its Arrow stream.
+        """Write one batch's frames, each with its kind, its query and its bytes.
 
         Raises:
             TokenMismatch: the tables and the job's checkpoint do not belong together.

@@ -110,7 +110,7 @@ class TableSink:
         return FileStage(self._file, self._run, batch_id, self._folder, found, inline_bytes)
 
     def take(self, frames: Frames, batch_id: int) -> None:
-        """Write one batch: frames with their kind, query and Arrow stream, and files of them.
+        """Write one batch: frames with their kind, query and bytes, and files of them.
 
         Raises:
             TokenMismatch: the tables and the job's checkpoint do not belong together.
