@@ -40,6 +40,7 @@ from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline
+from windowing.spark.memory import keep_freed_memory
 
 # As Spark cuts them for the packer.
 _ARROW_ROWS = 100_000
@@ -193,7 +194,9 @@ def main(
     lanes: Annotated[bool, typer.Option(help="Give lanes a step of their own anyway.")] = False,
 ) -> None:
     """Measure what each step of the core costs, in CPU seconds on one thread."""
-    make_ready()  # as the daemon of a worker does
+    # As the daemon of workers does; else the system clears pages anew for every large array.
+    make_ready()
+    keep_freed_memory()
     for case in (case for case in CASES if not case.from_topic and only in case.name):
         clock = Clock(profile)
         data = case.data(RECORDS / "data", events, batches)

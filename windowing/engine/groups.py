@@ -3,6 +3,7 @@
 A numbered group is a place in an array, so that merging costs an addition per row and column. Rows
 are compared as machine words: integers are, and so are texts of up to twelve bytes with their
 length, as Arrow's views have them. What is longer, or of another type, is numbered by itself first.
+Words of few different values share one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +30,8 @@ _VIEWED_MAX: Final = 12
 """How many bytes a text has that is in its view as a whole."""
 
 _INT64_MAX: Final = (1 << 63) - 1
-_WORD_MAX: Final = (1 << 64) - 1
+_WORD_BITS: Final = 64
+_WORD_MAX: Final = (1 << _WORD_BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Groups:
             columns: of it; without any, all rows are equal.
         """
         rows = len(frame)
-        words = [word for name in columns for word in _words(frame[name])]
+        words = _packed([word for name in columns for word in _words(frame[name])])
         table = np.empty((rows, len(words)), dtype=np.uint64)
         for place, word in enumerate(words):
             table[:, place] = word
@@ -106,9 +109,12 @@ class Groups:
 
     def sums(self, values: pl.Series) -> pl.Series:
         """Return the sum of the integers in each group, without nulls."""
+        known = (values.fill_null(0) if values.null_count() else values).to_numpy()
+        # As in single records: their number is 1, and what most values have beyond 32 bits is 0.
+        if len(known) and known.min() == known.max():
+            return pl.Series(values.name, self.sizes * known[0])
         found = np.zeros(self.count, dtype=np.int64)
-        known = values.fill_null(0) if values.null_count() else values
-        np.add.at(found, self.number, known.to_numpy())
+        np.add.at(found, self.number, known)
         return pl.Series(values.name, found)
 
     def extremes(self, values: pl.Series, *, largest: bool) -> pl.Series:
@@ -149,15 +155,35 @@ def no_extreme(dtype: pl.DataType, *, largest: bool) -> Any:
 
 
 def _words(column: pl.Series) -> list[Words]:
-    """Return words that are equal where the values are, one or more for each; few if all are."""
+    """Return words that are equal where the values are, one or more for each."""
     if column.dtype == pl.String:
         found = _views(column)
     elif column.dtype.is_integer():
         found = [column.fill_null(0).cast(pl.Int64, wrap_numerical=True).to_numpy().view(np.uint64)]
     else:
         return [_numbers(column)]
-    found = [word for word in found if word.min(initial=_WORD_MAX) != word.max(initial=0)]
     return [*found, column.is_null().to_numpy().astype(np.uint64)] if column.null_count() else found
+
+
+def _packed(words: Sequence[Words]) -> list[Words]:
+    """Return fewer words that are equal where all of these are.
+
+    A word's distances from its smallest need few bits if it is a window, and none if all are equal.
+    So several words fit into one, and a row is hashed and compared in one step.
+    """
+    spans = [(int(word.max(initial=0)) - int(word.min(initial=_WORD_MAX)), word) for word in words]
+    packed, room = list[Words](), 0
+    for span, word in sorted(spans, key=itemgetter(0)):
+        if span <= 0:
+            continue
+        bits, distances = span.bit_length(), word - word.min()
+        if bits <= room:
+            packed[-1] = packed[-1] << np.uint64(bits) | distances
+        else:
+            packed.append(distances)
+            room = _WORD_BITS
+        room -= bits
+    return packed
 
 
 def _views(texts: pl.Series) -> list[Words]:

@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 
 def to_halves(values: Ints) -> tuple[Ints, Ints]:
     """Return high and low half of each integer: `value = high * 2^32 + low`, 0 <= low < 2^32."""
+    if int(values.min(initial=0)) >= 0 and int(values.max(initial=0)) <= _MASK:
+        return np.zeros_like(values), values
     return values >> _BITS, values & _MASK
 
 

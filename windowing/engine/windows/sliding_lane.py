@@ -53,10 +53,12 @@ class Span:
 
     def columns(self) -> list[pl.Series]:
         """Return the span of each chosen record."""
+        # Mostly all are, and need no copy.
+        chosen = slice(None) if self.chosen.all() else self.chosen
         return [
-            pl.Series(FIRST_WINDOW, self.first[self.chosen]),
-            pl.Series(LAST_WINDOW, self.last[self.chosen]),
-            pl.Series(RELEASE, self.release[self.chosen]),
+            pl.Series(FIRST_WINDOW, self.first[chosen]),
+            pl.Series(LAST_WINDOW, self.last[chosen]),
+            pl.Series(RELEASE, self.release[chosen]),
         ]
 
 
