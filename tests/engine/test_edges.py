@@ -288,7 +288,6 @@ from windowing.engine.aggregates.sketches import hashes
 from windowing.engine.input.batches import batches
 from windowing.runtime.local import run
 from windowing.engine.parcel import shard_of
-from windowing.engine.plan import plan_of
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 

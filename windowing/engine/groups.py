@@ -92,20 +92,14 @@ class Groups:
         span = most - least + 1
         if self.count * span > _INT64_MAX:
             return np.lexsort((values, self.number))
-        return np.argsort(self.number * span + (values - least))
-
-    def sorted_by(self, lanes: pl.Series) -> Ints:
-        """Return the rows group by group, those of a group by lane."""
-        lane = lanes.to_numpy().astype(np.int64)
-        span = int(lane.max(initial=0)) + 1
-        places = self.number * span + lane
+        places = self.number * span + (values - least)
         if self.count * span <= _PLACES_PER_ROW * len(places):
             rows = np.full(self.count * span, -1, dtype=np.int64)
             rows[places] = np.arange(len(places))
             found = rows[rows >= 0]
             if len(found) == len(places):
                 return found
-        return np.argsort(places, kind="stable")
+        return np.argsort(places)
 
     def sums(self, values: pl.Series) -> pl.Series:
         """Return the sum of the integers in each group, without nulls."""
@@ -171,12 +165,13 @@ def _packed(words: Sequence[Words]) -> list[Words]:
     A word's distances from its smallest need few bits if it is a window, and none if all are equal.
     So several words fit into one, and a row is hashed and compared in one step.
     """
-    spans = [(int(word.max(initial=0)) - int(word.min(initial=_WORD_MAX)), word) for word in words]
+    least = [word.min(initial=_WORD_MAX) for word in words]
+    spans = [int(word.max(initial=0)) - int(low) for word, low in zip(words, least, strict=True)]
     packed, room = list[Words](), 0
-    for span, word in sorted(spans, key=itemgetter(0)):
+    for span, low, word in sorted(zip(spans, least, words, strict=True), key=itemgetter(0)):
         if span <= 0:
             continue
-        bits, distances = span.bit_length(), word - word.min()
+        bits, distances = span.bit_length(), word - low
         if bits <= room:
             packed[-1] = packed[-1] << np.uint64(bits) | distances
         else:

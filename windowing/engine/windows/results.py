@@ -102,7 +102,7 @@ def lane_offsets(lanes: pl.DataFrame, groups: Groups) -> pl.Series:
         lanes: of each part, `partition`, `first` and `last`.
         groups: the parts by row.
     """
-    ordered = lanes[groups.sorted_by(lanes[PARTITION])]
+    ordered = lanes[groups.ordered_by(lanes[PARTITION].cast(pl.Int64).to_numpy())]
     ends = pl.Series(np.cumsum(np.concatenate([[0], groups.sizes])))
     # Of an array of numpy's, pyarrow would import pandas: 0.7 s of a short run.
     lists = pa.LargeListArray.from_arrays(ends.to_arrow(), ordered.to_struct().to_arrow())

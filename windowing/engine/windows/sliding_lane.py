@@ -53,13 +53,14 @@ class Span:
 
     def columns(self) -> list[pl.Series]:
         """Return the span of each chosen record."""
-        # Mostly all are, and need no copy.
-        chosen = slice(None) if self.chosen.all() else self.chosen
-        return [
-            pl.Series(FIRST_WINDOW, self.first[chosen]),
-            pl.Series(LAST_WINDOW, self.last[chosen]),
-            pl.Series(RELEASE, self.release[chosen]),
-        ]
+        spans = pl.DataFrame(
+            [
+                pl.Series(FIRST_WINDOW, self.first),
+                pl.Series(LAST_WINDOW, self.last),
+                pl.Series(RELEASE, self.release),
+            ]
+        )
+        return where(spans, self.chosen).get_columns()
 
 
 @dataclass(frozen=True)
