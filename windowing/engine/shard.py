@@ -149,7 +149,8 @@ class Shard:
                 emission.results[query] = rows
         self._check_entries(store, state, moved)
         if state.deltas >= 4 * self.compact_after:
-            self._compact(store, state, tables.read(store, self._schemas), moved)
+            held = tables.read(store, self._schemas, state.deltas)
+            self._compact(store, state, held, moved)
         store.put(HEAD, STATE.encode(state))
         store.commit()
         return emission
@@ -168,7 +169,8 @@ class Shard:
         """
         state = self._load(store)
         after = self._progress(store, state)
-        held = self._retained(tables.read(store, self._schemas, state.far.pieces), after)
+        held = tables.read(store, self._schemas, state.deltas, state.far.pieces)
+        held = self._retained(held, after)
         held = held if until is None else until._retained(held, after)
         merged = {
             query: {name: self._schemas[query].canonical(frame) for name, frame in parts.items()}
@@ -277,10 +279,11 @@ class Shard:
             return
         pieces = state.far.pieces
         whole = state.far.is_due({query: after[self._clocks[query]].highest for query in due})
-        tidy = whole or state.deltas >= self.compact_after or tables.is_untidy(store)
+        tidy = whole or state.deltas >= self.compact_after or tables.is_untidy(store, state.deltas)
         if whole:
             state.far = Far()
-        held = tables.read(store, self._schemas if tidy else self._of(due), pieces if whole else 0)
+        queries = self._schemas if tidy else self._of(due)
+        held = tables.read(store, queries, state.deltas, pieces if whole else 0)
         for query in due:
             later_us = state.far.due_us.get(query, ENDED)
             if query not in held:
@@ -335,7 +338,8 @@ class Shard:
         silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
         beyond = self._progress(store, state, silent) if silent else None
         found = {}
-        for query, held in tables.read(store, self._of(self._early), state.far.pieces).items():
+        shown = tables.read(store, self._of(self._early), state.deltas, state.far.pieces)
+        for query, held in shown.items():
             clock = self._clocks[query]
             without_silent = None if beyond is None else beyond[clock]
             rows = self._early[query].rows(store, held, after[clock], wall_us, without_silent)
@@ -347,7 +351,7 @@ class Shard:
         """Refuse a batch that exceeds a query's state limit, after trying to compact."""
         if not self._entries_max or not self._too_many(store, state):
             return
-        held = tables.read(store, self._schemas, state.far.pieces)
+        held = tables.read(store, self._schemas, state.deltas, state.far.pieces)
         tables.forget_apart(store, state.far.pieces)
         state.far = Far()
         self._compact(store, state, held, moved)
@@ -361,7 +365,8 @@ class Shard:
 
     def _too_many(self, store: StateStore, state: ShardState) -> dict[str, int]:
         """Return the queries over their limit of partial states, with their numbers."""
-        held = tables.read(store, self._of(self._entries_max), state.far.pieces)
+        limited = self._of(self._entries_max)
+        held = tables.read(store, limited, state.deltas, state.far.pieces)
         entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 

@@ -52,17 +52,18 @@ def append(
 
 
 def read(
-    store: StateStore, queries: Mapping[str, StateSchema], pieces: int = 0
+    store: StateStore, queries: Mapping[str, StateSchema], deltas: int, pieces: int = 0
 ) -> dict[str, Tables]:
     """Read the tables of queries; each row has the `partition` that it comes from.
 
     Args:
         store: a shard's.
         queries: the queries to read, with the schema of their partial states.
+        deltas: how many there are.
         pieces: how many pieces that lie apart to read as well.
     """
     frames: dict[str, dict[str, list[pl.DataFrame]]] = {}
-    for key, data in (*_stored(store), *_apart(store, pieces)):
+    for key, data in (*_stored(store, deltas), *_apart(store, pieces)):
         for query, table, frame in _entries(key, data, queries):
             frames.setdefault(query, {}).setdefault(table, []).append(frame)
     return {
@@ -71,9 +72,9 @@ def read(
     }
 
 
-def is_untidy(store: StateStore) -> bool:
+def is_untidy(store: StateStore, deltas: int) -> bool:
     """Return whether the deltas hold as much as the base, which takes half the space for it."""
-    sizes = {key: len(data) for key, data in _stored(store)}
+    sizes = {key: len(data) for key, data in _stored(store, deltas)}
     base = sizes.pop(_BASE, 0)
     return sum(sizes.values()) >= 2 * base
 
@@ -107,21 +108,23 @@ def _encoded(queries: Mapping[str, Tables]) -> bytes:
 
 
 def _apart(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
-    for number in range(pieces):
-        data = store.get(key := f"{_FAR}{number:06d}")
+    return _numbered(store, _FAR, pieces)
+
+
+def _stored(store: StateStore, deltas: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the base, if there is one, and all deltas."""
+    data = store.get(_BASE)
+    if data is not None:
+        yield _BASE, data
+    yield from _numbered(store, _DELTA, deltas)
+
+
+def _numbered(store: StateStore, prefix: str, count: int) -> Iterator[tuple[str, bytes]]:
+    """Yield what lies under the numbers below a count that the head has."""
+    for number in range(count):
+        data = store.get(key := f"{prefix}{number:06d}")
         assert data is not None  # noqa: S101 - written with the head that counts it
         yield key, data
-
-
-def _stored(store: StateStore) -> Iterator[tuple[str, bytes]]:
-    """Yield the base and all deltas, which have numbers from 0 on."""
-    key, number = _BASE, 0
-    data = store.get(key)
-    if data is not None:
-        yield key, data
-    while (data := store.get(key := f"{_DELTA}{number:06d}")) is not None:
-        yield key, data
-        number += 1
 
 
 def _entries(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
@@ -154,8 +155,8 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         """Initialise; Spark calls this once per task."""
         self.open(store_of_key(handle, copies=self._copies))
 
-    def open(self, store: Callable[[], StateStore]) -> None:
-        """Prepare to process rows, with what makes the store of the current key."""
+    def open(self, store: Callable[[], AbstractContextManager[StateStore]]) -> None:
+        """Prepare to process rows, with what provides the store of the current key for a step."""
         self._store = store
         self._plan = _plan(self._file, self._share_from)
 
@@ -167,9 +168,9 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
     ) -> None:
         """Store a part of the key's seed (`windowing.spark.seed`), in the first batch."""
         del key, timerValues
-        store = self._store()
-        for name, value in zip(initialState["key"], initialState["value"], strict=True):
-            store.put(name, bytes(value))
+        with self._store() as store:
+            for name, value in zip(initialState["key"], initialState["value"], strict=True):
+                store.put(name, bytes(value))
 
     def close(self) -> None:
         """Do nothing: Spark owns the state."""
@@ -204,7 +205,8 @@ class LaneStage(_Stage):
         """Process all chunks of one partition in this batch."""
         chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
         number = number_of(int(key[0])) if self._even else int(key[0])
-        parcels = self.lane(number).step(self._store(), chunks)
+        with self._store() as store:
+            parcels = self.lane(number).step(store, chunks)
         encoded = [PARCELS.encode(parcel) for parcel in parcels]
         yield pd.DataFrame({"shard": range(len(encoded)), "parcel": encoded})
 
@@ -223,10 +225,11 @@ class ShardStage(_Stage):
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Process all parcels of one shard in this batch."""
-        store = self._store()
-        parcels = self.parcels(store, [data for frame in rows for data in frame["parcel"]])
-        # The clock is read here, outside the engine, only for rows outside the promise.
-        emission = self.shard().step(store, parcels, time.time_ns() // 1_000)
+        sent = [data for frame in rows for data in frame["parcel"]]
+        with self._store() as store:
+            # The clock is read here, outside the engine, only for rows outside the promise.
+            wall_us = time.time_ns() // 1_000
+            emission = self.shard().step(store, self.parcels(store, sent), wall_us)
         yield pd.DataFrame(tagged(emission), columns=["kind", "query", "frame"])
 
     def parcels(self, store: StateStore, data: Sequence[bytes]) -> list[Parcel]:

@@ -29,7 +29,7 @@ class ShortShard(PlantedShard):
         moved: Step,
     ) -> None:
         store.delete(f"partials/delta-{state.deltas - 1:06d}")
-        older = tables.read(store, self._schemas)
+        older = tables.read(store, self._schemas, state.deltas - 1)
         super()._compact(store, state, {name: older[name] for name in held if name in older}, moved)
 
 
