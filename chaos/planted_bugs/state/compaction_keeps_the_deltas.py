@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.planted import planted
+from chaos.planted_bugs.planted import PlantedShard, planted
+from windowing.engine.shard import Step
+from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 from windowing.engine.tables import replace
 from windowing.engine.windows.part import Tables
@@ -22,8 +24,27 @@ def beside(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> Non
     replace(store, 0, queries)
 
 
+class KeepingShard(PlantedShard):
+    """Counts merged deltas among those that are to be read."""
+
+    def _compact(
+        self,
+        store: StateStore,
+        state: ShardState,
+        held: Mapping[str, Tables],
+        moved: Step,
+    ) -> None:
+        deltas = state.deltas
+        super()._compact(store, state, held, moved)
+        state.deltas = deltas
+
+
 BUG = planted_bug(
-    planted("compaction_keeps_the_deltas", names={"windowing.engine.tables:replace": beside}),
+    planted(
+        "compaction_keeps_the_deltas",
+        shard=KeepingShard,
+        names={"windowing.engine.tables:replace": beside},
+    ),
     "deterministic",
     "exactly once",
 )
