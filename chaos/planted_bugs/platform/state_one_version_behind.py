@@ -2,7 +2,7 @@
 
 Defect: a task loads the state of one batch earlier.
 How one gets it: an exclusive range where an inclusive one is meant.
-Expected: records are applied twice or lost; progress goes back.
+Expected: records are applied twice or lost, or their offsets have a gap; progress goes back.
 """
 
 from chaos.planted_bugs.bug import planted_bug
@@ -19,6 +19,7 @@ class LateFiles(StateFiles):
 
 BUG = planted_bug(
     EngineParts("state_one_version_behind", state=LateFiles),
+    "no error",
     "deterministic",
     "conservation",
     "progress",

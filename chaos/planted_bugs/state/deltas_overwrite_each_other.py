@@ -2,7 +2,7 @@
 
 Defect: a batch's delta overwrites the previous one.
 How one gets it: a counter that is not part of the state.
-Expected: windows hold too little.
+Expected: a step does not find what its head counts; windows hold too little.
 """
 
 from __future__ import annotations
@@ -26,5 +26,6 @@ def always_first(
 
 BUG = planted_bug(
     planted("deltas_overwrite_each_other", names={"windowing.engine.tables:append": always_first}),
+    "no error",
     "deterministic",
 )
