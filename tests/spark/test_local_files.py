@@ -1,4 +1,4 @@
-"""Local files without processes: a session's files are those that Hadoop's own file system makes."""
+"""A local session makes the files that Hadoop's own file system makes, without processes."""
 
 from __future__ import annotations
 
