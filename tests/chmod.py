@@ -11,11 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def recording(folder: Path) -> Iterator[Callable[[], list[str]]]:
-    """Put it first on the PATH of programs started meanwhile; yield what asks for its calls.
-
-    Only modes as numbers count, as Hadoop gives them for each file that it makes: `a+x`, for
-    instance, Spark gives once to each jar that an executor fetches.
-    """
+    """Put it first on the PATH of programs started meanwhile; yield what asks for its calls."""
     folder.mkdir()
     log, program = folder / "calls", folder / "chmod"
     log.touch()
@@ -24,6 +20,6 @@ def recording(folder: Path) -> Iterator[Callable[[], list[str]]]:
     before = os.environ["PATH"]
     os.environ["PATH"] = f"{folder}{os.pathsep}{before}"
     try:
-        yield lambda: [line for line in log.read_text().splitlines() if line[0].isdigit()]
+        yield lambda: log.read_text().splitlines()
     finally:
         os.environ["PATH"] = before
