@@ -288,7 +288,7 @@ def environment(host: str, *, conf: Path, scratch: Path) -> dict[str, str]:
         "SPARK_LOCAL_IP": host,
         "SPARK_PUBLIC_DNS": HOST,  # for links on the web pages, which are read on this machine
         "SPARK_LOCAL_DIRS": str(scratch),
-        # The daemons', too, since Hadoop's settings may not name a class that a JVM does not have.
+        # The JVMs of jobs inherit it; daemons, which fetch files for them, use it as well.
         local_files.CLASS_PATH: local_files.class_path(),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
