@@ -10,7 +10,15 @@ from typing import Literal
 import psutil
 
 from infra.errors import InfraError
-from infra.layout import AIRFLOW_VENV, BROKER_JARS, CONNECTOR_JARS, PACKAGES, SETUP, default_layout
+from infra.layout import (
+    AIRFLOW_VENV,
+    BROKER_JARS,
+    CONNECTOR_JARS,
+    LOCAL_FILES_JARS,
+    PACKAGES,
+    SETUP,
+    default_layout,
+)
 from infra.ports import is_free
 from infra.record import read
 from infra.setup import JAVA_MIN, PYTHON_MIN, java_command, java_version
@@ -42,7 +50,8 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Check everything that the local stack needs."""
-    return [_python(), _java(), _packages(), *_installed(), _memory(), _disk(), *_ports()]
+    first = (_python(), _java(), _packages())
+    return [*first, *_installed(), _local_files(), _memory(), _disk(), *_ports()]
 
 
 def _python() -> Finding:
@@ -95,6 +104,16 @@ def _installed() -> Iterator[Finding]:
     if jars_missing and shutil.which("mvn") is None:
         text = "Maven is missing, and the jars are still to be fetched: install it (Debian: maven)"
         yield Finding("maven", "missing", text)
+
+
+def _local_files() -> Finding:
+    if any(LOCAL_FILES_JARS.glob("*.jar")):
+        return Finding("local-files", "ok", f"Local files without processes, {LOCAL_FILES_JARS}")
+    text = (
+        f"no local file system is installed in {LOCAL_FILES_JARS}: jobs use Hadoop's, which starts "
+        f"a process for every file that it makes; run `{SETUP}`"
+    )
+    return Finding("local-files", "note", text)
 
 
 def _memory() -> Finding:

@@ -53,6 +53,7 @@ UV = HOME / "uv" / "bin" / "uv"
 BROKER_JARS = HOME / "jvm" / "broker"
 CONNECTOR_JARS = HOME / "jvm" / "spark-connector"
 DELTA_JARS = HOME / "jvm" / "delta"
+LOCAL_FILES_JARS = HOME / "jvm" / "local-files"
 HADOOP_JARS = HOME / "hadoop" / "hadoop"
 STAMPS = HOME / "stamps"
 

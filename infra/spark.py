@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from infra import http, jvm, spark_key, spark_size
+from infra import http, jvm, local_files, spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, PACKAGES, SETUP, VENV, Layout
@@ -288,6 +288,8 @@ def environment(host: str, *, conf: Path, scratch: Path) -> dict[str, str]:
         "SPARK_LOCAL_IP": host,
         "SPARK_PUBLIC_DNS": HOST,  # for links on the web pages, which are read on this machine
         "SPARK_LOCAL_DIRS": str(scratch),
+        # The JVMs of jobs inherit it; daemons, which fetch files for them, use it as well.
+        local_files.CLASS_PATH: local_files.class_path(),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "PYSPARK_PYTHON": python,

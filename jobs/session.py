@@ -7,10 +7,12 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from infra import local_files
 from windowing.model.registry import PLUGINS_VARIABLE
 from windowing.spark.plan import SETTINGS
 
@@ -56,10 +58,18 @@ def session(
         builder = builder.config(key, value)
     # pyspark would install its own Ctrl-C handler; the program handles signals itself.
     answer = signal.getsignal(signal.SIGINT)
-    made = builder.getOrCreate()
+    with _local_files(master):
+        made = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, answer)
     return made
+
+
+def _local_files(master: str | None) -> AbstractContextManager[None]:
+    """Return the context in which a session's JVM gets the local file system that we have."""
+    # Executors elsewhere may not have it, and the driver would tell them to use it.
+    here = master is not None and master.startswith("local")
+    return local_files.on_the_class_path() if here else nullcontext()
 
 
 def _of_workers() -> dict[str, str]:

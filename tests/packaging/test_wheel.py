@@ -43,6 +43,7 @@ def test_a_wheel_takes_no_common_name(wheel: Path) -> None:
         f"{platform}/dags/pipelines.py",
         f"{platform}/infra/requirements/airflow.txt",
         f"{platform}/infra/jvm/jars.sha256",
+        f"{platform}/infra/jvm/local-files/core-site.xml",
         f"{platform}/jobs/pipeline.py",
         "slackwater/template/dot-gitignore",
         "slackwater/template/data/events.jsonl",

@@ -40,7 +40,8 @@ SETTINGS = {
     # batch cannot mix their files.
     f"{_STATE}.checkpointFormatVersion": "2",
     # Hadoop's other file interface starts ten processes (readlink, chmod) for every state file on a
-    # local disk, since the pip package brings no native Hadoop library.
+    # local disk, since the pip package brings no native Hadoop library. This one starts `chmod`
+    # alone, and in our own sessions and clusters nothing (infra/adr/0053).
     "spark.sql.streaming.checkpointFileManagerClass": (
         f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
