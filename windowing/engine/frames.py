@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from windowing.engine.narrow import Widening, narrowed, widened
+from windowing.engine.narrow import Part, Widening, narrowed, widened
 
 _SMALL_BYTES: Final = 1 << 16
 _ARROW: Final = b"\xff\xff\xff\xff"
@@ -52,10 +52,16 @@ def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
 
 def from_bytes(data: bytes) -> pl.DataFrame:
     """Deserialise the result of `to_bytes`."""
+    return widened(part_from_bytes(data))
+
+
+def part_from_bytes(data: bytes) -> Part:
+    """Deserialise the result of `to_bytes`, to be widened together with others."""
     if data.startswith(_ARROW):
-        return pl.read_ipc_stream(io.BytesIO(data))
+        frame = pl.read_ipc_stream(io.BytesIO(data))
+        return Widening(len(frame), frame.columns, {}, {}), frame
     found = _decoder.decode(data)
-    return widened(found.widening, pl.read_ipc_stream(io.BytesIO(found.stream)))
+    return found.widening, pl.read_ipc_stream(io.BytesIO(found.stream))
 
 
 def _stream(frame: pl.DataFrame, compression: Literal["uncompressed", "lz4", "zstd"]) -> bytes:

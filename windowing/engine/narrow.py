@@ -9,6 +9,7 @@ is a third of the bytes to compress, to store and to read, and costs less than c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.groups import Groups
+
+Part = tuple["Widening", pl.DataFrame]
+"""How a frame follows from narrow columns, and these."""
 
 Words = NDArray[np.unsignedinteger[Any]]
 Known = dict[int, dict[str, Words]]
@@ -55,7 +59,7 @@ class Widening(msgspec.Struct, array_like=True):
     texts: dict[str, list[str | None]]
 
 
-def narrowed(frame: pl.DataFrame) -> tuple[Widening, pl.DataFrame]:
+def narrowed(frame: pl.DataFrame) -> Part:
     """Return the narrow columns of a frame, and how the frame follows from them."""
     widening, kept = Widening(len(frame), frame.columns, {}, {}), list[pl.Series]()
     known: Known = {}
@@ -75,22 +79,59 @@ def in_fewest_bytes(values: NDArray[Any]) -> Words:
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
-def widened(widening: Widening, narrow: pl.DataFrame) -> pl.DataFrame:
-    """Return the frame that `narrowed` was given."""
-    return pl.DataFrame([_widened(name, widening, narrow) for name in widening.names])
+def widened(*parts: Part) -> pl.DataFrame:
+    """Return the frame that `narrowed` was given; several with the same columns as one.
+
+    Each column is written once, as large as it is in all parts together.
+    """
+    (widening, narrow), *more = parts
+    if not more and not is_narrow(parts[0]):
+        return narrow
+    return pl.DataFrame([_column(name, parts) for name in widening.names])
 
 
-def _widened(name: str, widening: Widening, narrow: pl.DataFrame) -> pl.Series:
-    if name in widening.texts:
-        return pl.Series(name, widening.texts[name], dtype=pl.String)[narrow[name]]
-    distances = widening.integers.get(name)
-    if distances is None:
-        return narrow[name]
-    if distances.of is None:
-        return pl.Series(name, np.full(widening.rows, distances.origin))
-    values = narrow[distances.of].to_numpy().astype(np.int64)
-    values += distances.origin
-    return pl.Series(name, values)
+def is_narrow(part: Part) -> bool:
+    """Whether any column follows from a narrow one."""
+    widening, _ = part
+    return bool(widening.integers or widening.texts)
+
+
+def with_column(part: Part, column: pl.Series) -> Part:
+    """Add a column, as it is."""
+    widening, narrow = part
+    names = [*widening.names, column.name]
+    columns = [*narrow.get_columns(), column]
+    return msgspec.structs.replace(widening, names=names), pl.DataFrame(columns)
+
+
+def _column(name: str, parts: Sequence[Part]) -> pl.Series:
+    if all(name in widening.integers for widening, _ in parts):
+        return pl.Series(name, _integers(name, parts))
+    if all(name in widening.texts for widening, _ in parts):
+        return _texts(name, parts)
+    if len(parts) == 1:
+        return parts[0][1][name]
+    return pl.concat([_column(name, [part]) for part in parts], rechunk=True)
+
+
+def _integers(name: str, parts: Sequence[Part]) -> NDArray[np.int64]:
+    found, begin = np.empty(sum(widening.rows for widening, _ in parts), np.int64), 0
+    for widening, narrow in parts:
+        own, distances = found[begin : begin + widening.rows], widening.integers[name]
+        if distances.of is None:
+            own[:] = distances.origin
+        else:
+            np.add(narrow[distances.of].to_numpy(), np.int64(distances.origin), out=own)
+        begin += widening.rows
+    return found
+
+
+def _texts(name: str, parts: Sequence[Part]) -> pl.Series:
+    texts, places = list[str | None](), list[pl.Series]()
+    for widening, narrow in parts:
+        places.append(narrow[name].cast(pl.UInt32) + len(texts))
+        texts += widening.texts[name]
+    return pl.Series(name, texts, dtype=pl.String)[pl.concat(places)]
 
 
 def _distances(column: pl.Series, widening: Widening, known: Known) -> pl.Series | None:

@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import PARTITION
-from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.frames import part_from_bytes, to_bytes
+from windowing.engine.narrow import Part, is_narrow, widened, with_column
 from windowing.engine.parcel import Parcel
 from windowing.engine.state import StateStore
 from windowing.engine.windows.part import Tables
@@ -62,14 +64,21 @@ def read(
         deltas: how many there are.
         pieces: how many pieces that lie apart to read as well.
     """
-    frames: dict[str, dict[str, list[pl.DataFrame]]] = {}
+    found: dict[str, dict[str, list[Part]]] = {}
     for key, data in (*_stored(store, deltas), *_apart(store, pieces)):
-        for query, table, frame in _entries(key, data, queries):
-            frames.setdefault(query, {}).setdefault(table, []).append(frame)
+        for query, table, part in _entries(key, data, queries):
+            found.setdefault(query, {}).setdefault(table, []).append(part)
     return {
-        query: {table: queries[query].concat(parts) for table, parts in tables.items()}
-        for query, tables in frames.items()
+        query: {table: _joined(queries[query], parts) for table, parts in tables.items()}
+        for query, tables in found.items()
     }
+
+
+def _joined(schema: StateSchema, parts: Sequence[Part]) -> pl.DataFrame:
+    names = {frozenset(widening.names) for widening, _ in parts}
+    if len(names) == 1 and any(map(is_narrow, parts)):
+        return widened(*parts)
+    return schema.concat([widened(part) for part in parts])
 
 
 def is_untidy(store: StateStore, deltas: int) -> bool:
@@ -127,17 +136,16 @@ def _numbered(store: StateStore, prefix: str, count: int) -> Iterator[tuple[str,
         yield key, data
 
 
-def _entries(
-    key: str, data: bytes, queries: Collection[str]
-) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """Yield query, name and frame of each table in a base, a delta or a piece."""
+def _entries(key: str, data: bytes, queries: Collection[str]) -> Iterator[tuple[str, str, Part]]:
+    """Yield query, name and content of each table in a base, a delta or a piece."""
     if not key.startswith(_DELTA):
         for query, tables in msgspec.msgpack.decode(data, type=Base).items():
             for table, stream in tables.items() if query in queries else ():
-                yield query, table, from_bytes(stream)
+                yield query, table, part_from_bytes(stream)
         return
     for query, parts in msgspec.msgpack.decode(data, type=Delta).items():
         for partition, tables in parts if query in queries else ():
-            lane = pl.lit(partition, dtype=pl.Int32).alias(PARTITION)
             for table, stream in tables.items():
-                yield query, table, from_bytes(stream).with_columns(lane)
+                part = part_from_bytes(stream)
+                lane = np.full(part[0].rows, partition, np.int32)
+                yield query, table, with_column(part, pl.Series(PARTITION, lane))
