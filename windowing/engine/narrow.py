@@ -131,7 +131,7 @@ def _texts(name: str, parts: Sequence[Part]) -> pl.Series:
     for widening, narrow in parts:
         places.append(narrow[name].cast(pl.UInt32) + len(texts))
         texts += widening.texts[name]
-    return pl.Series(name, texts, dtype=pl.String)[pl.concat(places)]
+    return pl.Series(name, texts, dtype=pl.String)[pl.concat(places, rechunk=True)]
 
 
 def _distances(column: pl.Series, widening: Widening, known: Known) -> pl.Series | None:

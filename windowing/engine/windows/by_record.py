@@ -37,7 +37,7 @@ from windowing.engine.wids import ON_TIME, Flags
 from windowing.engine.windows.intervals import indexed
 from windowing.engine.windows.keys import unit_columns
 from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import LATE, SlidingShardPart
+from windowing.engine.windows.sliding import LATE, SlidingShardPart, in_time
 from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
 from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
@@ -106,7 +106,7 @@ class AtRecordsShardPart(SlidingShardPart):
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
         positions = tables[DEFINERS].with_columns(pl.col(FIRST_WINDOW).alias(LAST_WINDOW))
-        due_us = self._next_end_us(positions.filter(~LATE), after)
+        due_us = self._next_end_us(in_time(positions), after)
         late = stamped(positions.filter(LATE), after=after)
         late_us = self._next_boundary_us(late.filter(pl.col(RELEASE) > pl.col(AFTER)))
         return min(due_us, late_us, super().next_due_us({PARTIALS: self._shown(tables)}, after))
@@ -189,7 +189,7 @@ class AtRecordsShardPart(SlidingShardPart):
         )
 
     def _on_time(self, tables: Tables) -> pl.DataFrame:
-        return tables[PARTIALS].filter(~LATE).drop(RELEASE)
+        return in_time(tables[PARTIALS]).drop(RELEASE)
 
     def _shown(self, tables: Tables) -> pl.DataFrame:
         """Return the partials that make rows due by themselves: on-time ones wait for a window."""

@@ -32,6 +32,7 @@ from windowing.engine.columns import (
     REVISION,
     WINDOW_ID,
 )
+from windowing.engine.frames import where
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
 from windowing.engine.windows.active import ActiveWindows
@@ -113,7 +114,7 @@ class SlidingShardPart:
 
     def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """Return the on-time content of open windows as rows; `revision` is undefined."""
-        on_time = self._with_rows(tables)[PARTIALS].filter(~LATE)
+        on_time = in_time(self._with_rows(tables)[PARTIALS])
         ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
         first = pl.max_horizontal(FIRST_WINDOW, per_row(ended + 1))
         still = on_time.with_columns(first.alias(FIRST_WINDOW)).filter(
@@ -125,7 +126,7 @@ class SlidingShardPart:
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
         partials = self._there(tables[PARTIALS])
-        due_us = self._next_end_us(partials.filter(~LATE), after)
+        due_us = self._next_end_us(in_time(partials), after)
         every_us = self._query.late.every_us
         if every_us is not None:
             late = stamped(partials.filter(LATE), after=after)
@@ -181,13 +182,12 @@ class SlidingShardPart:
 
     def _due(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the on-time partials of windows that end while progress moves, clipped."""
-        on_time = tables[PARTIALS].filter(~LATE)
+        on_time = in_time(tables[PARTIALS])
         first, last = self._ended_between(on_time, before, after)
-        clipped = on_time.with_columns(
-            pl.max_horizontal(FIRST_WINDOW, per_row(first)).alias(FIRST_WINDOW),
-            pl.min_horizontal(LAST_WINDOW, per_row(last)).alias(LAST_WINDOW),
-        )
-        return clipped.filter(pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW))
+        first = np.maximum(on_time[FIRST_WINDOW].to_numpy(), first)
+        last = np.minimum(on_time[LAST_WINDOW].to_numpy(), last)
+        clipped = on_time.with_columns(pl.Series(FIRST_WINDOW, first), pl.Series(LAST_WINDOW, last))
+        return where(clipped, first <= last)
 
     def _first_rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows of revision 0 of the windows that end while progress moves."""
@@ -249,7 +249,7 @@ class SlidingShardPart:
 
     def _on_time_at(self, tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
         """Return the content of windows, per key, at revision 0."""
-        on_time = tables[PARTIALS].filter(~LATE).drop(RELEASE)
+        on_time = in_time(tables[PARTIALS]).drop(RELEASE)
         return self._content(on_time, windows.sort(self._group), self._keys)
 
     def _boundary(self, late: pl.DataFrame, window_id: str) -> pl.Series:
@@ -299,6 +299,11 @@ class SlidingShardPart:
             raise TooManyWindows(msg)
         ids = pl.int_ranges(FIRST_WINDOW, pl.col(LAST_WINDOW) + 1, dtype=pl.Int64)
         return partials.with_columns(ids.alias(WINDOW_ID)).explode(WINDOW_ID)
+
+
+def in_time(states: pl.DataFrame) -> pl.DataFrame:
+    """Return the partial states of records that were not late; without a copy if all are."""
+    return where(states, states[RELEASE].to_numpy() == ON_TIME)
 
 
 def _first_revision(states: pl.DataFrame) -> pl.DataFrame:
