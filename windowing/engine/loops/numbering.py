@@ -35,6 +35,8 @@ def number(words: Words, numbers: Ints, firsts: Ints) -> int:
     count, slots = 0, np.full(_SLOTS, _FREE, np.int32)
     mask = np.uint64(_SLOTS - 1)
     hashes = np.empty(len(words), np.uint64)
+    # One word and its hash determine each other: an odd factor, and a shift by half, can be undone.
+    is_word = words.shape[1] == 1
     for row in range(len(words)):
         hashed = _hash(words, row)
         slot = hashed & mask
@@ -42,7 +44,7 @@ def number(words: Words, numbers: Ints, firsts: Ints) -> int:
             found = slots[slot]
             if found == _FREE:
                 break
-            if hashes[found] == hashed and _are_equal(words, firsts[found], row):
+            if hashes[found] == hashed and (is_word or _are_equal(words, firsts[found], row)):
                 break
             slot = (slot + _ONE) & mask
         if found == _FREE:
