@@ -50,6 +50,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
             stack.down(layout=layout)
 
 
+@pytest.mark.slow
 @pytest.mark.stack
 def test_drivers_and_executors_start_no_process_for_a_file(
     cluster: Started, tmp_path: Path

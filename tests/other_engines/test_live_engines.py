@@ -49,6 +49,7 @@ def told_of(mode: str, finding: Any) -> dict[str, Any]:
     return Probed(live_engine("slackwater", mode), "1", Domain.tuple, finding).as_data()
 
 
+@pytest.mark.slow
 def test_what_was_found_is_said_with_its_evidence() -> None:
     found = probe(Simulated(TUPLE_DRIVEN), Domain.tuple)
     assert isinstance(found, Recovered)

@@ -89,6 +89,7 @@ def test_random_time_engines_are_recovered() -> None:
         check_time(random_model(chance, Domain.time))
 
 
+@pytest.mark.slow
 def test_random_tuple_engines_are_recovered() -> None:
     chance = Random(18)
     for _ in range(15):

@@ -194,7 +194,12 @@ def rows_of(frame: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("pipeline", "events", "per_file", "fused"),
     [
-        (SHOP / "pipelines" / "orders.yml", SHOP / "data" / "events.jsonl", 150, False),
+        pytest.param(
+            SHOP / "pipelines" / "orders.yml",
+            SHOP / "data" / "events.jsonl",
+            *(150, False),
+            marks=pytest.mark.slow,
+        ),
         (LATE / "pipeline.yml", LATE / "events.jsonl", 4, True),
     ],
 )

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PIPELINE = """
 name: p
 source:
@@ -53,6 +55,7 @@ def peak_mib(folder: Path, records: int) -> float:
     return int(kib) / 1024
 
 
+@pytest.mark.slow
 def test_four_times_the_log_takes_little_more_memory(tmp_path: Path) -> None:
     # Kept in memory, a record takes 1 KiB and more: 36,000 of them 36 MiB.
     short, long = peak_mib(tmp_path, 12_000), peak_mib(tmp_path, 48_000)
