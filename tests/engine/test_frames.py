@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.narrow import narrowed, widened
+from windowing.engine.narrow import Widening, narrowed, widened
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 TYPES = {"n": pl.Int64, "m": pl.Int64, "k": pl.String, "x": pl.Float64, "b": pl.Int32}
@@ -39,6 +39,16 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
 @given(frame=frames())
 def test_narrow_columns_widen_to_what_they_were(frame: pl.DataFrame) -> None:
     assert_frame_equal(widened(narrowed(frame)), frame)
+
+
+@given(parts=st.lists(st.tuples(frames(), st.booleans()), min_size=1, max_size=4))
+def test_parts_are_widened_together(parts: list[tuple[pl.DataFrame, bool]]) -> None:
+    """Each is narrow or as it was."""
+    found = [
+        narrowed(frame) if is_narrow else (Widening(len(frame), frame.columns, {}, {}), frame)
+        for frame, is_narrow in parts
+    ]
+    assert_frame_equal(widened(*found), pl.concat(frame for frame, _ in parts))
 
 
 @pytest.mark.parametrize("kept", [False, True])

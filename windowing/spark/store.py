@@ -130,8 +130,8 @@ class MapStateStore:
         for key, value in stored.items():
             if key not in self._index and _digest_in(value) is not None:
                 self._list(key, value)
-        found = _whole(stored, self._index)
-        return iter(sorted(entry for entry in found.items() if entry[0].startswith(prefix)))
+        found = _whole(stored, self._index, lambda key: key.startswith(prefix))
+        return iter(sorted(found.items()))
 
     def write_index(self) -> None:
         """Store the index if it has changed."""
@@ -190,7 +190,7 @@ def whole_values(
 
 
 def _whole(
-    stored: Mapping[str, bytes], index: Mapping[str, bytes], wanted: Callable[[str], bool] = bool
+    stored: Mapping[str, bytes], index: Mapping[str, bytes], wanted: Callable[[str], bool]
 ) -> dict[str, bytes]:
     entries = {key: entry for key, entry in stored.items() if not key.endswith(_APART)}
     found = dict[str, bytes]()
