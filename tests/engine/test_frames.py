@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.narrow import Widening, narrowed, widened
+from windowing.engine.frames import from_bytes, slices, slices_to_bytes, to_bytes
+from windowing.engine.narrow import Widening, narrowed, narrowed_slices, widened
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 TYPES = {"n": pl.Int64, "m": pl.Int64, "k": pl.String, "x": pl.Float64, "b": pl.Int32}
@@ -56,6 +56,33 @@ def test_parts_are_widened_together(parts: list[tuple[pl.DataFrame, bool]]) -> N
 def test_bytes_are_read_as_they_were_written(frame: pl.DataFrame, times: int, kept: bool) -> None:
     large = pl.concat([frame] * times)
     assert_frame_equal(from_bytes(to_bytes(large, kept=kept)), large)
+
+
+@given(parts=st.lists(frames().filter(len), min_size=1, max_size=4))
+def test_slices_are_narrowed_as_a_whole(parts: list[pl.DataFrame]) -> None:
+    frame, lengths = pl.concat(parts), [len(part) for part in parts]
+    found = [widened(part) for part in narrowed_slices(frame, lengths)]
+    for part, own in zip(parts, found, strict=True):
+        assert_frame_equal(own, part)
+
+
+@given(parts=st.lists(frames().filter(len), min_size=1, max_size=4), large=st.booleans())
+def test_slices_as_bytes(parts: list[pl.DataFrame], large: bool) -> None:
+    parts = [pl.concat([part] * 5_000) for part in parts] if large else parts
+    frame, lengths = pl.concat(parts), [len(part) for part in parts]
+    found = [from_bytes(stream) for stream in slices_to_bytes(frame, lengths)]
+    for own, part, cut in zip(found, parts, slices(frame, lengths), strict=True):
+        assert_frame_equal(own, part)
+        assert_frame_equal(cut, part)
+
+
+def test_a_slice_has_the_texts_of_its_own() -> None:
+    """Side by side if nobody else has them; else they are looked for again."""
+    keys = [f"key {number % 50}" for number in range(200)]
+    scattered = pl.DataFrame({"k": [*keys, *(f"key {n}" for n in (0, 49, 0, 49))]})
+    *_, (last, narrow) = narrowed_slices(scattered, [200, 4])
+    assert last.texts == {"k": ["key 0", "key 49"]}
+    assert narrow["k"].to_list() == [0, 1, 0, 1]
 
 
 @given(frame=frames())

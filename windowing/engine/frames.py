@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
-from typing import Final, Literal
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from windowing.engine.narrow import Part, Widening, narrowed, widened
+from windowing.engine.narrow import Part, Widening, narrowed, narrowed_slices, widened
 
 _SMALL_BYTES: Final = 1 << 16
 _ARROW: Final = b"\xff\xff\xff\xff"
@@ -46,8 +48,19 @@ def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
     """
     if frame.estimated_size() <= _SMALL_BYTES:
         return _stream(frame, "uncompressed")
-    widening, narrow = narrowed(frame)
-    return _encoder.encode(_Narrow(widening, _stream(narrow, "zstd" if kept else "lz4")))
+    return _encoded(narrowed(frame), "zstd" if kept else "lz4")
+
+
+def slices_to_bytes(frame: pl.DataFrame, lengths: Sequence[int]) -> list[bytes]:
+    """Serialise consecutive slices of a frame, each to what `from_bytes` reads.
+
+    Args:
+        frame: the frame.
+        lengths: of the slices; none is empty.
+    """
+    if frame.estimated_size() <= _SMALL_BYTES * len(lengths):
+        return [to_bytes(part) for part in slices(frame, lengths)]
+    return [_encoded(part, "lz4") for part in narrowed_slices(frame, lengths)]
 
 
 def from_bytes(data: bytes) -> pl.DataFrame:
@@ -64,10 +77,21 @@ def part_from_bytes(data: bytes) -> Part:
     return found.widening, pl.read_ipc_stream(io.BytesIO(found.stream))
 
 
+def _encoded(part: Part, compression: Literal["lz4", "zstd"]) -> bytes:
+    widening, narrow = part
+    return _encoder.encode(_Narrow(widening, _stream(narrow, compression)))
+
+
 def _stream(frame: pl.DataFrame, compression: Literal["uncompressed", "lz4", "zstd"]) -> bytes:
     sink = io.BytesIO()
     frame.write_ipc_stream(sink, compression=compression)
     return sink.getvalue()
+
+
+def slices(frame: pl.DataFrame, lengths: Sequence[int]) -> list[pl.DataFrame]:
+    """Return consecutive slices of a frame."""
+    ends = accumulate(lengths)
+    return [frame[end - rows : end] for end, rows in zip(ends, lengths, strict=True)]
 
 
 def text_arrays(texts: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -82,11 +106,24 @@ def text_arrays(texts: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]
     return offsets, np.frombuffer(text or b"", np.uint8)
 
 
-def where(frame: pl.DataFrame, chosen: NDArray[np.bool_]) -> pl.DataFrame:
-    """Return the chosen rows; without a copy if all are, as in most chunks."""
-    return frame if chosen.all() else frame.filter(pl.Series(chosen))
+def where(frame: pl.DataFrame, flags: NDArray[np.bool_]) -> pl.DataFrame:
+    """Return the chosen rows; without a copy if all are, or none, as in most chunks."""
+    if flags.all():
+        return frame
+    return frame.filter(pl.Series(flags)) if flags.any() else frame.clear()
+
+
+def chosen(values: NDArray[Any], flags: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the chosen values; without a copy if all are."""
+    return values if flags.all() else values[flags]
 
 
 def in_order(frame: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Return the frame sorted by a column; without a copy if it is, as most chunks are."""
-    return frame if frame[by].is_sorted() else frame.sort(by)
+    """Return the frame sorted by a column; without a copy if it is, as most chunks are.
+
+    Args:
+        frame: the frame.
+        by: a column of numbers without null.
+    """
+    values = frame[by].to_numpy()
+    return frame if (values[1:] >= values[:-1]).all() else frame.sort(by)

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from windowing.engine.loops.numbering import number
+from windowing.engine.loops.numbering import extent, number, pack
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -29,9 +28,9 @@ _PLACES_PER_ROW: Final = 16
 _VIEWED_MAX: Final = 12
 """How many bytes a text has that is in its view as a whole."""
 
+_ASKED: Final = 64
 _INT64_MAX: Final = (1 << 63) - 1
 _WORD_BITS: Final = 64
-_WORD_MAX: Final = (1 << _WORD_BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ class Groups:
         """Return the sum of the integers in each group, without nulls."""
         known = (values.fill_null(0) if values.null_count() else values).to_numpy()
         # As in single records: their number is 1, and what most values have beyond 32 bits is 0.
-        if len(known) and known.min() == known.max():
+        if len(known) and _are_the_same(known):
             return pl.Series(values.name, self.sizes * known[0])
         found = np.zeros(self.count, dtype=np.int64)
         np.add.at(found, self.number, known)
@@ -140,6 +139,11 @@ class Groups:
         return found.sort("#")[values.name]
 
 
+def _are_the_same(values: Ints) -> bool:
+    # A few are asked first: mostly they are enough to know that they are not.
+    return all(bool((some == values[0]).all()) for some in (values[:_ASKED], values))
+
+
 def no_extreme(dtype: pl.DataType, *, largest: bool) -> Any:
     """Return the number that no minimum, or no maximum, is changed by."""
     if dtype.is_float():
@@ -153,7 +157,8 @@ def _words(column: pl.Series) -> list[Words]:
     if column.dtype == pl.String:
         found = _views(column)
     elif column.dtype.is_integer():
-        found = [column.fill_null(0).cast(pl.Int64, wrap_numerical=True).to_numpy().view(np.uint64)]
+        known = column.fill_null(0) if column.null_count() else column
+        found = [known.cast(pl.Int64, wrap_numerical=True).to_numpy().view(np.uint64)]
     else:
         return [_numbers(column)]
     return [*found, column.is_null().to_numpy().astype(np.uint64)] if column.null_count() else found
@@ -165,25 +170,28 @@ def _packed(words: Sequence[Words]) -> list[Words]:
     A word's distances from its smallest need few bits if it is a window, and none if all are equal.
     So several words fit into one, and a row is hashed and compared in one step.
     """
-    least = [word.min(initial=_WORD_MAX) for word in words]
-    spans = [int(word.max(initial=0)) - int(low) for word, low in zip(words, least, strict=True)]
+    extents = [(*map(int, extent(word)), word) for word in words]
     packed, room = list[Words](), 0
-    for span, low, word in sorted(zip(spans, least, words, strict=True), key=itemgetter(0)):
-        if span <= 0:
-            continue
-        bits, distances = span.bit_length(), word - low
-        if bits <= room:
-            packed[-1] = packed[-1] << np.uint64(bits) | distances
-        else:
-            packed.append(distances)
+    for least, most, word in sorted(extents, key=_span):
+        bits, low = max(most - least, 0).bit_length(), np.uint64(least)
+        if 0 < bits <= room:
+            pack(word, low, np.uint64(bits), packed[-1])
+        elif bits:
+            packed.append(word - low)
             room = _WORD_BITS
         room -= bits
     return packed
 
 
+def _span(extent: tuple[int, int, Words]) -> int:
+    least, most, _ = extent
+    return most - least
+
+
 def _views(texts: pl.Series) -> list[Words]:
     """Return two words for each text; if some are long, one."""
-    array = texts.fill_null("").to_arrow(compat_level=pl.CompatLevel.newest())
+    known = texts.fill_null("") if texts.null_count() else texts
+    array = known.to_arrow(compat_level=pl.CompatLevel.newest())
     views = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset :]
     if views[: len(texts), 0].max(initial=0) > _VIEWED_MAX:
         codes = texts.to_arrow().dictionary_encode().indices

@@ -21,7 +21,7 @@ from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, in_order, to_bytes, where
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import read_columns
-from windowing.engine.parcel import Parcel, split
+from windowing.engine.parcel import Parcel, shares
 from windowing.engine.plan import FlowPlan, Plan, RowPlan
 from windowing.engine.progress.clock import (
     ClockId,
@@ -257,5 +257,5 @@ class Lane:
     def _post_keys(self, clock: ClockId, course: Course, parcels: Sequence[Parcel]) -> None:
         """Add each shard's keys with new progress to its parcel."""
         if clock.key is not None and course.moved is not None:
-            for number, part in split(course.moved, [field_column(clock.key)], len(parcels)):
-                parcels[number].keys[clock.name] = to_bytes(part)
+            for number, _, stream in shares(course.moved, [field_column(clock.key)], len(parcels)):
+                parcels[number].keys[clock.name] = stream

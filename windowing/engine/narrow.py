@@ -9,7 +9,7 @@ is a third of the bytes to compress, to store and to read, and costs less than c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -72,6 +72,41 @@ def narrowed(frame: pl.DataFrame) -> Part:
         if narrow is not None:
             kept.append(narrow)
     return widening, pl.DataFrame(kept)
+
+
+def narrowed_slices(frame: pl.DataFrame, lengths: Sequence[int]) -> Iterator[Part]:
+    """Return what `narrowed` would of each slice, looking at the columns of the whole only once.
+
+    Args:
+        frame: the frame.
+        lengths: of consecutive slices; none is empty.
+    """
+    (widening, narrow), begin = narrowed(frame), 0
+    for length in lengths:
+        own = msgspec.structs.replace(widening, rows=length, texts={})
+        columns = [
+            _own_places(column.slice(begin, length), frame[column.name], begin, widening, own)
+            if column.name in widening.texts
+            else column.slice(begin, length)
+            for column in narrow
+        ]
+        yield own, pl.DataFrame(columns)
+        begin += length
+
+
+def _own_places(
+    places: pl.Series, texts: pl.Series, begin: int, widening: Widening, own: Widening
+) -> pl.Series:
+    """Return the places of a slice among texts of its own.
+
+    These lie side by side if the slice has them to itself, as keys do that go to one shard.
+    """
+    found = places.to_numpy()
+    least, most = int(found.min()), int(found.max())
+    if most - least >= len(found):
+        return _places(texts.slice(begin, len(found)), own)
+    own.texts[places.name] = widening.texts[places.name][least : most + 1]
+    return pl.Series(places.name, in_fewest_bytes(found - least))
 
 
 def in_fewest_bytes(values: NDArray[Any]) -> Words:

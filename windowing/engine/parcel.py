@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.formats import MessageFormat
-from windowing.engine.frames import text_arrays
+from windowing.engine.frames import slices, slices_to_bytes, text_arrays
 from windowing.engine.groups import Groups
 from windowing.engine.input.refusals import DETAIL_SCHEMA
 from windowing.engine.loops.checksums import TABLE, crc32
@@ -122,13 +122,28 @@ def split(
         by: the columns of the key; without any, everything goes to the first shard.
         shards: how many shards there are.
     """
+    ordered, rows = _by_shard(frame, by, shards)
+    yield from zip(rows, slices(ordered, [*rows.values()]), strict=True)
+
+
+def shares(
+    frame: pl.DataFrame, by: Sequence[str], shards: int
+) -> Iterator[tuple[int, pl.DataFrame, bytes]]:
+    """Return each shard's part of a frame, as `split` does, and as bytes."""
+    ordered, rows = _by_shard(frame, by, shards)
+    lengths = [*rows.values()]
+    streams = slices_to_bytes(ordered, lengths)
+    yield from zip(rows, slices(ordered, lengths), streams, strict=True)
+
+
+def _by_shard(
+    frame: pl.DataFrame, by: Sequence[str], shards: int
+) -> tuple[pl.DataFrame, dict[int, int]]:
+    """Return a frame in the order of shards, and how many rows each has that has any."""
     if not len(frame):
-        return
+        return frame, {}
     if not by:
-        yield 0, frame
-        return
+        return frame, {0: len(frame)}
     numbers = shard_of(frame.select(by), shards)
-    ordered, begin = frame[numbers.arg_sort()], 0
-    for number, length in numbers.value_counts().sort(numbers.name).iter_rows():
-        yield number, ordered.slice(begin, length)
-        begin += length
+    rows = dict(numbers.value_counts().sort(numbers.name).iter_rows())
+    return frame[numbers.arg_sort()], rows

@@ -62,6 +62,10 @@ class Numbering(ABC):
         """Return the first window whose extent may hold each value."""
         return self.open_from(values)
 
+    def span(self, values: Ints) -> tuple[Ints, Ints]:
+        """Return `first` and `last` of each value."""
+        return self.first(values), self.last(values)
+
     def outside(self, values: Ints) -> Flags:
         """Return which values lie before all windows."""
         return np.zeros(len(values), dtype=bool)
@@ -96,12 +100,21 @@ class Grid(Numbering):
 
     def first(self, values: Ints) -> Ints:
         """Return the first window whose extent may hold each value."""
-        first = slide_of(self, values)
-        return first if self.least is None else np.maximum(first, 0)
+        return self._from_least(slide_of(self, values))
 
     def last(self, values: Ints) -> Ints:
         """Return the last window whose extent holds each value."""
         return last_window(self, values)
+
+    def span(self, values: Ints) -> tuple[Ints, Ints]:
+        """Return `first` and `last` of each value; they are divided by the slide only once."""
+        if self.range_ is None or self.range_ % self.slide:
+            return super().span(values)
+        slides = slide_of(self, values)
+        return self._from_least(slides), _further(slides, self.range_ // self.slide - 1)
+
+    def _from_least(self, slides: Ints) -> Ints:
+        return slides if self.least is None else np.maximum(slides, 0)
 
     def ends(self, windows: Ints) -> Ints:
         """Return the end of each window, at most `ENDED`."""
@@ -163,8 +176,7 @@ def grid(window: Window) -> Grid:
 
 def slide_of(window: Gridded, ts_us: Ints) -> Ints:
     """Return each time's slide, `(ts - m) div S`, also the first window not ended by then."""
-    slides = ts_us // window.slide
-    return _numbered(window, slides, _within(window, ts_us, slides))
+    return _numbered(window, ts_us, ts_us // window.slide)
 
 
 def last_window(window: Gridded, ts_us: Ints) -> Ints:
@@ -172,17 +184,20 @@ def last_window(window: Gridded, ts_us: Ints) -> Ints:
     if window.range_ is None:
         return np.full(len(ts_us), FOR_EVER)
     slides = ts_us // window.slide
-    within = _within(window, ts_us, slides)
+    number = _numbered(window, ts_us, slides)
     whole, rest = divmod(_range(window), window.slide)
-    number = _numbered(window, slides, within)
     if not rest:
-        after: Ints | int = whole - 1
-    else:
-        # Where in its slide a time lies from the origin on, and whether one more window holds it.
-        shifted = within - window.origin % window.slide
-        shifted = np.where(shifted < 0, shifted + window.slide, shifted)
-        after = whole - 1 + (shifted >= window.slide - rest)
-    return np.where(number > INT64_MAX - np.maximum(after, 0), INT64_MAX, number + after)
+        return _further(number, whole - 1)
+    # Where in its slide a time lies from the origin on, and whether one more window holds it.
+    shifted = _within(window, ts_us, slides) - window.origin % window.slide
+    shifted = np.where(shifted < 0, shifted + window.slide, shifted)
+    return _further(number, whole - 1 + (shifted >= window.slide - rest))
+
+
+def _further(number: Ints, by: Ints | int) -> Ints:
+    """Return the windows so many further on, at most the largest number."""
+    beyond = number > INT64_MAX - np.maximum(by, 0)
+    return np.where(beyond, INT64_MAX, number + by) if beyond.any() else number + by
 
 
 def _within(window: Gridded, ts_us: Ints, slides: Ints) -> Ints:
@@ -190,14 +205,16 @@ def _within(window: Gridded, ts_us: Ints, slides: Ints) -> Ints:
     return ts_us - slides * window.slide
 
 
-def _numbered(window: Gridded, slides: Ints, within: Ints) -> Ints:
-    """Return slides counted from the origin instead of from zero."""
+def _numbered(window: Gridded, ts_us: Ints, slides: Ints) -> Ints:
+    """Return the slides of times, counted from the origin instead of from zero."""
     shift, rest = divmod(window.origin, window.slide)
     if window.slide == 1:
         # Only then could the difference exceed 64 bits; no window is that far out.
         lowest, highest = INT64_MIN + max(shift + 1, 0), INT64_MAX + min(shift, 0)
         slides = np.clip(slides, lowest, highest)
-    return slides - shift - (within < rest) if rest else slides - shift
+    if not rest:
+        return slides - shift if shift else slides
+    return slides - shift - (_within(window, ts_us, slides) < rest)
 
 
 def end_us(window: Gridded, wids: Ints) -> Ints:

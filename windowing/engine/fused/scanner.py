@@ -43,12 +43,13 @@ class Scanner:
             RedeliveredOffset: two rows have the same offset.
         """
         lane, rows = self.lane(partition), in_order(chunk, OFFSET)
-        if (rows[OFFSET].diff() == 0).any():
+        offsets = rows[OFFSET].to_numpy()
+        if (offsets[1:] == offsets[:-1]).any():
             raise RedeliveredOffset(_twice(lane, rows))
         reading = lane.read(rows, self._nothing_yet(), MemoryStore())
-        first, last = int(rows[OFFSET][0]), int(rows[OFFSET][-1])
+        ends = int(offsets[0]), int(offsets[-1])
         messages = [
-            Provisional(partition, first, last, reading.reached) for _ in range(self._plan.shards)
+            Provisional(partition, *ends, reading.reached) for _ in range(self._plan.shards)
         ]
         fates = {}
         for flow in self._plan.flows:

@@ -19,6 +19,24 @@ _FREE: Final = -1
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
 _ONE: Final = np.uint64(1)
+_NONE: Final = np.uint64(0)
+_MOST: Final = ~_NONE
+
+
+@compiled
+def extent(word: Words) -> tuple[int, int]:
+    """Return the smallest and the largest of some words; if there are none, more and less."""
+    least, most = _MOST, _NONE
+    for row in range(len(word)):
+        least, most = min(least, word[row]), max(most, word[row])
+    return least, most
+
+
+@compiled
+def pack(word: Words, least: np.uint64, bits: np.uint64, packed: Words) -> None:
+    """Move packed words up by some bits, and add the distances of others from the smallest."""
+    for row in range(len(word)):
+        packed[row] = packed[row] << bits | (word[row] - least)
 
 
 @compiled

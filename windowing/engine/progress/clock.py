@@ -20,9 +20,12 @@ from typing import Protocol
 import msgspec
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, TIME, field_column
+from windowing.engine.frames import chosen
 from windowing.engine.input.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
+from windowing.engine.loops.rising import rising
 from windowing.engine.progress import generator_of
 from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
@@ -206,31 +209,43 @@ class _AttributeClock:
         """Run over a chunk."""
         if self._other is not None:
             rows = rows.over(self._other)
-        kind = rows.all[KIND].to_numpy()
-        ts_us = rows.all[TIME].fill_null(0).to_numpy()
-        bounds = np.full(len(rows.all), NOTHING_YET, dtype=np.int64)
-        bounds[rows.is_data] = self._generator.bounds(rows.data, state.memory)
-        bounds[kind == BOUND] = ts_us[kind == BOUND]
-        bounds[kind == OBSERVED] = self._generator.observed(ts_us[kind == OBSERVED])
-        # Only `end` closes a lane; anything after it is ignored.
-        bounds = np.minimum(bounds, ENDED - 1)
-        bounds[kind == END] = ENDED
-        held = state.reached
-        running = np.maximum.accumulate(np.concatenate(([np.int64(held.progress_us)], bounds)))
-        finite, values = running[running < ENDED], rows.data[TIME].to_numpy()
+        bounds, held = self._bounds(rows, state.memory), state.reached
+        running = np.empty(len(bounds) + 1, dtype=np.int64)
+        rising(held.progress_us, bounds, running)
+        finite, values = chosen(running, running < ENDED), rows.data[TIME].to_numpy()
         state.reached = Reached(
             progress_us=int(running[-1]),
             furthest_us=max(held.furthest_us, int(finite.max(initial=NOTHING_YET))),
             newest_us=max(held.newest_us, int(values.max(initial=NOTHING_YET))),
         )
-        before = running[:-1][rows.is_data]
+        before = chosen(running[:-1], rows.is_data)
         if self._key is None:
             return Course(values, before, state.reached)
+        kind, ts_us = _kinds_and_times(rows)
         promises = rows.is_data if self._by_record else np.zeros(len(kind), dtype=bool)
         promises = promises | ((kind == BOUND_ON) & ~rows.after_end)
         promised = np.where(promises, np.minimum(ts_us, ENDED - 1), NOTHING_YET)
         of_key, all_keys, moved = _per_key(rows, self._key, promised, keys)
         return Course(values, np.maximum(before, of_key), state.reached, all_keys, moved)
+
+    def _bounds(self, rows: Rows, memory: list[int]) -> Ints:
+        """Return the bound after each row, `NOTHING_YET` for none; only the lane's end is ENDED."""
+        # Only `end` closes a lane.
+        of_data = np.minimum(self._generator.bounds(rows.data, memory), ENDED - 1)
+        if rows.is_data.all():
+            return of_data
+        kind, ts_us = _kinds_and_times(rows)
+        bounds = np.full(len(kind), NOTHING_YET, dtype=np.int64)
+        bounds[rows.is_data] = of_data
+        said, observed = kind == BOUND, kind == OBSERVED
+        bounds[said] = np.minimum(ts_us[said], ENDED - 1)
+        bounds[observed] = np.minimum(self._generator.observed(ts_us[observed]), ENDED - 1)
+        bounds[kind == END] = ENDED
+        return bounds
+
+
+def _kinds_and_times(rows: Rows) -> tuple[NDArray[np.uint8], Ints]:
+    return rows.all[KIND].to_numpy(), rows.all[TIME].fill_null(0).to_numpy()
 
 
 def _per_key(

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.columns import AT, OFFSET, PARTITION, field_column
-from windowing.engine.frames import to_bytes
-from windowing.engine.parcel import Addition, split
+from windowing.engine.parcel import Addition, shares
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.part import Addressed, Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
@@ -73,13 +72,13 @@ class RowLanePart:
 
     def post(self, tables: Tables, parcels: Sequence[Addressed]) -> None:
         """Put each unit's records into the parcel of its shard."""
-        for number, part in split(tables[ROWS], self._unit, len(parcels)):
+        for number, part, stream in shares(tables[ROWS], self._unit, len(parcels)):
             at = part[AT].to_numpy()
             # Progress must have passed a record; in lane order it is processed at once.
             due_us = min(int(at.min()), ENDED - 1) + 1
             if self._query.order == "lane":
                 due_us = NOTHING_YET
-            addition = Addition(due_us, {ROWS: to_bytes(part)})
+            addition = Addition(due_us, {ROWS: stream})
             parcels[number].queries[self._query.name] = addition
 
 

@@ -23,7 +23,7 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.columns import AT, INSTANT, IS_LATE, OFFSET, PARTITION, field_column
 from windowing.engine.frames import to_bytes
-from windowing.engine.parcel import Addition, split
+from windowing.engine.parcel import Addition, shares
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
@@ -122,11 +122,11 @@ class JoinLanePart:
         """Put each shard's part of the tables into its parcel; without equality, all go to one."""
         empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
         for name, table in tables.items():
-            for number, part in split(table, self._equal, len(parcels)):
+            for number, part, stream in shares(table, self._equal, len(parcels)):
                 queries = parcels[number].queries
                 addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
                 addition.due_us = min(addition.due_us, int(part[INSTANT].to_numpy().min()))
-                addition.tables[name] = to_bytes(part)
+                addition.tables[name] = stream
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def dead_letters(query: Flow, data: pl.DataFrame, refused: Flags, partition: int
         partition: their lane's.
     """
     policy = query.late.policy
-    if policy == "drop":
+    if policy == "drop" or not refused.any():
         return pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
     reason = "late" if policy == "dead_letter" else "out_of_retention"
     return data.filter(pl.Series(refused)).select(

@@ -21,8 +21,8 @@ from windowing.engine.columns import (
     OFFSET,
     RELEASE,
 )
-from windowing.engine.frames import to_bytes, where
-from windowing.engine.parcel import Addition, split
+from windowing.engine.frames import chosen, to_bytes, where
+from windowing.engine.parcel import Addition, shares
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
 from windowing.engine.windows.keys import key_columns, route
@@ -111,9 +111,15 @@ class SlidingLanePart:
         outside, first, last = self._windows(scan)
         opened = self._opened(scan.progress_us)
         judged = self._judged(scan, outside, self._split(~outside, first, last, opened))
-        turns = int(self._numbering.ends(first[~outside]).min(initial=ENDED))
+        turns = self._first_end(chosen(first, ~outside))
         tables = self._provisional(scan, outside, first, last, opened)
         return Scanned(**vars(judged), tables=tables, turns=turns)
+
+    def _first_end(self, windows: Ints) -> int:
+        """Return the earliest end of some windows: ends rise with numbers."""
+        if not len(windows):
+            return ENDED
+        return int(self._numbering.ends(windows.min(keepdims=True))[0])
 
     def _provisional(
         self, scan: Scan, outside: Flags, first: Ints, last: Ints, opened: Opened
@@ -182,7 +188,7 @@ class SlidingLanePart:
         The first is that of a query that runs for ever: it decides what `consistent` calls late.
         """
         values = scan.values
-        first, last = self._numbering.first(values), self._numbering.last(values)
+        first, last = self._numbering.span(values)
         outside = self._numbering.outside(values)
         if self._active is None or self._lanes is None:
             return outside | (last < first), first, last
@@ -241,12 +247,12 @@ class SlidingLanePart:
         """Put each shard's part of the tables into its parcel."""
         empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
         for name, table in tables.items():
-            for number, part in split(table, self._route, len(parcels)):
+            for number, part, stream in shares(table, self._route, len(parcels)):
                 queries = parcels[number].queries
                 # A shard gets all tables or none.
                 addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
                 addition.due_us = min(addition.due_us, int(self._due_us(part).min()))
-                addition.tables[name] = to_bytes(part)
+                addition.tables[name] = stream
 
     def _due_us(self, table: pl.DataFrame) -> Ints:
         """Return the earliest progress at which each row of a table may make a row due."""
