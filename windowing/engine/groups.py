@@ -170,22 +170,23 @@ def _packed(words: Sequence[Words]) -> list[Words]:
     A word's distances from its smallest need few bits if it is a window, and none if all are equal.
     So several words fit into one, and a row is hashed and compared in one step.
     """
-    extents = [(*map(int, extent(word)), word) for word in words]
+    spans = [(*extent(word), word) for word in words]
     packed, room = list[Words](), 0
-    for least, most, word in sorted(extents, key=_span):
-        bits, low = max(most - least, 0).bit_length(), np.uint64(least)
+    for least, most, word in sorted(spans, key=_width):
+        bits = _width((least, most, word)).bit_length()
         if 0 < bits <= room:
-            pack(word, low, np.uint64(bits), packed[-1])
+            pack(word, np.uint64(least), np.uint64(bits), packed[-1])
         elif bits:
-            packed.append(word - low)
+            packed.append(word - np.uint64(least))
             room = _WORD_BITS
         room -= bits
     return packed
 
 
-def _span(extent: tuple[int, int, Words]) -> int:
-    least, most, _ = extent
-    return most - least
+def _width(span: tuple[np.uint64, np.uint64, Words]) -> int:
+    """Return how far the largest of some words is from the smallest; 0 if there are none."""
+    least, most, _ = span
+    return max(int(most) - int(least), 0)
 
 
 def _views(texts: pl.Series) -> list[Words]:

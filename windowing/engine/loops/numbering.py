@@ -24,7 +24,7 @@ _MOST: Final = ~_NONE
 
 
 @compiled
-def extent(word: Words) -> tuple[int, int]:
+def extent(word: Words) -> tuple[np.uint64, np.uint64]:
     """Return the smallest and the largest of some words; if there are none, more and less."""
     least, most = _MOST, _NONE
     for row in range(len(word)):

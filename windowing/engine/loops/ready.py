@@ -35,13 +35,13 @@ def _read_shapes() -> None:
 
 
 def _number() -> None:
-    table = np.empty((1, 2), np.uint64)
+    table = np.zeros((2, 2), np.uint64)
     # Columns of frames can only be read; views of texts have one word behind the other.
     read_only = np.frombuffer(table.tobytes(), np.uint64)
     for word in (table[0], read_only, read_only[::2]):
         numbering.pack(word, np.uint64(0), np.uint64(1), np.empty(len(word), np.uint64))
         numbering.extent(word)
-    numbering.number(table, *(np.empty(1, np.int64) for _ in range(2)))
+    numbering.number(table, *(np.empty(2, np.int64) for _ in range(2)))
 
 
 def _rise() -> None:
