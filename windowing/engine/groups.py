@@ -62,19 +62,6 @@ class Groups:
         count = number(table, numbers, firsts)
         return cls(numbers, firsts[:count].copy())
 
-    @classmethod
-    def numbered(cls, number: Ints, count: int) -> Groups:
-        """Return the groups of rows that have their numbers already.
-
-        Args:
-            number: of each row's group, from 0.
-            count: the number of groups; none is empty.
-        """
-        first = np.empty(count, dtype=np.int64)
-        # Of several rows for one group the last assignment stays.
-        first[number[::-1]] = np.arange(len(number))[::-1]
-        return cls(number, first)
-
     @property
     def count(self) -> int:
         """The number of groups; none is empty."""

@@ -135,8 +135,8 @@ def with_column(part: Part, column: pl.Series) -> Part:
     """Add a column, as it is."""
     widening, narrow = part
     names = [*widening.names, column.name]
-    columns = [*narrow.get_columns(), column]
-    return msgspec.structs.replace(widening, names=names), pl.DataFrame(columns)
+    more = narrow.hstack([column]) if narrow.width else column.to_frame()
+    return msgspec.structs.replace(widening, names=names), more
 
 
 def _column(name: str, parts: Sequence[Part]) -> pl.Series:

@@ -32,6 +32,7 @@ def versions() -> dict[str, int]:
         rising.rising,
         numbering.number,
         cells.cumulate,
+        cells.list_held,
         checksums.crc32,
     ]
     return {loop.__name__: len(loop.signatures) for loop in loops}

@@ -51,13 +51,15 @@ def _rise() -> None:
 
 
 def _cumulate() -> None:
-    places = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    none = np.zeros(0, np.int64)
     for dtype in (np.int64, np.float64):
         found = np.zeros(1, dtype)
         # Columns of frames can only be read.
         column = np.frombuffer(found.tobytes(), dtype)
         for values in (found, column):
-            cells.cumulate(values, places, places, cells.SUM, 1, found)
+            cells.cumulate(values, (none,) * 4, cells.SUM, 1, found)
+    one = np.zeros(1, np.int64)
+    cells.list_held((none, none), (one, one), (one, one), 0, (none,) * 3, none)
 
 
 def _sum_up() -> None:

@@ -19,7 +19,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.groups import Groups
+from windowing.engine.groups import Groups, Ints
 from windowing.model import Pipeline, Query
 from windowing.model.query import Flow
 from windowing.model.run_errors import ResultOverflow
@@ -103,7 +103,16 @@ def lane_offsets(lanes: pl.DataFrame, groups: Groups) -> pl.Series:
         groups: the parts by row.
     """
     ordered = lanes[groups.ordered_by(lanes[PARTITION].cast(pl.Int64).to_numpy())]
-    ends = pl.Series(np.cumsum(np.concatenate([[0], groups.sizes])))
+    return listed_offsets(ordered, np.cumsum(groups.sizes))
+
+
+def listed_offsets(lanes: pl.DataFrame, ends: Ints) -> pl.Series:
+    """Return the same of parts row by row.
+
+    Args:
+        lanes: of each part, `partition`, `first` and `last`.
+        ends: where the parts of each row end.
+    """
     # Of an array of numpy's, pyarrow would import pandas: 0.7 s of a short run.
-    lists = pa.LargeListArray.from_arrays(ends.to_arrow(), ordered.to_struct().to_arrow())
-    return pl.Series(OFFSETS, lists)
+    bounds = pl.Series(np.concatenate(([0], ends))).to_arrow()
+    return pl.Series(OFFSETS, pa.LargeListArray.from_arrays(bounds, lanes.to_struct().to_arrow()))

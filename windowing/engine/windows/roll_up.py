@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.schema import Role, StateColumn
 from windowing.engine.columns import (
+    FIRST_OFFSET,
     FIRST_WINDOW,
     LAST_OFFSET,
     LAST_WINDOW,
@@ -31,9 +32,9 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.groups import Groups, no_extreme
-from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate
+from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate, list_held
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.results import BY_LANE, lane_offsets
+from windowing.engine.windows.results import BY_LANE, listed_offsets
 
 _SUMS: Final = (Role.SUM, Role.BIN)
 _CELLS_PER_LISTED: Final = 8
@@ -84,10 +85,6 @@ class _Runs:
         ends: Flags = self.last == np.minimum(windows.count - self.begin, windows.length) - 1
         return ends
 
-    def cell(self, windows: _Windows, place: Ints) -> Ints:
-        """Return the cell of a place in the block of each."""
-        return self.group * windows.cells + self.begin + place
-
     def where(self, chosen: Flags) -> _Runs:
         """Return some of them."""
         return _Runs(*(getattr(self, field.name)[chosen] for field in fields(self)))
@@ -133,37 +130,41 @@ def rolled_up(
     held = windows.among(np.flatnonzero(records.to_numpy()))
     owner, window = np.divmod(held, windows.cells)
     rows = units.first[owners.first[owner]]
-    ends = [by_lane.of(column, slices[column.name]) for column in columns if column.name in BY_LANE]
+    ends = (
+        by_lane.ends(slices[FIRST_OFFSET], largest=False),
+        by_lane.ends(slices[LAST_OFFSET], largest=True),
+    )
+    lane = slices[PARTITION][units.first]
     return pl.DataFrame(
         [
             *(slices[name][rows] for name in keys),
             pl.Series(WINDOW_ID, window + origin),
             *(state[held] for state in states),
-            _offsets(pl.DataFrame(ends), slices[PARTITION][units.first], owners, held, windows),
+            _offsets(ends, lane, owners, (owner, window)),
         ]
     )
 
 
 def _offsets(
-    ends: pl.DataFrame, lane: pl.Series, owners: Groups, held: Ints, windows: _Windows
+    ends: tuple[Ints, Ints], lane: pl.Series, owners: Groups, held: tuple[Ints, Ints]
 ) -> pl.Series:
     """Return the first and last offset in each lane that a window has records of.
 
     Args:
-        ends: in the cells of the keys in each lane, the first and last offset.
+        ends: the first and last offset in the cells of the keys in each lane.
         lane: of each key in a lane.
         owners: the keys in each lane by key.
-        held: the cells of keys that hold anything.
-        windows: the windows.
+        held: the key and the window of each cell that holds anything.
     """
     none = no_extreme(pl.Int64(), largest=True)
-    found = windows.among(np.flatnonzero(ends[LAST_OFFSET].to_numpy() != none))
-    unit, window = np.divmod(found, windows.cells)
-    place = np.empty(owners.count * windows.cells, dtype=np.int64)
-    place[held] = np.arange(len(held))
-    row = place[owners.number[unit] * windows.cells + window]
-    lanes = pl.DataFrame([lane[unit], *ends[found].iter_columns()])
-    return lane_offsets(lanes, Groups.numbered(row, len(held)))
+    units = owners.ordered_by(lane.cast(pl.Int64).to_numpy())
+    members = units, np.concatenate(([0], np.cumsum(owners.sizes)))
+    room = np.empty((3, np.count_nonzero(ends[1] != none)), dtype=np.int64)
+    until = np.empty(len(held[0]), dtype=np.int64)
+    count = list_held(held, members, ends, none, (room[0], room[1], room[2]), until)
+    unit, first, last = room[:, :count]
+    offsets = pl.Series(FIRST_OFFSET, first), pl.Series(LAST_OFFSET, last)
+    return listed_offsets(pl.DataFrame([lane[unit], *offsets]), until)
 
 
 class _Cells:
@@ -177,32 +178,31 @@ class _Cells:
 
     def __init__(self, groups: int, windows: _Windows, runs: _Runs) -> None:
         self._size, self._length = groups * windows.cells, windows.length
-        back = runs.where(runs.first == 0)
-        front = runs.where(runs.first != 0)
-        self._back = back.row, back.cell(windows, back.last)
-        self._front = front.row, front.cell(windows, front.first)
+        begin = runs.group * windows.cells + runs.begin
+        self._runs = runs.row, begin, runs.first, runs.last
 
     def of(self, column: StateColumn, values: pl.Series) -> pl.Series:
         """Return a column of states, merged into every cell."""
         if column.role in _SUMS:
-            return pl.Series(column.name, self.sums(values.fill_null(0).to_numpy()))
-        smallest = column.role is Role.MIN
-        known = values.is_not_null().to_numpy()
-        rest = no_extreme(values.dtype, largest=not smallest)
-        filled = values.fill_null(rest).to_numpy()
-        found = pl.Series(column.name, self._merged(filled, LEAST if smallest else MOST, rest))
-        if known.all():
+            known = values.fill_null(0) if values.null_count() else values
+            return pl.Series(column.name, self._merged(known.to_numpy(), SUM, 0))
+        largest = column.role is Role.MAX
+        found = pl.Series(column.name, self.ends(values, largest=largest))
+        if not values.null_count():
             return found
-        there = pl.Series(self.sums(known.astype(np.int64)) > 0)
+        known = values.is_not_null().cast(pl.Int64)
+        there = pl.Series(self._merged(known.to_numpy(), SUM, 0) > 0)
         return found.zip_with(there, pl.Series(column.name, [None], dtype=values.dtype))
 
-    def sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers, added up in every cell."""
-        return self._merged(values, SUM, 0)
+    def ends(self, values: pl.Series, *, largest: bool) -> NDArray[Any]:
+        """Return the smallest or largest number in every cell; what changes none without any."""
+        none = no_extreme(values.dtype, largest=largest)
+        known = values.fill_null(none) if values.null_count() else values
+        return self._merged(known.to_numpy(), MOST if largest else LEAST, none)
 
     def _merged(self, values: NDArray[Any], how: int, rest: Any) -> NDArray[Any]:
         cells = np.full(self._size, rest, dtype=values.dtype)
-        cumulate(values, self._back, self._front, how, self._length, cells)
+        cumulate(values, self._runs, how, self._length, cells)
         return cells
 
 
