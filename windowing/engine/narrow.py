@@ -84,28 +84,26 @@ def narrowed_slices(frame: pl.DataFrame, lengths: Sequence[int]) -> Iterator[Par
     (widening, narrow), begin = narrowed(frame), 0
     for length in lengths:
         own = msgspec.structs.replace(widening, rows=length, texts={})
-        columns = [
-            _own_places(column.slice(begin, length), frame[column.name], begin, widening, own)
-            if column.name in widening.texts
-            else column.slice(begin, length)
-            for column in narrow
-        ]
-        yield own, pl.DataFrame(columns)
+        columns = narrow.slice(begin, length)
+        for name, texts in widening.texts.items():
+            places = _own_places(columns[name], texts, own)
+            if places is None:
+                places = _places(frame[name].slice(begin, length), own)
+            columns.replace_column(columns.get_column_index(name), places)
+        yield own, columns
         begin += length
 
 
-def _own_places(
-    places: pl.Series, texts: pl.Series, begin: int, widening: Widening, own: Widening
-) -> pl.Series:
-    """Return the places of a slice among texts of its own.
+def _own_places(places: pl.Series, texts: Sequence[str | None], own: Widening) -> pl.Series | None:
+    """Return the places of a slice among texts of its own; None: others lie between these.
 
-    These lie side by side if the slice has them to itself, as keys do that go to one shard.
+    None does if the slice has its texts to itself, as one has those of keys that go to one shard.
     """
     found = places.to_numpy()
     least, most = int(found.min()), int(found.max())
     if most - least >= len(found):
-        return _places(texts.slice(begin, len(found)), own)
-    own.texts[places.name] = widening.texts[places.name][least : most + 1]
+        return None
+    own.texts[places.name] = [*texts[least : most + 1]]
     return pl.Series(places.name, in_fewest_bytes(found - least))
 
 
