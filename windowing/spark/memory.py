@@ -21,9 +21,13 @@ _KEPT_BYTES, _MAPPED_BYTES = 16 << 20, 32 << 20
 _KEPT_OVER_FILES_BYTES = 256 << 20
 
 
-def keep_freed_memory() -> None:
-    """Let this process, and those that it forks, keep what is freed, up to a limit."""
-    _set(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+def keep_freed_memory(*, over_files: bool = False) -> None:
+    """Let this process, and those that it forks, keep what is freed, up to a limit.
+
+    Args:
+        over_files: whether it reads files itself.
+    """
+    _set(_M_TRIM_THRESHOLD, _KEPT_OVER_FILES_BYTES if over_files else _KEPT_BYTES)
     _set(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
 
 
@@ -31,7 +35,7 @@ def keeping(stage: Stage) -> Stage:
     """Return a stage whose worker from then on keeps what it has freed from batch to batch."""
 
     def with_more_kept(batches: Batches) -> Batches:
-        _set(_M_TRIM_THRESHOLD, _KEPT_OVER_FILES_BYTES)
+        keep_freed_memory(over_files=True)
         yield from stage(batches)
 
     return with_more_kept

@@ -170,7 +170,8 @@ class StateSchema:
     def concat(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """Concatenate partial states; bins that a frame lacks are zero."""
         # In one piece: what follows takes half as long as over several, and this next to nothing.
-        joined = pl.concat(frames, how="diagonal", rechunk=True)
+        (first, *more) = frames
+        joined = pl.concat(frames, how="diagonal", rechunk=True) if more else first.rechunk()
         bins = [column.name for column in self.among(joined, Role.BIN)]
         return joined.with_columns(pl.col(bins).fill_null(0)) if bins else joined
 
