@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 from tests.strategies import HARD_FLOATS
 from windowing.engine.aggregates import Accumulators, AggregateOverflow, StateSchema
 from windowing.engine.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
-from windowing.engine.aggregates.exact_int import limbs_of_square
+from windowing.engine.aggregates.exact_int import (
+    join_halves,
+    join_limbs,
+    limbs_of_square,
+    to_halves,
+)
 from windowing.engine.aggregates.rounding import divided, root
 from windowing.engine.aggregates.sketches import bin_middles, bin_numbers, hashes
 from windowing.model.fields import FieldType, parse_aggregate
@@ -201,6 +206,23 @@ def test_bins_hold_sums_and_squares_exactly(values: list[float]) -> None:
         total = sum(digit << (BIN_BITS * number) for number, digit in digits.items())
         exact = sum((Fraction(value) ** power for value in values), Fraction(0))
         assert Fraction(total, 1 << (-LOWEST * power)) == exact
+
+
+@given(st.lists(INTS | st.sampled_from([2**31 - 1, 2**31, -(2**31), -(2**31) - 1]), max_size=9))
+def test_halves_hold_integers_exactly(values: list[int]) -> None:
+    high, low = to_halves(np.array(values, dtype=np.int64))
+    assert all(-(2**31) <= half < 2**31 for half in low.tolist())
+    joined = [(h << 32) + half for h, half in zip(high.tolist(), low.tolist(), strict=True)]
+    assert joined == values
+    assert all(h == 0 for h, v in zip(high.tolist(), values, strict=True) if -(2**31) <= v < 2**31)
+
+
+@given(st.lists(INTS, min_size=1, max_size=9))
+def test_sums_of_halves_are_exact(values: list[int]) -> None:
+    sums = [half.sum(keepdims=True) for half in to_halves(np.array(values, dtype=np.int64))]
+    assert join_limbs([*reversed(sums)]) == [sum(values)]
+    fitting = join_halves(*sums)
+    assert fitting is None or fitting.tolist() == [sum(values)]
 
 
 @given(st.lists(INTS, min_size=1, max_size=9))

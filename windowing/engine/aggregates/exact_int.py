@@ -13,15 +13,22 @@ from numpy.typing import NDArray
 
 _BITS = 32
 _MASK = np.int64((1 << _BITS) - 1)
+_SIGN = np.int64(1 << (_BITS - 1))
 
 Ints = NDArray[np.int64]
 
 
 def to_halves(values: Ints) -> tuple[Ints, Ints]:
-    """Return high and low half of each integer: `value = high * 2^32 + low`, 0 <= low < 2^32."""
-    if int(values.min(initial=0)) >= 0 and int(values.max(initial=0)) <= _MASK:
+    """Return high and low half of each integer: `value = high * 2^32 + low`, -2^31 <= low < 2^31.
+
+    The low half has a sign, so that what is small has no high half, negative or not: columns that
+    are all zero are neither added up nor stored.
+    """
+    if int(values.min(initial=0)) >= -_SIGN and int(values.max(initial=0)) < _SIGN:
         return np.zeros_like(values), values
-    return values >> _BITS, values & _MASK
+    low = ((values & _MASK) ^ _SIGN) - _SIGN
+    # Not (values - low) >> 32, which overflows for the largest.
+    return (values >> _BITS) + (low < 0), low
 
 
 def join_halves(high: Ints, low: Ints) -> Ints | None:

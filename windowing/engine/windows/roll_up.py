@@ -24,13 +24,12 @@ from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.schema import Role, StateColumn
 from windowing.engine.columns import (
     FIRST_OFFSET,
-    FIRST_WINDOW,
     LAST_OFFSET,
-    LAST_WINDOW,
     PARTITION,
     RECORDS,
     WINDOW_ID,
 )
+from windowing.engine.frames import chosen
 from windowing.engine.groups import Groups, no_extreme
 from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate, list_held
 from windowing.engine.wids import Flags, Ints
@@ -91,14 +90,18 @@ class _Runs:
 
 
 def rolled_up(
-    accumulators: Accumulators, slices: pl.DataFrame, keys: Sequence[str]
+    accumulators: Accumulators,
+    slices: pl.DataFrame,
+    windows: tuple[Ints, Ints],
+    keys: Sequence[str],
 ) -> pl.DataFrame | None:
     """Return the state of every window that holds anything, merged over lanes; or None.
 
     Args:
         accumulators: of the query.
-        slices: partial states with their `partition` and their first and last window, each pair
-            once for a key and lane.
+        slices: partial states with their `partition`.
+        windows: the first and last window that each slice counts in; in none if the last is before
+            the first, but some count.
         keys: the columns of a key.
 
     Returns:
@@ -106,30 +109,31 @@ def rolled_up(
         `offsets`, as `windowing.engine.windows.results.Results` describes them; None: it is cheaper
         to list the windows of every slice, or the only way, as for states that are not numbers.
     """
-    first, last = (slices[name].to_numpy() for name in (FIRST_WINDOW, LAST_WINDOW))
     columns = accumulators.schema.among(slices, *_SUMS, Role.MIN, Role.MAX)
     numeric = all(slices[column.name].dtype in (pl.Int64, pl.Float64) for column in columns)
     if accumulators.schema.held or not numeric:
         return None
-    units = Groups.by(slices, [*keys, PARTITION])
+    units, counting = Groups.by(slices, [*keys, PARTITION]), windows[0] <= windows[1]
+    first, last = (chosen(ends, counting) for ends in windows)
     length, origin = int((last - first).max()) + 1, int(first.min())
-    windows = _Windows(int(last.max()) - origin + 1, length)
+    closing = _Windows(int(last.max()) - origin + 1, length)
     listed = int((last - first + 1).sum())
-    if units.count * windows.cells > _CELLS_PER_LISTED * listed:
+    if units.count * closing.cells > _CELLS_PER_LISTED * listed:
         return None
-    runs = _in_blocks(units.number, first - origin, last - origin, length)
-    if not ((runs.first == 0) | runs.ends(windows)).all():
+    rows = np.flatnonzero(counting)
+    runs = _in_blocks(rows, units.number[rows], (first - origin, last - origin), length)
+    if not ((runs.first == 0) | runs.ends(closing)).all():
         return None
     owners = Groups.by(slices.select(*keys, PARTITION)[units.first], keys)
     owned = replace(runs, group=owners.number[runs.group])
-    cells, by_lane = _Cells(owners.count, windows, owned), _Cells(units.count, windows, runs)
+    cells, by_lane = _Cells(owners.count, closing, owned), _Cells(units.count, closing, runs)
     states = [
         cells.of(column, slices[column.name]) for column in columns if column.name not in BY_LANE
     ]
     records = next(state for state in states if state.name == RECORDS)
-    held = windows.among(np.flatnonzero(records.to_numpy()))
-    owner, window = np.divmod(held, windows.cells)
-    rows = units.first[owners.first[owner]]
+    held = closing.among(np.flatnonzero(records.to_numpy()))
+    owner, window = np.divmod(held, closing.cells)
+    named = units.first[owners.first[owner]]
     ends = (
         by_lane.ends(slices[FIRST_OFFSET], largest=False),
         by_lane.ends(slices[LAST_OFFSET], largest=True),
@@ -137,7 +141,7 @@ def rolled_up(
     lane = slices[PARTITION][units.first]
     return pl.DataFrame(
         [
-            *(slices[name][rows] for name in keys),
+            *(slices[name][named] for name in keys),
             pl.Series(WINDOW_ID, window + origin),
             *(state[held] for state in states),
             _offsets(ends, lane, owners, (owner, window)),
@@ -202,13 +206,17 @@ class _Cells:
 
     def _merged(self, values: NDArray[Any], how: int, rest: Any) -> NDArray[Any]:
         cells = np.full(self._size, rest, dtype=values.dtype)
+        # As most sums have nothing beyond 32 bits.
+        if how == SUM and not values.any():
+            return cells
         cumulate(values, self._runs, how, self._length, cells)
         return cells
 
 
-def _in_blocks(group: Ints, first: Ints, last: Ints, length: int) -> _Runs:
+def _in_blocks(row: Ints, group: Ints, windows: tuple[Ints, Ints], length: int) -> _Runs:
     """Cut runs where blocks begin; none reaches into more than two."""
-    row, begin = np.arange(len(group)), first // length * length
+    first, last = windows
+    begin = first // length * length
     here = _Runs(row, group, begin, first - begin, np.minimum(last - begin, length - 1))
     beyond = last >= begin + length
     if not beyond.any():
