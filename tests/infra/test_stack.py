@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from infra import airflow, kafka, process, stack
@@ -93,6 +94,9 @@ def test_the_life_of_a_broker(layout: Layout) -> None:
 
     # A paused one is unwell, not dead.
     process.send(first, signal.SIGSTOP)
+    # On a busy machine it goes on for a moment, and answers.
+    while psutil.Process(first.pid).status() != psutil.STATUS_STOPPED:
+        time.sleep(0.02)
     (paused,) = stack.status(layout=layout)
     assert (paused.state, paused.pid) == ("unwell", first.pid)
     process.send(first, signal.SIGCONT)
