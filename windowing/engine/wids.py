@@ -54,6 +54,10 @@ class Numbering(ABC):
     def ends(self, windows: Ints) -> Ints:
         """Return the end of each window; `ENDED` for ends beyond 64 bits."""
 
+    def first_end(self, windows: Ints) -> int:
+        """Return the earliest end of some windows; `ENDED` of none."""
+        return int(self.ends(windows.min(keepdims=True))[0]) if len(windows) else ENDED
+
     @abstractmethod
     def bounds(self, wid: int) -> tuple[int, int]:
         """Return start and end of one window, as rows show them."""

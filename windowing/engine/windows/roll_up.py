@@ -206,7 +206,7 @@ class _Cells:
 
     def _merged(self, values: NDArray[Any], how: int, rest: Any) -> NDArray[Any]:
         cells = np.full(self._size, rest, dtype=values.dtype)
-        # As most sums have nothing beyond 32 bits.
+        # So it is with what most sums have beyond 32 bits.
         if how == SUM and not values.any():
             return cells
         cumulate(values, self._runs, how, self._length, cells)

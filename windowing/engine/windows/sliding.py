@@ -280,10 +280,7 @@ class SlidingShardPart:
         ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
         open_ = on_time[LAST_WINDOW].to_numpy() > ended
         first = np.maximum(on_time[FIRST_WINDOW].to_numpy(), ended + 1)
-        earliest = chosen(first, open_).min(initial=ENDED)
-        if earliest == ENDED:
-            return ENDED
-        return min(int(self._numbering.ends(earliest.reshape(1))[0]), ENDED)
+        return self._numbering.first_end(chosen(first, open_))
 
     def _next_boundary_us(self, waiting: pl.DataFrame) -> int:
         """Return a lower bound of the instants at which these late partials make rows due."""

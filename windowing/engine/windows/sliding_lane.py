@@ -111,15 +111,9 @@ class SlidingLanePart:
         outside, first, last = self._windows(scan)
         opened = self._opened(scan.progress_us)
         judged = self._judged(scan, outside, self._split(~outside, first, last, opened))
-        turns = self._first_end(chosen(first, ~outside))
+        turns = self._numbering.first_end(chosen(first, ~outside))
         tables = self._provisional(scan, outside, first, last, opened)
         return Scanned(**vars(judged), tables=tables, turns=turns)
-
-    def _first_end(self, windows: Ints) -> int:
-        """Return the earliest end of some windows: ends rise with numbers."""
-        if not len(windows):
-            return ENDED
-        return int(self._numbering.ends(windows.min(keepdims=True))[0])
 
     def _provisional(
         self, scan: Scan, outside: Flags, first: Ints, last: Ints, opened: Opened
