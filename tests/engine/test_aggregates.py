@@ -225,6 +225,17 @@ def test_sums_of_halves_are_exact(values: list[int]) -> None:
     assert fitting is None or fitting.tolist() == [sum(values)]
 
 
+@given(st.lists(INTS, max_size=9), st.lists(INTS, max_size=9))
+def test_halves_add_up_with_those_of_earlier_states(earlier: list[int], values: list[int]) -> None:
+    """There the low half had no sign."""
+    before, after = (np.array(column, dtype=np.int64) for column in (earlier, values))
+    old, new = (before >> 32, before & np.int64(2**32 - 1)), to_halves(after)
+    sums = [np.concatenate(halves).sum(keepdims=True) for halves in zip(old, new, strict=True)]
+    assert join_limbs([*reversed(sums)]) == [sum(earlier) + sum(values)]
+    fitting = join_halves(*sums)
+    assert fitting is None or fitting.tolist() == [sum(earlier) + sum(values)]
+
+
 @given(st.lists(INTS, min_size=1, max_size=9))
 def test_limbs_hold_squares_exactly(values: list[int]) -> None:
     limbs = limbs_of_square(np.array(values, dtype=np.int64))
