@@ -6,6 +6,7 @@ This module only calls the steps in order, times them, and prints a summary.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from chaos.faults import Inject
 from chaos.readers.delta import read_tables
 from chaos.readers.log import read_topic
 from chaos.readers.output import Output
+from chaos.verdict.in_parts import Means
 from chaos.verdict.verify import Verdict, verify
 from infra import elsewhere, outside, stack
 from infra.airflow_api import AirflowApi
@@ -82,7 +84,8 @@ class Demo:
         with self._step("verify against the definition, beside the quality checks"):
             log = read_topic(endpoints.kafka_bootstrap, pipeline.source.topic)
             output = read_tables(table, pipeline, name)
-            verdict = verify(pipeline, log, output)
+            means = Means(jobs=len(os.sched_getaffinity(0)))
+            verdict = verify(pipeline, log, output, means)
             run = find_named(endpoints, pipeline.name, name)
             keep_verdict(run, Judge.verify, passed=verdict.ok, sentence=verdict.lines()[-1])
             watch.until_done("publish")
