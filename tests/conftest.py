@@ -30,12 +30,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what starts Spark first: left for the end, one worker would run it alone.
+    """Put what takes longest first: left for the end, one worker would run it alone.
 
-    A process has one JVM, with the jars that its first session named: of `tests/spark`, which name
-    Kafka's. So these go before all others that start one.
+    That is `tests/slow`, whose tests start all JVMs in processes of their own, and then what starts
+    Spark. A process has one JVM, with the jars that its first session named: of `tests/spark`,
+    which name Kafka's. So these go before all others that start one.
     """
-    folder = Path(__file__).parent / "spark"
+    slow, spark = (Path(__file__).parent / name for name in ("slow", "spark"))
     items.sort(
-        key=lambda item: (folder not in item.path.parents, item.get_closest_marker("spark") is None)
+        key=lambda item: (
+            slow not in item.path.parents,
+            spark not in item.path.parents,
+            item.get_closest_marker("spark") is None,
+        )
     )

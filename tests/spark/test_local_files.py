@@ -67,6 +67,7 @@ def ran(folder: Path, more: dict[str, str], class_path: str | None = None) -> Ra
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_local_session_makes_the_same_files_without_a_process(tmp_path: Path) -> None:
     found = ran(tmp_path / "found", {})

@@ -79,6 +79,7 @@ def compare_records(file: Path) -> None:
 
 @pytest.mark.stack
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_runs_figures_are_true_at_every_turn(file: Path) -> None:
     assert seen(file)["light"]["colour"] == "grey"
     slackwater("topics", file)

@@ -60,7 +60,7 @@ def test_the_hash_is_sparks_own(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("fused", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_a_checkpoint_without_slots_has_the_same_state(
     spark: SparkSession, tmp_path: Path, *, fused: bool
 ) -> None:

@@ -42,7 +42,7 @@ def checkpoint(
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("fused", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_two_cuts_of_one_log_leave_the_same_state(
     spark: SparkSession, tmp_path: Path, *, fused: bool
 ) -> None:
@@ -77,7 +77,7 @@ def test_the_state_of_another_pipeline_is_refused(spark: SparkSession, tmp_path:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("fused", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_the_state_is_shown_as_more_shards_would_hold_it(
     spark: SparkSession, tmp_path: Path, *, fused: bool
 ) -> None:
