@@ -59,7 +59,7 @@ def shown(spark: SparkSession, folder: Path, pipeline: Pipeline) -> list[str]:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize("fused", [pytest.param(False, marks=pytest.mark.nightly), True])
+@pytest.mark.parametrize("fused", [False, True])
 def test_a_run_goes_on_with_any_number_of_shards(
     spark: SparkSession, tmp_path: Path, *, fused: bool
 ) -> None:
