@@ -137,13 +137,13 @@ def _log_of(
     from slackwater.chosen import chosen, stack_for
     from slackwater.since import Log
     from windowing.model import load_pipeline
-    from windowing.semantics.changes import changes_queries
+    from windowing.semantics.changes import may_change
     from windowing.semantics.effective import effective
 
     if input_ is not None:
         spec = load_pipeline(file)
         log = Log(spec.source, input_, None, None)
-        return effective(spec, [*log]) if any(map(changes_queries, log)) else spec, log
+        return effective(spec, [*log]) if may_change(spec, log) else spec, log
     endpoints = stack_for(file, "kafka")
     found, spec = chosen(endpoints, file, run)
     _, ends = committed_offsets(found.checkpoint, spec.source)

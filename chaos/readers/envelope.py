@@ -13,6 +13,7 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 
 from chaos.readers.spelling import members
+from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, sealed
 
 _INT64_MAX: Final = 2**63 - 1
 _ABSENT: Final = msgspec.Raw(b"")
@@ -38,13 +39,14 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     value: msgspec.Raw = _ABSENT
     raw: msgspec.Raw = _ABSENT
     control: msgspec.Raw = _ABSENT
+    headers: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     append_us: (
         Annotated[int, msgspec.Meta(ge=-_INT64_MAX - 1, le=_INT64_MAX)] | msgspec.UnsetType
     ) = msgspec.UNSET
 
 
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
-_PLACE: Final = {"source", "partition", "offset", "append_us"}
+_PLACE: Final = {"source", "partition", "offset", "append_us", "headers"}
 _CONTENT: Final = {"value", "raw", "control"}
 _NAMES: Final = tuple(b'"%s"' % name.encode() for name in sorted(_PLACE | _CONTENT))
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -55,7 +57,8 @@ def read_line(line: bytes) -> EventLine:
 
     Raises:
         ValueError: it is not an object with `source`, `partition`, `offset`, exactly one of
-            `value`, `raw` and `control`, and optionally `append_us`.
+            `value`, `raw` and `control`, and optionally `append_us`; or beside a control, `headers`
+            with its signature and counter.
     """
     try:
         envelope = _ENVELOPE.decode(line)
@@ -82,12 +85,29 @@ def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
         return bytes(value), None
     if control is not _ABSENT:
         # Take any JSON: an invalid control is a dead letter, not a broken line.
-        return None, bytes(control)
+        return None, _with_signature(bytes(control), envelope)
+    if envelope.headers is not msgspec.UNSET:
+        message = '"headers" go with "control": its signature and its counter'
+        raise ValueError(message)
     spelled = bytes(raw)
     if not spelled.startswith(b'"'):
         message = f'"raw" must be a string, not {_short(spelled)}'
         raise ValueError(message)
     return _text(spelled), None
+
+
+def _with_signature(control: bytes, envelope: _Envelope) -> bytes:
+    """Return a control with the headers that sign it."""
+    if envelope.headers is msgspec.UNSET:
+        return control
+    if other := sorted({*envelope.headers} - {SIGNATURE_HEADER, COUNTER_HEADER}):
+        message = f'"headers" of a control are {SIGNATURE_HEADER} and {COUNTER_HEADER}: {other[0]}'
+        raise ValueError(message)
+    signed, counter = (
+        None if (own := envelope.headers.get(name)) is None else own.encode()
+        for name in (SIGNATURE_HEADER, COUNTER_HEADER)
+    )
+    return sealed(control, signed, counter)
 
 
 def _text(spelled: bytes) -> bytes:

@@ -23,10 +23,13 @@ from chaos.readers.envelope import read_line
 from chaos.readers.lane_order import LaneOrder
 from jobs.brokers.broker import BrokerError, broker_error, hidden_topic
 from jobs.brokers.broker import consumer as make_consumer
+from windowing.model.control import (
+    CONTROL_HEADER,
+    COUNTER_HEADER,
+    SIGNATURE_HEADER,
+    sealed,
+)
 from windowing.model.source import Source
-
-CONTROL_HEADER: Final = "slackwater-control"
-"""The Kafka header that makes a record a control record; its bytes are the control as JSON."""
 
 _LOG_APPEND_TIME: Final = 1
 
@@ -65,7 +68,8 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
         partition: its number.
         offset: increases within a partition, perhaps with gaps.
         value: the undecoded bytes; None for a control record and for a null value.
-        control: the control header's bytes, which should be JSON; None for every other record.
+        control: the control header's bytes, which should be JSON, with those of its signature
+            (`windowing.model.control.sealed`); None for every other record.
         append_us: the broker's append time, in microseconds since the epoch; None if unknown (a
             topic with the producers' own times, a file without `append_us`).
     """
@@ -233,7 +237,7 @@ def _read_lanes(
 
 
 def _from_kafka(record: Any) -> LogRecord:
-    control = _control([content for name, content in record.headers if name == CONTROL_HEADER])
+    control = _control(record.headers)
     by_broker = record.timestamp_type == _LOG_APPEND_TIME
     return LogRecord(
         record.topic,
@@ -245,17 +249,28 @@ def _from_kafka(record: Any) -> LogRecord:
     )
 
 
-def _control(found: list[bytes | None]) -> bytes | None:
-    """Return the control of a record from its headers of that name.
+def _control(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
+    """Return the control of a record from its headers.
 
     A null header becomes `null`, several become a list of their texts; neither is a valid control.
+    Of the headers of a signature, one that is null or stands twice signs nothing.
     """
+    of_name: dict[str, list[bytes | None]] = {}
+    for name, content in headers:
+        of_name.setdefault(name, []).append(content)
+    found = of_name.get(CONTROL_HEADER, [])
     if len(found) > 1:
         texts = [None if one is None else one.decode("utf-8", "replace") for one in found]
         return json.dumps(texts, ensure_ascii=False).encode()
     if not found:
         return None
-    return b"null" if found[0] is None else found[0]
+    if found[0] is None:
+        return b"null"
+    signed, counter = (
+        own[0] if len(own := of_name.get(name, [])) == 1 else None
+        for name in (SIGNATURE_HEADER, COUNTER_HEADER)
+    )
+    return sealed(found[0], signed, counter)
 
 
 @contextmanager

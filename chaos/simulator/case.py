@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from chaos.readers.bounded_lines import bounded_text
+from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, sealed
 
 Event = dict[str, Any]
 """One record, in the format of a line of EVENTS.jsonl."""
@@ -146,9 +147,16 @@ def record(event: Event) -> SimulatedRecord:
         value = json.dumps(event["value"], ensure_ascii=False).encode("utf-8", "surrogatepass")
     elif "raw" in event:
         value = event["raw"].encode("utf-8", "surrogatepass")
-    control = json.dumps(event["control"]).encode() if "control" in event else None
+    control = _sealed(event) if "control" in event else None
     place = (event["source"], event["partition"], event["offset"])
     return SimulatedRecord(*place, value, control, event.get("append_us"))
+
+
+def _sealed(event: Event) -> bytes:
+    """Return an event's control, with the headers that sign it, if there are any."""
+    headers = {name: text.encode() for name, text in event.get("headers", {}).items()}
+    signed, counter = headers.get(SIGNATURE_HEADER), headers.get(COUNTER_HEADER)
+    return sealed(json.dumps(event["control"]).encode(), signed, counter)
 
 
 class CaseError(ValueError):

@@ -12,12 +12,14 @@ from chaos.simulator.case import Case, record
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
 from chaos.simulator.features import pairs_of
 from chaos.simulator.platform.changed_log import with_change
+from chaos.simulator.platform.hostile import with_hostile
 from chaos.simulator.platform.parts import OWN, EngineParts
 from chaos.simulator.verdict.checks import Finding, judge
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
 _TRIES = 400
 _CHANGES = 0.4
+_HOSTILE = 0.25
 """How often logs change the queries, where they can."""
 
 
@@ -69,7 +71,10 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
     # Drawn apart, so that all else is as without it.
     own = random.Random(f"{label}:changes")
     if parts.changes or (parts.name == OWN and own.random() < _CHANGES):
-        return with_change(own, case, _pipeline(text))
+        case = with_change(own, case, _pipeline(text))
+    own = random.Random(f"{label}:hostile")
+    if parts.hostile or (parts.name == OWN and own.random() < _HOSTILE):
+        case = with_hostile(own, case, _pipeline(case.pipeline))
     return case
 
 

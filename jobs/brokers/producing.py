@@ -10,7 +10,13 @@ from kafka.errors import KafkaError
 
 from jobs.brokers.broker import broker_error
 from jobs.brokers.broker import producer as make_producer
-from windowing.model.source import CONTROL_HEADER
+from windowing.model.control import (
+    CONTROL_HEADER,
+    COUNTER_HEADER,
+    SIGNATURE_HEADER,
+    sealed,
+    unsealed,
+)
 
 _NO_CONTROL = b"null"
 
@@ -55,7 +61,7 @@ def sending(bootstrap: str, topic: str = "") -> Iterator[Any]:
 
 
 Message = tuple[int, bytes | None, str | bytes | None]
-"""Partition, value, and the JSON of a control record or None."""
+"""Partition, value, and the JSON of a control record, perhaps `sealed`, or None."""
 
 
 def send_all(
@@ -136,14 +142,26 @@ def control_of(found: Iterable[tuple[str, bytes | None]]) -> bytes | None:
 
     A null or repeated header is returned as bytes that are not a control: the same dead letter.
     """
-    controls = [content for name, content in found if name == CONTROL_HEADER]
-    if not controls:
+    headers = [*found]
+    control, signed, counter = (
+        [content for name, content in headers if name == one]
+        for one in (CONTROL_HEADER, SIGNATURE_HEADER, COUNTER_HEADER)
+    )
+    if not control:
         return None
-    return (controls[0] or _NO_CONTROL) if len(controls) == 1 else _NO_CONTROL
+    if len(control) > 1 or not control[0]:
+        return _NO_CONTROL
+    alone = (own[0] if len(own) == 1 else None for own in (signed, counter))
+    return sealed(control[0], *alone)
 
 
 def headers(control: str | bytes | None) -> list[tuple[str, bytes]]:
     """Return the headers of a record: those of a control record, or none."""
     if control is None:
         return []
-    return [(CONTROL_HEADER, control.encode() if isinstance(control, str) else control)]
+    found = unsealed(control.encode() if isinstance(control, str) else control)
+    signed = {SIGNATURE_HEADER: found.signature, COUNTER_HEADER: found.counter}
+    return [
+        (CONTROL_HEADER, found.body),
+        *((name, own) for name, own in signed.items() if own is not None),
+    ]

@@ -14,7 +14,8 @@ from jobs.checkpoints.stages import stages_of
 from jobs.runs.folder import Run, failure, read_run
 from windowing.engine.plan import plan_of
 from windowing.explain.pipeline import cost
-from windowing.model.file.changes import Change, Copy, changed, places
+from windowing.model.control import WINDOWS_MAX
+from windowing.model.file.changes import Change, ChangeRefusal, Copy, changed, places
 
 _LOOK_S = 1.0
 
@@ -69,15 +70,32 @@ def costs(run: Run, added: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         added: what stands under `queries.add` in the control record.
 
     Raises:
-        NoChange: no file can have them beside the run's queries.
+        NoChange: no file can have them beside the run's queries, or its log may not add them.
     """
     before = run.own_pipeline()
     after = changed(before, Copy(before.source.lane(0), 0, Change(added, {})))
-    if after is None:
-        msg = f"run {run.run} cannot have {', '.join(added)} beside its own queries"
-        raise NoChange(msg)
+    if isinstance(after, str):
+        raise NoChange(_why_not(run, added, after))
     plan = plan_of(after, stages_of(run.checkpoint).share_from)
     return {name: cost(plan, name) for name in added}
+
+
+def _why_not(run: Run, added: Mapping[str, Any], refused: ChangeRefusal) -> str:
+    names, rule = ", ".join(added), run.own_pipeline().source.control
+    if refused == "malformed":
+        return f"run {run.run} cannot have {names} beside its own queries"
+    if rule.believe != "all":
+        return (
+            f"run {run.run} believes no changes of the queries (source.control: {rule.believe}), "
+            "so that whoever may write to the topic cannot make any: write control: all under "
+            f"source in the file, and submit it; the run goes on with it, and then with {names}"
+        )
+    return (
+        f"run {run.run} does not take {names} from its log: that adds at most {rule.queries} "
+        f"queries (source.control.queries), with windows of at most {WINDOWS_MAX:,} for a record, "
+        "with classes that the file names already, over fields of the same types, and without "
+        "limits of entries of their own; write others into the file, and submit it"
+    )
 
 
 def await_change(change: Written, patience_s: float) -> None:

@@ -17,6 +17,7 @@ from windowing.engine.input.pack import DATA, END, RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import check_lane
 from windowing.model import Pipeline
+from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, Sealed, unsealed
 from windowing.whole_files import whole_file
 
 _CHUNK_ROWS = 50_000
@@ -61,8 +62,8 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
     Raises:
         UndeclaredPartition: an entry belongs to no lane.
     """
-    rules = ValueRules.of(pipeline)
-    empty = pack(RawRows([], [], [], []), rules)
+    rules = [ValueRules.of(pipeline, number) for number in range(_lanes(pipeline))]
+    empty = pack(RawRows([], [], [], []), rules[0])
     frames = {partition: [_placed(empty, [], [])] for partition in range(_lanes(pipeline))}
     numbers = count()
     length = 0
@@ -82,7 +83,7 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
                 append_us=append_us,
             )
             arrival = [number for number, _ in placed]
-            frames[partition].append(_placed(pack(rows, rules), arrival, append_us))
+            frames[partition].append(_placed(pack(rows, rules[partition]), arrival, append_us))
     whole = {partition: pl.concat(parts, how="diagonal") for partition, parts in frames.items()}
     ended = {
         partition: int(ends["arrival"][0])
@@ -155,13 +156,25 @@ def event_line(entry: Entry) -> bytes:
         place["append_us"] = entry.append_us
     head = json.dumps(place, separators=(",", ":")).encode()[:-1]
     if entry.control is not None:
-        control = entry.control
-        spelled = control if _in_one_line(control) else _as_text(control)
-        return head + b',"control":' + spelled + b"}"
+        found = unsealed(entry.control)
+        spelled = found.body if _in_one_line(found.body) else _as_text(found.body)
+        return head + _signed(found) + b',"control":' + spelled + b"}"
     value = b"null" if entry.value is None else entry.value
     if _in_one_line(value):
         return head + b',"value":' + value + b"}"
     return head + b',"raw":' + _as_text(value) + b"}"
+
+
+def _signed(found: Sealed) -> bytes:
+    """Return the member of a line with the headers that sign a control; nothing without them."""
+    if found.signature is None or found.counter is None:
+        return b""
+    own = {SIGNATURE_HEADER: found.signature, COUNTER_HEADER: found.counter}
+    try:
+        headers = {name: content.decode() for name, content in own.items()}
+    except UnicodeDecodeError:
+        return b""  # no signature looks so
+    return b',"headers":' + json.dumps(headers, separators=(",", ":")).encode()
 
 
 def _as_text(data: bytes) -> bytes:

@@ -20,6 +20,7 @@ source:
   event_time: {field: ts, unit: us}
   fields: {k: string, v: int}
   disorder: {slack: 5 seconds}
+  control: all
 queries:
   w: {window: RANGE 1 hour SLIDE 1 hour WATTR ts, aggregates: {n: count}}
 """
@@ -53,7 +54,7 @@ def test_a_file_of_queries_or_an_edited_pipeline_is_what_a_control_record_says(
     change = parse_change(json.loads(json.dumps({"queries": {"add": found}})))
     assert change is not None
     after = changed(PIPELINE, Copy("s/0", 7, change))
-    assert after is not None
+    assert not isinstance(after, str)
     assert [query.name for query in after.queries] == ["w", "daily"]
 
 

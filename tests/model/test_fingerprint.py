@@ -18,6 +18,7 @@ from tests.checkpoints.fingerprints import recorded
 from tests.strategies import Case, cases, entry, join_cases
 from windowing.engine.state import check_fingerprint
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.control import ControlRule
 from windowing.model.emission import Early
 from windowing.model.errors import PipelineError
 from windowing.model.fields import Aggregate, FieldType
@@ -367,7 +368,7 @@ FACTS: dict[type, set[str]] = {
     EventTime: {"field", "unit", "min_us", "max_us", "max_ahead_us"},
     Source: {
         *("topic", "partitions", "format", "event_time", "fields", "disorder", "disorder_of"),
-        *("idle_timeout_us", "unknown_fields", "dense", "joined"),
+        *("idle_timeout_us", "unknown_fields", "dense", "joined", "control"),
     },
     JoinSide: {"source", "window"},
     Join: {"left", "right", "kind", "equal", "where", "select"},
@@ -381,7 +382,8 @@ FACTS: dict[type, set[str]] = {
     },
     JoinQuery: {"late", "retention_us", "entries_max"},
     Sliding: {"range_", "slide", "attribute", "origin", "pattr", "align", "active"},
-    Activity: {"begins_us", "until_us", "warmup", "joined", "left"},
+    Activity: {"begins_us", "until_us", "warmup", "joined", "left", "later"},
+    ControlRule: {"believe", "queries", "key"},
     Landmark: {"slide", "attribute", "origin", "pattr"},
     RowWindow: {"range_", "slide", "pattr", "order", "align"},
     SlideByTuple: {"range_", "attribute", "pattr"},

@@ -36,7 +36,7 @@ from windowing.spark.sinks.table import TableSink
 TEXT = """
 name: p
 source: {topic: s, partitions: 2, format: json, event_time: {field: ts, unit: us},
-  fields: {k: int}, disorder: {slack: 5 us}}
+  fields: {k: int}, disorder: {slack: 5 us}, control: all}
 shards: 2
 queries:
   q: {window: RANGE 10 us SLIDE 10 us WATTR ts, group_by: [k], aggregates: {n: count}}

@@ -25,7 +25,7 @@ __all__ = ["file"]
 HEAD = """
 name: p
 source: {topic: s, partitions: 2, format: json, event_time: {field: ts, unit: us},
-  fields: {k: int, v: int}, disorder: {slack: 5 us}}
+  fields: {k: int, v: int}, disorder: {slack: 5 us}, control: all}
 sink: {table: p, layout: one}
 late: {policy: update, every: 20 us}
 retention: 100 us

@@ -12,19 +12,21 @@ import json
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 import polars as pl
 
 from windowing.engine.columns import KEY_BOUND, KIND, OFFSET, PARTITION, REFUSAL
-from windowing.engine.input.control import ControlError, read_control
 from windowing.engine.input.pack import CHANGE
 from windowing.engine.input.refusals import change_columns
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Taken
 from windowing.engine.progress.clock import Clock, ClockState, Rows
 from windowing.engine.progress.reached import Reached
+from windowing.engine.wids import NOTHING_YET
 from windowing.model import Pipeline
-from windowing.model.file.changes import Change, Copy, changed, knows, parse_change
+from windowing.model.file.changes import Change, Copy, changed, parse_change, places
+from windowing.model.file.conflicts import Place, number_of
 from windowing.model.run_errors import WindowingError
 
 
@@ -65,11 +67,11 @@ class Judgement:
     """What becomes of a lane's copies of changes in a batch.
 
     Attributes:
-        taken: the first that the lane takes and the plan does not know; None: there is none.
-        refused: dead letters of the others that the plan does not know.
+        taken: those that the lane takes and the plan does not know, in order.
+        refused: dead letters; also of another lane's copy, if one that the plan knows settled it.
     """
 
-    taken: Taken | None = None
+    taken: list[Taken] = field(default_factory=list)
     refused: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DEAD_LETTER_SCHEMA))
 
 
@@ -83,25 +85,26 @@ def claims(rows: Rows, clock: Clock, state: ClockState, keys: pl.DataFrame | Non
         keys: its table of keys before the chunk.
     """
     is_change = (rows.all[KIND].to_numpy() == CHANGE) & ~rows.after_end
-    found = []
-    for at in is_change.nonzero()[0].tolist():
-        course = clock.run(_until(rows, at), deepcopy(state), keys)
-        reached = course.reached
-        if course.keys is not None and len(course.keys):
-            furthest = int(course.keys[KEY_BOUND].max())  # type: ignore[arg-type]
-            reached = msgspec.structs.replace(
-                reached, progress_us=max(reached.progress_us, furthest)
-            )
-        found.append(Claim(int(rows.all[OFFSET][at]), rows.all[REFUSAL][at], reached))
+    at, found = 0, list[Claim]()
+    # From one to the next, so that many of them cost no more than the chunk.
+    own, reached = deepcopy(state), state.reached
+    for change in is_change.nonzero()[0].tolist():
+        if change > at:
+            course = clock.run(_between(rows, at, change), own, keys)
+            keys, reached, at = course.keys, course.reached, change
+        furthest = NOTHING_YET if keys is None or not len(keys) else int(keys[KEY_BOUND].max())  # type: ignore[arg-type]
+        furthest = max(reached.progress_us, furthest)
+        known = msgspec.structs.replace(reached, progress_us=furthest)
+        found.append(Claim(int(rows.all[OFFSET][change]), rows.all[REFUSAL][change], known))
     return found
 
 
-def _until(rows: Rows, at: int) -> Rows:
-    """Return the rows of a chunk before a position."""
-    records = int(rows.is_data[:at].sum())
-    return Rows(
-        rows.all[:at], rows.data[:records], rows.is_data[:at], rows.after_end[:at], rows.dead
-    )
+def _between(rows: Rows, begin: int, end: int) -> Rows:
+    """Return the rows of a chunk from a position up to another one."""
+    first, last = int(rows.is_data[:begin].sum()), int(rows.is_data[:end].sum())
+    part = slice(begin, end)
+    data = rows.data[first:last]
+    return Rows(rows.all[part], data, rows.is_data[part], rows.after_end[part], rows.dead)
 
 
 def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgement:
@@ -111,28 +114,54 @@ def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgem
         pipeline: the pipeline of the plan.
         partition: the lane's number.
         found: the changes in a batch, in the order of the lane.
-
-    Raises:
-        ConflictingChanges: another lane changes a query in another way.
     """
-    lane, judgement = pipeline.source.lane(partition), Judgement()
-    refused: list[tuple[int, str, str]] = []
+    judgement = Judgement()
+    if not found:
+        return judgement
+    lane, settled = pipeline.source.lane(partition), _settled(pipeline)
+    taken = places(pipeline)
+    refused: list[_Refused] = []
+    after = pipeline
     for claim in found:
-        if knows(pipeline, lane, claim.offset):
+        if (lane, claim.offset) in taken:
+            refused += settled.get((lane, claim.offset), ())
             continue
         change = parse_change(json.loads(claim.text))
         assert change is not None  # noqa: S101 - the packer has looked at its shape
         if _is_late(change, claim.reached):
-            refused.append((claim.offset, "change_too_late", claim.text))
-        elif changed(pipeline, Copy(lane, claim.offset, change)) is None:
-            refused.append((claim.offset, "malformed", claim.text))
+            refused.append(_Refused(partition, claim.offset, "change_too_late", claim.text))
+            continue
+        # Those behind it are judged as if it were known, so that a batch is run again once.
+        new = changed(after, Copy(lane, claim.offset, change))
+        if isinstance(new, str):
+            refused.append(_Refused(partition, claim.offset, new, claim.text))
         else:
-            # Those after it are judged when the plan knows it.
-            judgement.taken = Taken(partition, claim.offset, claim.text)
-            break
+            after = new
+            judgement.taken.append(Taken(partition, claim.offset, claim.text))
     if refused:
-        judgement.refused = _dead_letters(partition, refused)
+        judgement.refused = _dead_letters(refused)
     return judgement
+
+
+class _Refused(NamedTuple):
+    """A copy that is a dead letter."""
+
+    partition: int
+    offset: int
+    reason: str
+    text: str
+
+
+def _settled(pipeline: Pipeline) -> dict[Place, list[_Refused]]:
+    """Return the copies that are refused, by the place of that which settled it."""
+    found: dict[Place, dict[Place, _Refused]] = {}
+    for name, conflict in pipeline.conflicts.items():
+        for lane, own in conflict.items():
+            if own.refused_at is not None:
+                number = number_of(pipeline.source, lane)
+                letter = _Refused(number, own.at, "not_allowed", name)
+                found.setdefault(own.refused_at, {}).setdefault((lane, own.at), letter)
+    return {place: [*letters.values()] for place, letters in found.items()}
 
 
 def _is_late(change: Change, reached: Reached) -> bool:
@@ -142,34 +171,20 @@ def _is_late(change: Change, reached: Reached) -> bool:
     return any(until_us < reached.progress_us for until_us in change.removed.values())
 
 
-def _dead_letters(partition: int, refused: Iterable[tuple[int, str, str]]) -> pl.DataFrame:
-    columns = pl.DataFrame(
-        [*refused], schema={OFFSET: pl.Int64, "reason": pl.String, "text": pl.String}, orient="row"
-    )
-    here = pl.lit(partition, dtype=pl.Int32).alias(PARTITION)
+def _dead_letters(refused: Iterable[_Refused]) -> pl.DataFrame:
+    schema = {PARTITION: pl.Int32, OFFSET: pl.Int64, "reason": pl.String, "text": pl.String}
+    columns = pl.DataFrame([*refused], schema=schema, orient="row")
     query = pl.lit(None, dtype=pl.String).alias("query")
-    return columns.select(here, OFFSET, query, **change_columns())
-
-
-def is_change(control: bytes) -> bool:
-    """Return whether a control record's JSON is a change of the queries."""
-    try:
-        return read_control(control).changes
-    except ControlError:
-        return False
+    return columns.select(PARTITION, OFFSET, query, **change_columns())
 
 
 def after_all(pipeline: Pipeline, taken: Iterable[Taken]) -> Pipeline:
-    """Return a pipeline with the changes that lanes have taken.
-
-    Raises:
-        ConflictingChanges: two lanes change a query in different ways.
-    """
-    for one in sorted(taken, key=lambda taken: taken.partition):
+    """Return a pipeline with the changes that lanes have taken."""
+    for one in sorted(taken, key=lambda taken: (taken.partition, taken.offset)):
         change = parse_change(json.loads(one.text))
         assert change is not None  # noqa: S101 - as above
         copy = Copy(pipeline.source.lane(one.partition), one.offset, change)
         after = changed(pipeline, copy)
-        # Another lane's change in the same batch may have made this one impossible for good.
-        pipeline = pipeline if after is None else after
+        # Tables that queries share may have no place for it beside another lane's.
+        pipeline = pipeline if isinstance(after, str) else after
     return pipeline

@@ -20,6 +20,7 @@ PARTITION: Final = "partition"
 KIND: Final = "kind"
 TIME: Final = "ts_us"
 REFUSAL: Final = "refusal"
+COUNTER: Final = "counter"
 
 # Of every partial state: its number of records, and their first and last offset.
 RECORDS: Final = "records"

@@ -90,9 +90,11 @@ def convert(
     if moved.reached:
         check_origins(new, change.added, moved.reached)
         check_ends(new, change.ended, moved.reached)
+    moved.drop(change.dropped)
     stores = tuple(moved.written(new, number) for number in range(after.shards))
     # A query that ends forgets windows beyond its end; what it holds of them is left out of both.
-    held, holds = list(_content(old, shards, new)), list(_content(new, stores))
+    held = list(_content(old, shards, new, dropped=change.dropped))
+    holds = list(_content(new, stores))
     if sorted(held) != sorted(holds):
         msg = (
             f"the state in {after.shards} shards ({len(holds)} rows, {_digest(holds)}) is not that "
@@ -107,7 +109,7 @@ def convert(
 def _change(before: Plan, after: Plan) -> QueryChange:
     """Return how the queries change; refuse two pipelines that differ in anything else."""
     old, new = before.pipeline, after.pipeline
-    if fingerprint(new.source, old.shards, new.flows) == old.fingerprint:
+    if fingerprint(new.source, old.shards, new.flows, new.conflicts) == old.fingerprint:
         return QueryChange()
     change = query_change(old, new, shards=old.shards)
     if change is None:
@@ -212,6 +214,12 @@ class _Moved:
             whole,
         )
 
+    def drop(self, queries: Collection[str]) -> None:
+        """Forget queries; none of them can have rows."""
+        for held in (self.due_us, self.queries, self.replaced, self.early):
+            for query in queries:
+                held.pop(query, None)
+
     def written(self, plan: Plan, number: int) -> MemoryStore:
         """Return the store of a new shard."""
         store = MemoryStore()
@@ -310,13 +318,19 @@ def _early(stores: Sequence[StateStore]) -> dict[str, Remembered]:
     return found
 
 
-def _content(plan: Plan, stores: Sequence[StateStore], after: Plan | None = None) -> Iterator[str]:
+def _content(
+    plan: Plan,
+    stores: Sequence[StateStore],
+    after: Plan | None = None,
+    dropped: Collection[str] = (),
+) -> Iterator[str]:
     """Yield each row that shards hold, spelled the same whichever shard has it.
 
     Args:
         plan: the plan that wrote it.
         stores: the shards' stores.
         after: a plan whose queries may end earlier; None: the same.
+        dropped: queries to leave out.
     """
     shard, schemas = Shard(plan), _schemas(plan)
     # Slices that differed only in windows beyond a query's end are one.
@@ -330,6 +344,8 @@ def _content(plan: Plan, stores: Sequence[StateStore], after: Plan | None = None
         for key, data in store.scan(KEYS):
             yield from _spelled(key, from_bytes(data))
         for key, data in store.scan(EARLY):
+            if key.removeprefix(EARLY) in dropped:
+                continue
             shown = msgspec.msgpack.decode(data, type=Remembered).shown
             if shown is not None:
                 yield from _spelled(key, from_bytes(shown))

@@ -16,11 +16,11 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.changes import Claim, claims, judged
-from windowing.engine.columns import KIND, OFFSET, PARTITION, field_column
+from windowing.engine.columns import COUNTER, KIND, OFFSET, PARTITION, REFUSAL, field_column
 from windowing.engine.formats import Format, as_it_is
 from windowing.engine.frames import from_bytes, in_order, to_bytes, where
 from windowing.engine.input.pack import BAD, DATA, END
-from windowing.engine.input.refusals import read_columns
+from windowing.engine.input.refusals import not_allowed_again, read_columns
 from windowing.engine.parcel import Parcel, shares
 from windowing.engine.plan import FlowPlan, Plan, RowPlan
 from windowing.engine.progress.clock import (
@@ -61,11 +61,13 @@ class LaneState(msgspec.Struct, array_like=True):
         fingerprint: of the pipeline that wrote it.
         clocks: by name.
         last_offset: the last offset seen; -1 before the first.
+        counter: of the last control record whose signature was right; -1 before the first.
     """
 
     fingerprint: str
     clocks: dict[str, ClockState]
     last_offset: int = -1
+    counter: int = -1
 
     @property
     def ended(self) -> bool:
@@ -93,8 +95,9 @@ class Reading:
         return {clock.name: course.reached for clock, course in self.courses.items()}
 
 
-STATE = Format("a lane's state", 3, LaneState, {1: as_it_is, 2: as_it_is})
-"""The stored format; format 1 had no number, and before format 3 no frame had narrow columns."""
+STATE = Format("a lane's state", 4, LaneState, dict.fromkeys((1, 2, 3), as_it_is))
+"""The stored format; format 1 had no number, before format 3 no frame had narrow columns, and
+before format 4 no control record had a counter."""
 
 
 class Lane:
@@ -165,6 +168,8 @@ class Lane:
             state: where the clocks stand; it is updated.
             store: of the clocks' tables of keys.
         """
+        if COUNTER in chunk.columns:
+            chunk = self._once(chunk, state)
         rows = self._sorted_out(chunk, state.ended)
         time = self._plan.clocks[0]
         stored = None if time.key is None else store.get(_KEYS + time.name)
@@ -225,6 +230,20 @@ class Lane:
                 "declared dense: records are missing; restore them, or declare dense: false"
             )
             raise OffsetGap(msg)
+
+    def _once(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
+        """Refuse signed control records whose counter does not rise; the state is updated."""
+        known = pl.Series([state.counter, *chunk[COUNTER]], dtype=pl.Int64)
+        largest = known.fill_null(state.counter).cum_max()
+        again = (chunk[COUNTER] <= largest[:-1]).fill_null(value=False)
+        state.counter = int(largest[-1])
+        if not again.any():
+            return chunk
+        letter = not_allowed_again(self._source.control)
+        return chunk.with_columns(
+            pl.when(again).then(pl.lit(BAD, dtype=pl.UInt8)).otherwise(KIND).alias(KIND),
+            pl.when(again).then(pl.lit(letter)).otherwise(REFUSAL).alias(REFUSAL),
+        )
 
     def _sorted_out(self, chunk: pl.DataFrame, ended: bool) -> Rows:
         """Separate records, control records, bad values, and rows after the end."""

@@ -54,7 +54,7 @@ class Parcel(msgspec.Struct, array_like=True):
         queries: what the batch adds to each query's state; without queries that get nothing.
         dead_letters: a frame as bytes (`DEAD_LETTER_SCHEMA`), passed through.
         metrics: the lane's counts of the batch, a frame as bytes, passed through.
-        taken: a change of the queries, passed through; with it, the batch is not to be kept.
+        taken: changes of the queries, passed through; with one, the batch is not to be kept.
     """
 
     partition: int
@@ -63,10 +63,10 @@ class Parcel(msgspec.Struct, array_like=True):
     queries: dict[str, Addition] = {}
     dead_letters: bytes | None = None
     metrics: bytes | None = None
-    taken: Taken | None = None
+    taken: list[Taken] = []
 
 
-PARCELS = MessageFormat("a lane sent a parcel", 4, Parcel)
+PARCELS = MessageFormat("a lane sent a parcel", 5, Parcel)
 
 DEAD_LETTER_SCHEMA = {
     "partition": pl.Int32,

@@ -196,6 +196,8 @@ def _why_lanes(pipeline: Pipeline, queries: Sequence[FlowPlan[Query]]) -> str | 
     if pipeline.operators or pipeline.join_query is not None:
         return "records of operators and joins are kept one by one, in the order of their lanes"
     for part in source.parts:
+        if part.control.key is not None:
+            return f"source {part.topic} has signed control records, whose counters a lane compares"
         if part.dense:
             return f"source {part.topic} is dense: a lane looks for holes between its chunks"
     for flow in queries:

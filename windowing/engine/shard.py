@@ -137,7 +137,7 @@ class Shard:
         emission = Emission(
             dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
             metrics=[one.metrics for one in parcels if one.metrics is not None],
-            taken=[one.taken for one in parcels if one.taken is not None],
+            taken=[taken for one in parcels for taken in one.taken],
         )
         # Provisional rows first: they may need state that is dropped with the final rows.
         if self._early:
@@ -162,7 +162,7 @@ class Shard:
 
         Args:
             store: the state.
-            until: one with the same queries, which may end earlier: what these need; None: all.
+            until: one with no other queries, which may end earlier: what these need; None: all.
 
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
@@ -171,7 +171,9 @@ class Shard:
         after = self._progress(store, state)
         held = tables.read(store, self._schemas, state.deltas, state.far.pieces)
         held = self._retained(held, after)
-        held = held if until is None else until._retained(held, after)
+        if until is not None:
+            there = {query: tables for query, tables in held.items() if query in until.parts}
+            held = until._retained(there, after)
         merged = {
             query: {name: self._schemas[query].canonical(frame) for name, frame in parts.items()}
             for query, parts in held.items()

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from windowing.model.emission import Early
 from windowing.model.facts import Fact, Facts, spelled, told
 from windowing.model.fields import Aggregate, FieldType, with_code
+from windowing.model.file.conflicts import OwnCopy
 from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
 from windowing.model.joined import JoinedLane
 from windowing.model.late import Late
@@ -36,7 +37,12 @@ FORMAT = 2
 _DIGITS = 16
 
 
-def fingerprint(source: Source, shards: int, flows: Sequence[Flow]) -> str:
+def fingerprint(
+    source: Source,
+    shards: int,
+    flows: Sequence[Flow],
+    conflicts: Mapping[str, Mapping[str, OwnCopy]] | None = None,
+) -> str:
     """The fingerprint of a pipeline, `FORMAT:digest`.
 
     Imports the classes of the user's aggregates, operators and windows.
@@ -45,6 +51,7 @@ def fingerprint(source: Source, shards: int, flows: Sequence[Flow]) -> str:
         source: its source, as it is or was when it had fewer lanes.
         shards: how many parts its keys are spread over.
         flows: its queries, or its join.
+        conflicts: the names that lanes have given to different queries.
 
     Raises:
         UserAggregateError, UserOperatorError: a class cannot be used.
@@ -52,6 +59,8 @@ def fingerprint(source: Source, shards: int, flows: Sequence[Flow]) -> str:
         WindowError: clauses break a rule of a window's plug-in.
     """
     facts = {"format": FORMAT, **facts_of(source, shards, flows)}
+    if conflicts:
+        facts["conflicts"] = {name: _copies(copies) for name, copies in conflicts.items()}
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return f"{FORMAT}:{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}"
 
@@ -79,6 +88,11 @@ def facts_of(source: Source, shards: int, flows: Sequence[Flow]) -> Facts:
     return told(facts, {"operators": {}})
 
 
+def _copies(copies: Mapping[str, OwnCopy]) -> Facts:
+    """What lanes have said of a name; with which record that was settled is no part of it."""
+    return {lane: [own.at, own.query, own.left] for lane, own in copies.items()}
+
+
 def _log(source: Source) -> Facts:
     facts: Facts = {
         "topic": source.topic,
@@ -92,6 +106,7 @@ def _log(source: Source) -> Facts:
         "unknown_fields": source.unknown_fields,
         "dense": source.dense,
         "joined": {lane.name: _lane(lane) for lane in source.joined},
+        "control": source.control.facts(),
     }
     return told(
         facts,
@@ -102,6 +117,7 @@ def _log(source: Source) -> Facts:
             "unknown_fields": "dead_letter",
             "dense": False,
             "joined": {},
+            "control": {},
         },
     )
 

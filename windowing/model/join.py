@@ -275,6 +275,7 @@ class JoinedSource(Source):
             disorder=Slack(0),
             unknown_fields=left.unknown_fields,
             dense=False,
+            control=left.control,
             join=join,
         )
 

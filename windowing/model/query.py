@@ -28,7 +28,8 @@ class QueryFile(SpecModel):
 
     Attributes:
         begins_us: since when it is active, as `windowing.model.windows.activity.Activity` has it.
-        until_us, warmup, joined, left: the same; the last two are what a log makes of a file.
+        until_us, warmup, joined, left, later: the same; the last three are what a log makes of a
+            file.
     """
 
     window: str | dict[str, Any]
@@ -43,6 +44,7 @@ class QueryFile(SpecModel):
     warmup: Warmup | None = None
     joined: dict[str, Offset] | None = None
     left: dict[str, Offset] | None = None
+    later: dict[str, Moment] | None = None
 
 
 class Flow(Protocol):

@@ -28,10 +28,6 @@ class CheckpointMismatch(WindowingError):
     """State of another pipeline: the file was changed after the checkpoint was made."""
 
 
-class ConflictingChanges(WindowingError):
-    """A log whose lanes change one query in different ways."""
-
-
 class OtherVersion(WindowingError):
     """Workers of one job that run different versions of this code."""
 

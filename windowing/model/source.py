@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.field_names import FieldName, TimeName
 from windowing.model.fields import FieldType, parse_field_type
 from windowing.model.joined import JoinedLane, parse_joined
@@ -20,9 +21,6 @@ from windowing.model.names import TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM
-
-CONTROL_HEADER = "slackwater-control"
-"""The Kafka header that makes a record a control record; its bytes are the control as JSON."""
 
 PARTITIONS_MAX = 1_000
 """The most lanes tested, on both engines; each costs milliseconds per batch."""
@@ -91,6 +89,7 @@ class Source(SpecModel):
         unknown_fields: what to do with a record that has an undeclared field.
         dense: offsets are contiguous; a gap is an error.
         joined: those partitions, the last ones, that were added while a run was reading.
+        control: which control records are believed.
         compacted: the topic may drop a record once a newer one has its key. Not part of the
             fingerprint: it permits something, and changes no result.
     """
@@ -106,6 +105,7 @@ class Source(SpecModel):
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
     joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = ()
+    control: Annotated[ControlRule, BeforeValidator(parse_control_rule)] = ControlRule()
     compacted: bool = False
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from windowing.engine.changes import after_all, is_change
+from windowing.engine.changes import after_all
 from windowing.engine.convert import convert
 from windowing.engine.families.apart import Apart
 from windowing.engine.fused.scanner import Scanner
@@ -107,11 +107,10 @@ class LocalEngine:
 
         Raises:
             UndeclaredPartition: a lane is not the pipeline's.
-            ConflictingChanges: the lanes change one query in different ways.
         """
         for number in batch:
             check_lane(self.pipeline.source, number)
-        before = self.snapshot() if _may_change(batch) else None
+        before = self.snapshot() if self._may_change(batch) else None
         emissions = self._emissions(batch, wall_us)
         while before is not None:
             taken = [one for emission in emissions for one in emission.taken]
@@ -122,6 +121,12 @@ class LocalEngine:
         for emission in emissions:
             self._collect(emission)
         return emissions
+
+    def _may_change(self, batch: Mapping[int, RawRows]) -> bool:
+        """Return whether a batch may change the queries: state before it is needed then."""
+        if all(part.control.believe != "all" for part in self.pipeline.source.parts):
+            return False
+        return any(control is not None for rows in batch.values() for control in rows.controls)
 
     def _change(self, after: Pipeline, state: Snapshot) -> Snapshot:
         """Go on from a state with a changed pipeline; return what that state is then."""
@@ -134,6 +139,10 @@ class LocalEngine:
             # To a query that joins now, what was read before is outside, or is of no use to any.
             outside = Counts(before.read, outside=before.read - dead, dead=dead)
             known.setdefault(query.name, outside if query.name not in self._queries else Counts())
+        for name in after.conflicts:
+            known.pop(name, None)
+        letters = self.output.dead_letters
+        letters[:] = [letter for letter in letters if letter.query not in after.conflicts]
         self._run(after)
         there = Snapshot(
             tuple(store.snapshot() for store in found.lanes),
@@ -185,12 +194,6 @@ class LocalEngine:
             self.output.dead_letters += dead_letters_of(self.pipeline, data)
         for data in emission.metrics:
             count(self.output.counts, data)
-
-
-def _may_change(batch: Mapping[int, RawRows]) -> bool:
-    """Return whether a batch may change the queries: state before it is needed then."""
-    controls = (control for rows in batch.values() for control in rows.controls)
-    return any(control is not None and is_change(control) for control in controls)
 
 
 def _stores(parts: Iterable[Mapping[str, bytes]]) -> list[MemoryStore]:

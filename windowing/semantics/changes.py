@@ -3,22 +3,34 @@
 A lane takes its copy of a change if all that it knows lies before it. To add a query `from` b: no
 record of the lane so far is at b or later, and its progress is at most b. To remove one `until` u:
 its progress is at most u; by keys, the furthest key's counts. Otherwise the copy is a dead letter,
-`change_too_late`. One that is in time is `malformed` if its lane knows no such query to remove, has
-another one of that name, or if no file could have it.
+`change_too_late`. One that is in time is `not_allowed` if it asks for more than `source.control`
+permits, and `malformed` if its lane knows no such query to remove, has another one of that name, or
+if no file could have it. A copy that differs from one of a lower lane is `not_allowed`, too, and
+the name then has no rows.
 
 A query that was added takes part in the lanes that took it, and has rows if all did: before a row
 of it can be due, progress of each lane is past b, and so decided. A query that was removed has no
 window that ends after u as soon as one lane took that: before it did, none could close.
 
-Source: `windowing/adr/0040`.
+Lanes are asked in their order, and none has to know what a higher one says.
+
+Source: `windowing/adr/0040`, `windowing/adr/0055`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from windowing.model.file.changes import Change, Copy, changed, knows, places
+from windowing.model.control import unsealed
+from windowing.model.file.changes import (
+    Change,
+    Copy,
+    changed,
+    knows,
+    places,
+    refused_copies,
+)
 from windowing.model.file.pipeline import Pipeline
 from windowing.semantics.controls import read_control
 from windowing.semantics.log import BadLogError, LogEntry
@@ -45,31 +57,31 @@ class Changed(Exception):
         )
 
 
-def refusal(pipeline: Pipeline, change: Change, lane: Lane, offset: int) -> Refused | None:
-    """Return why a lane does not take its copy of a change; None: the pipeline knows that it did.
+def judge(pipeline: Pipeline, change: Change, lane: Lane, offset: int) -> Refused | Pipeline | None:
+    """Return why a lane does not take its copy of a change, or what it makes of a pipeline.
 
     Args:
-        pipeline: as the copies before it have made it.
+        pipeline: as the copies before have made it: of lower lanes, and of this one.
         change: what the copy says.
         lane: the lane just before it.
         offset: its place.
 
+    Returns:
+        None: the pipeline knows that the lane took it.
+
     Raises:
-        Changed: the lane takes it, and the pipeline does not know.
         BadLogError: the pipeline says that the lane took it, and the log does not.
     """
-    known, late = knows(pipeline, lane.name, offset), _is_late(change, lane)
-    if known:
+    place, late = (lane.name, offset), _is_late(change, lane)
+    if knows(pipeline, *place):
         if late:
             msg = f"{lane.name} offset {offset} comes too late to change the queries as the file "
-            raise BadLogError(f"{msg}says: take joined and left out of the file")
-        return None
+            raise BadLogError(f"{msg}says: take joined, left and conflicts out of the file")
+        return Refused("not_allowed") if place in refused_copies(pipeline.conflicts) else None
     if late:
         return Refused("change_too_late")
     after = changed(pipeline, Copy(lane.name, offset, change))
-    if after is None:
-        return Refused("malformed")
-    raise Changed(after)
+    return Refused(after) if isinstance(after, str) else after
 
 
 def _is_late(change: Change, lane: Lane) -> bool:
@@ -80,9 +92,18 @@ def _is_late(change: Change, lane: Lane) -> bool:
     return any(until_us < progress for until_us in change.removed.values())
 
 
+def may_change(pipeline: Pipeline, log: Iterable[LogEntry]) -> bool:
+    """Return whether a log may change the queries: it has a record that says so, taken or not."""
+    return any(source.control.believe == "all" for source in pipeline.source.parts) and any(
+        map(changes_queries, log)
+    )
+
+
 def changes_queries(entry: LogEntry) -> bool:
-    """Return whether an entry is a change of the queries, taken or not."""
-    return entry.control is not None and isinstance(read_control(entry.control), Change)
+    """Return whether an entry has the form of a change of the queries, believed or not."""
+    if entry.control is None:
+        return False
+    return isinstance(read_control(unsealed(entry.control).body), Change)
 
 
 def check_places(pipeline: Pipeline, lanes: Sequence[Sequence[LogEntry]]) -> None:

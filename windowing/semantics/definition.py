@@ -92,7 +92,6 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
 
     Raises:
         BadLogError: not a log of this pipeline.
-        ConflictingChanges: the lanes change one query in different ways.
         IntSumError: a sum of ints in some row overflows 64 bits.
     """
     log = list(log)

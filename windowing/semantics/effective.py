@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from windowing.model.file.changes import places
 from windowing.model.file.pipeline import Pipeline
-from windowing.semantics.changes import Changed, changes_queries, check_places
+from windowing.semantics.changes import check_places, may_change
 from windowing.semantics.lanes import follow
 from windowing.semantics.log import LogEntry, split_lanes
 from windowing.semantics.values import ValueReader
@@ -22,17 +22,13 @@ def effective(pipeline: Pipeline, log: Sequence[LogEntry]) -> Pipeline:
 
     Raises:
         BadLogError: not a log of this pipeline, or it lacks changes that the pipeline has.
-        ConflictingChanges: the lanes change one query in different ways.
     """
-    if not places(pipeline) and not any(map(changes_queries, log)):
+    if not places(pipeline) and not may_change(pipeline, log):
         return pipeline
     lanes = split_lanes(pipeline.source, log)
     check_places(pipeline, lanes)
-    while True:
-        try:
-            for number, lane in enumerate(lanes_of(pipeline.source, None)):
-                follow(lane, lanes[number], ValueReader(pipeline, number))
-        except Changed as found:
-            pipeline = found.pipeline
-        else:
-            return pipeline
+    for number, lane in enumerate(lanes_of(pipeline.source, None)):
+        reader = ValueReader(pipeline, number, takes_changes=True)
+        follow(lane, lanes[number], reader)
+        pipeline = reader.pipeline
+    return pipeline

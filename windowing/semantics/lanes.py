@@ -16,7 +16,7 @@ from typing import Any, Literal
 from windowing.model.file.changes import Change
 from windowing.model.progress import Disorder, Heartbeat, OrderedPer
 from windowing.model.rows import Scalar
-from windowing.semantics.changes import refusal
+from windowing.semantics.changes import Changed, judge
 from windowing.semantics.controls import Bound, Control, Observation
 from windowing.semantics.generators import (
     Fields,
@@ -63,6 +63,7 @@ class Lane:
         furthest: the largest finite progress so far.
         by_key: the progress of single keys.
         newest: the largest value of its records.
+        counter: of the last control record whose signature was right; -1 before the first.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Lane:
     furthest: Progress = -math.inf
     by_key: dict[Scalar, Progress] = field(default_factory=dict)
     newest: Progress = -math.inf
+    counter: int = -1
 
     def __post_init__(self) -> None:
         self._bound_after: Generator = generator(self.disorder, self.name)
@@ -84,11 +86,12 @@ class Lane:
             HiddenStateError: as of `kept_by`.
         """
         of_keys = [list(pair) for pair in self.by_key.items()]
-        return [self.progress, self.furthest, of_keys, kept_by(self._bound_after), self.newest]
+        kept = kept_by(self._bound_after)
+        return [self.progress, self.furthest, of_keys, kept, self.newest, self.counter]
 
     def go_on(self, state: list[Any]) -> None:
         """Go on where a lane with this `state()` was."""
-        self.progress, self.furthest, of_keys, kept, self.newest = state
+        self.progress, self.furthest, of_keys, kept, self.newest, self.counter = state
         self.by_key = dict(of_keys)
         give_back(self._bound_after, kept)
 
@@ -155,11 +158,9 @@ def follow(
     for entry in entries:
         ended = lane.progress == math.inf
         if entry.control is not None:
-            said = reader.control(entry.control, entry.append_us)
+            said = reader.control(entry.control, entry.append_us, lane)
             if isinstance(said, Change) and not ended:
-                # Changes are judged by event time, and are nothing to other attributes.
-                refused = attribute or refusal(reader.pipeline, said, lane, entry.offset)
-                said = refused if isinstance(refused, Refused) else "ignored"
+                said = _change(said, reader, lane, entry.offset, attribute)
             if isinstance(said, Refused):
                 place = (lane.name, entry.partition, entry.offset, lane.progress)
                 arrivals.append(Arrival(*place, "after_end" if ended else said.reason))
@@ -174,6 +175,22 @@ def follow(
         if isinstance(content, Record):
             lane.record(place_of(content, attribute), content.fields)
     return arrivals
+
+
+def _change(
+    change: Change, reader: ValueReader, lane: Lane, offset: int, attribute: str | None
+) -> Refused | Literal["ignored"]:
+    """Return what becomes of a change in its lane, after letting the reader take it."""
+    if attribute is not None:
+        return "ignored"  # it is judged by event time, and is nothing to other attributes
+    found = judge(reader.pipeline, change, lane, offset)
+    if isinstance(found, Refused):
+        return found
+    if found is not None:
+        if not reader.takes_changes:
+            raise Changed(found)
+        reader.pipeline = found
+    return "ignored"
 
 
 def place_of(record: Record, attribute: str | None) -> int:

@@ -18,6 +18,7 @@ from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST, earliest_of, placed_by
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
+from windowing.semantics.believed import Believed, Signed
 from windowing.semantics.controls import Bound, Control, Observation, reached, read_control
 from windowing.semantics.json_objects import parse_object
 
@@ -31,6 +32,7 @@ Reason = Literal[
     "null_key",
     "bad_type",
     "change_too_late",
+    "not_allowed",
 ]
 
 _US_PER_UNIT = {"us": 1, "ms": 1_000, "s": 1_000_000}
@@ -70,12 +72,18 @@ class ValueReader:
 
     Args:
         pipeline: the pipeline.
-        number: the lane's; it matters only for a join, whose sides differ.
+        number: the lane's; it matters for a join, whose sides differ, and for signatures.
+        takes_changes: whether changes of the queries that the pipeline does not know become part of
+            it.
+
+    Attributes:
+        pipeline: the pipeline; with changes, if they are taken.
     """
 
-    def __init__(self, pipeline: Pipeline, number: int = 0) -> None:
+    def __init__(self, pipeline: Pipeline, number: int = 0, *, takes_changes: bool = False) -> None:
         source, _ = pipeline.source.place(number)
-        self.pipeline = pipeline
+        self.pipeline, self.takes_changes = pipeline, takes_changes
+        self._believed = Believed(source.control, pipeline.source.founding)
         self._time, self._disorder = source.event_time, source.disorder
         self._joined = {lane.name for lane in source.joined}
         self._types = source.fields
@@ -117,14 +125,18 @@ class ValueReader:
                 return "bad_type"
         return Record(ts_us, fields)
 
-    def control(self, raw: bytes, append_us: int | None) -> Control | Refused:
+    def control(self, raw: bytes, append_us: int | None, lane: Signed) -> Control | Refused:
         """Return the content of a control record, or why it is a dead letter.
 
         Args:
-            raw: the bytes of its header.
+            raw: the bytes of its headers, as `windowing.model.control.sealed` spells them.
             append_us: as for `read`.
+            lane: the lane that it is in; a signature advances its counter.
         """
-        control = read_control(raw)
+        body = self._believed.body(raw, lane)
+        if body is None:
+            return Refused("not_allowed")
+        control = read_control(body)
         if control is None:
             return Refused("malformed")
         if isinstance(control, Observation):

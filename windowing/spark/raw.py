@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
+from windowing.model.control import CONTROL_HEADER, COUNTER_HEADER, SIGNATURE_HEADER
 from windowing.model.run_errors import BadRecords
-from windowing.model.source import CONTROL_HEADER, Source
+from windowing.model.source import Source
 
 _LOG_APPEND_TIME = 1
 
@@ -40,24 +41,43 @@ def raw_rows(records: DataFrame, source: Source) -> DataFrame:
         (_lane(source) if "topic" in names else _lane_of_one(source)).alias("partition"),
         F.col("offset").cast("long").alias("offset"),
         F.col("value").cast("binary").alias("value"),
-        _control(names).alias("control"),
+        _control(names, signed=any(part.control.key for part in source.parts)).alias("control"),
         _append_us(names).alias("append_us"),
     )
 
 
-def _control(names: set[str]) -> Column:
+def _control(names: set[str], *, signed: bool) -> Column:
     """Return the control of a record, null for a data record.
 
-    A null or duplicate header becomes bytes that are not a valid control: a dead letter.
+    A null or duplicate header becomes bytes that are not a valid control: a dead letter. With the
+    headers of a signature it is spelled as `windowing.model.control.sealed` does.
     """
     if "headers" not in names:
         return F.col("control").cast("binary") if "control" in names else _null("binary")
-    # Without `filter`, which Spark does not compile, and with it nothing of the whole stage.
-    keys, no_control = F.col("headers")["key"], F.encode(F.lit("null"), "UTF-8")
-    number = F.size(keys) - F.size(F.array_remove(keys, CONTROL_HEADER))
-    first = F.array_position(keys, CONTROL_HEADER).cast("int") - 1
-    one = F.coalesce(F.get(F.col("headers")["value"], first), no_control)
+    no_control, nul = F.encode(F.lit("null"), "UTF-8"), F.lit(b"\x00")
+    body = _header(CONTROL_HEADER)
+    made = F.substring(body, 1, 1) == nul
+    one = F.when(body.isNull() | made, no_control).otherwise(body)
+    if signed:
+        parts = [nul]
+        for name in (SIGNATURE_HEADER, COUNTER_HEADER):
+            parts += [F.when(F.instr(_header(name), "\x00") == 0, _header(name)), nul]
+        one = F.when(body.isNull() | made, one).otherwise(F.coalesce(F.concat(*parts, body), one))
+    number = _number(CONTROL_HEADER)
     return F.when(number == 1, one).when(number > 1, no_control)
+
+
+def _number(name: str) -> Column:
+    """Return how many headers have a name."""
+    # Without `filter`, which Spark does not compile, and with it nothing of the whole stage.
+    keys = F.col("headers")["key"]
+    return F.size(keys) - F.size(F.array_remove(keys, name))
+
+
+def _header(name: str) -> Column:
+    """Return the header of a name, if there is one alone."""
+    at = F.array_position(F.col("headers")["key"], name).cast("int") - 1
+    return F.when(_number(name) == 1, F.get(F.col("headers")["value"], at))
 
 
 def _append_us(names: set[str]) -> Column:

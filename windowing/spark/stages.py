@@ -25,6 +25,7 @@ from windowing.engine.parcel import PARCELS, Parcel
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
+from windowing.model.source import PARTITIONS_MAX
 from windowing.runtime.output import tagged
 from windowing.spark.pieces import Batches, Stage
 from windowing.spark.shipped import packed, unpacked
@@ -57,9 +58,15 @@ def _rules(file: bytes) -> Callable[[int], ValueRules]:
     def of_source(first: int) -> ValueRules:
         return ValueRules.of(pipeline, first)
 
+    @lru_cache(maxsize=PARTITIONS_MAX)
+    def of_signed(number: int) -> ValueRules:
+        return ValueRules.of(pipeline, number)
+
     def of_lane(number: int) -> ValueRules:
         check_lane(pipeline.source, number)
         source, _ = pipeline.source.place(number)
+        if source.control.key is not None:
+            return of_signed(number)  # a signature is of one lane
         return of_source(pipeline.source.number(source.topic, 0) or 0)
 
     return of_lane

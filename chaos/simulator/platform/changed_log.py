@@ -18,7 +18,7 @@ from chaos.simulator.case import Case, Event, record
 from windowing.engine.added import why_not
 from windowing.engine.plan import plan_of
 from windowing.model.file.changes import Change, Copy, changed
-from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.file.pipeline import Pipeline, Query, parse_pipeline
 from windowing.model.lengths import INT64_MAX
 from windowing.model.windows.sliding import is_sliding
 from windowing.semantics.lanes import follow
@@ -39,9 +39,11 @@ def with_change(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
         case: one without such a change.
         pipeline: its pipeline.
     """
+    unchanged, text = case, believing(case.pipeline, {"believe": "all"})
+    case, pipeline = msgspec.structs.replace(case, pipeline=text), parse_pipeline(text)
     lanes, after = case.lanes, pipeline
     share_from = 2 if case.shared else None
-    can_join, can_leave = _templates(pipeline), _may_leave(pipeline)
+    can_join, can_leave = templates(pipeline), _may_leave(pipeline)
     if can_join and (not can_leave or rng.random() < 0.8):
         lanes, after = _joining(rng, lanes, pipeline, rng.choice(can_join), share_from)
     joined = after is not pipeline
@@ -49,12 +51,21 @@ def with_change(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
     if names and (not joined or rng.random() < 0.5):
         lanes = _leaving(rng, lanes, after, rng.choice(names))
     if lanes == case.lanes:
-        return case
+        return unchanged
     plan = tuple(
         msgspec.structs.replace(step, dies_in_change=rng.choice([None, None, 0, 1, 2, 3, 4]))
         for step in case.plan
     )
     return msgspec.structs.replace(case, lanes=lanes, plan=plan)
+
+
+def believing(text: str, rule: Mapping[str, Any]) -> str:
+    """Return a pipeline file whose sources believe control records by a rule."""
+    document = yaml.safe_load(text)
+    join = document.get("join")
+    for section in [document] if join is None else [join["left"], join["right"]]:
+        section["source"]["control"] = dict(rule)
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
 
 def _slides(pipeline: Pipeline) -> Iterator[Query]:
@@ -65,7 +76,7 @@ def _slides(pipeline: Pipeline) -> Iterator[Query]:
             yield query
 
 
-def _templates(pipeline: Pipeline) -> list[str]:
+def templates(pipeline: Pipeline) -> list[str]:
     """Return the queries that another one can be like."""
     return [query.name for query in _slides(pipeline)]
 
@@ -81,18 +92,18 @@ def _may_leave(pipeline: Pipeline) -> list[str]:
 
 
 def _joining(
-    rng: random.Random, lanes: Lanes, pipeline: Pipeline, like: str, share_from: int | None
+    rng: random.Random, lanes: Lanes, pipeline: Pipeline, of: str, share_from: int | None
 ) -> tuple[Lanes, Pipeline]:
     """Let a query join; return the pipeline with it, or the same if it cannot be added."""
     places = [rng.randint(0, len(lane)) for lane in lanes]
     reached = [max(newest + 1, progress) for newest, progress in _reached(lanes, pipeline, places)]
-    query = _like(rng, pipeline, like)
-    slide = _slide(pipeline, like)
+    query = like(rng, pipeline, of)
+    slide = _slide(pipeline, of)
     begins_us = rng.choice([max, max, max, min])(reached)
     query["from"] = _instant(begins_us + rng.choice([0, 0, 1, slide, 3 * slide]))
     change = Change({_NEW: query}, {})
     after = changed(pipeline, Copy(pipeline.source.lane(0), 0, change))
-    if after is None:
+    if isinstance(after, str):
         return lanes, pipeline
     if why_not(plan_of(pipeline, share_from), plan_of(after, share_from), _NEW) is not None:
         return lanes, pipeline
@@ -119,7 +130,7 @@ def _is_change(event: Event) -> bool:
     return isinstance(event.get("control"), Mapping) and "queries" in event["control"]
 
 
-def _like(rng: random.Random, pipeline: Pipeline, name: str) -> dict[str, Any]:
+def like(rng: random.Random, pipeline: Pipeline, name: str) -> dict[str, Any]:
     """Return a query that is like one of the file, except for its range and its aggregates."""
     query = dict(yaml.safe_load(pipeline.text)["queries"][name])
     query = {key: query[key] for key in query if key not in ("from", "until", "warmup")}
@@ -165,17 +176,17 @@ def _written(rng: random.Random, lanes: Lanes, places: list[int], control: dict[
     """Return lanes with a copy of a control record each; some may lack it, and empty ones do."""
     lacks = rng.randrange(len(lanes)) if len(lanes) > 1 and rng.random() < 0.15 else None
     return tuple(
-        lane if number == lacks else _with(lane, place, control)
+        lane if number == lacks else inserted(lane, place, {"control": control})
         for number, (lane, place) in enumerate(zip(lanes, places, strict=True))
     )
 
 
-def _with(lane: tuple[Event, ...], at: int, control: dict[str, Any]) -> tuple[Event, ...]:
-    """Return a lane with a control record before the event of a place; those behind it move on."""
+def inserted(lane: tuple[Event, ...], at: int, content: Event) -> tuple[Event, ...]:
+    """Return a lane with a record before the event of a place; those behind it move on."""
     if not lane:
         return lane
     head, rest = lane[:at], lane[at:]
     offset = rest[0]["offset"] if rest else head[-1]["offset"] + 1
     place = {key: lane[0][key] for key in ("source", "partition")}
     moved = [{**event, "offset": event["offset"] + 1} for event in rest]
-    return (*head, {**place, "offset": offset, "control": control}, *moved)
+    return (*head, {**place, "offset": offset, **content}, *moved)

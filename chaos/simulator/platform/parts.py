@@ -50,6 +50,7 @@ class EngineParts:
         fused: whether to run the fused plan wherever it applies, even for an engine with a bug.
         shared: whether queries share slices wherever they can, even for an engine with a bug.
         changes: whether logs change the queries wherever they can, even for an engine with a bug.
+        hostile: whether somebody hostile writes to the log, too, even for an engine with a bug.
         shows_in: the pipelines in which a planted bug can show.
     """
 
@@ -66,4 +67,5 @@ class EngineParts:
     fused: bool = False
     shared: bool = False
     changes: bool = False
+    hostile: bool = False
     shows_in: Callable[[Pipeline], bool] = anywhere

@@ -20,7 +20,7 @@ from windowing.semantics.effective import effective
 PIPELINE = """
 name: p
 source: {topic: s, partitions: 2, format: json, event_time: {field: ts, unit: us},
-  fields: {g: string}, disorder: {slack: 2 us}}
+  fields: {g: string}, disorder: {slack: 2 us}, control: all}
 late: {policy: dead_letter}
 shards: 2
 queries:

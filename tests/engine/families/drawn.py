@@ -104,6 +104,7 @@ def _case(draw: st.DrawFn, queries: dict[str, Any], *, fused: bool) -> Case:
             "event_time": {"field": "ts", "unit": "us"},
             "fields": {"k": "string?", "v": "int?", "x": "float"},
             "disorder": disorder,
+            "control": "all",
         },
         "shards": draw(st.integers(1, 3)),
         "queries": queries,

@@ -49,9 +49,10 @@ class QueriesInLane:
         leaves = [None if one is None else one.leaves_at.get(partition) for one in lanes]
         leave_at = np.array(sorted({at for at in leaves if at is not None}), np.int64)
         lasts = np.full((len(lanes), len(leave_at) + 1), INT64_MAX)
-        for number, (member, at) in enumerate(zip(family.members, leaves, strict=True)):
-            if at is not None:
-                lasts[number, np.searchsorted(leave_at, at) + 1 :] = _last(member)
+        for number, (own, at) in enumerate(zip(lanes, leaves, strict=True)):
+            if own is not None and at is not None:
+                last = own.lasts.get(partition, INT64_MAX)
+                lasts[number, np.searchsorted(leave_at, at) + 1 :] = last
         endless = all(_last(member) == INT64_MAX for member in family.members)
         return cls(family.grids.where(present), leave_at, lasts, endless)
 

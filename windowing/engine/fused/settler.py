@@ -147,10 +147,10 @@ class Settler:
         queries = {name: addition for name, addition in settled.items() if addition is not None}
         return Parcel(chunk.partition, lane.reached, queries=queries, taken=taken)
 
-    def _judge(self, chunk: Provisional, before: Reached, tally: Tally) -> Taken | None:
-        """Return a change of the queries in a chunk that its lane takes; count the others."""
+    def _judge(self, chunk: Provisional, before: Reached, tally: Tally) -> list[Taken]:
+        """Return the changes of the queries in a chunk that its lane takes; count the others."""
         if chunk.account is None or not chunk.account.claims:
-            return None
+            return []
         found = [
             Claim(one.offset, one.text, before.merge(one.reached)) for one in chunk.account.claims
         ]

@@ -1,14 +1,16 @@
 """Control records in the log: heartbeats, punctuations, the end of a lane, changes of the queries.
 
 A control record's JSON has one of five shapes; the engine honours those that its generator uses,
-ends and changes, and ignores the others.
+ends and changes, and ignores the others. What is read here has passed the lane's `gate`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from windowing.engine.input.values import BadValue, parse_object
 from windowing.model.file.changes import parse_change
@@ -53,6 +55,15 @@ class Control:
         return max(known, default=None)
 
 
+_Scalar = str | int | float | bool | None
+_Clauses = dict[str, _Scalar] | list[_Scalar] | _Scalar
+_Value = dict[str, _Clauses] | list[_Scalar] | _Scalar
+_Parts = dict[str, dict[str, dict[str, _Value] | _Scalar]]
+
+_SHORT: Final = 4_096
+_CHANGE: Final = msgspec.json.Decoder(dict[str, _Parts])
+
+
 class ControlError(ValueError):
     """A control record of an unknown shape."""
 
@@ -64,7 +75,7 @@ def read_control(text: bytes) -> Control:
         ControlError: with the text and the shapes that are legal.
     """
     try:
-        control = _shape(parse_object(text))
+        control = _shape(parse_object(text) if len(text) <= _SHORT else _parsed(text))
     except BadValue:
         control = None
     if control is None:
@@ -74,6 +85,14 @@ def read_control(text: bytes) -> Control:
         )
         raise ControlError(msg)
     return control
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    """Parse a long control record, which can only be a change: no deeper than one is."""
+    try:
+        return _CHANGE.decode(text.decode())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise BadValue("malformed") from None
 
 
 def _shape(parsed: dict[str, Any]) -> Control | None:

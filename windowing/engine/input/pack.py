@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from windowing.engine.columns import KIND, OFFSET, REFUSAL, TIME
+from windowing.engine.columns import COUNTER, KIND, OFFSET, REFUSAL, TIME
 from windowing.engine.input.alike import decode_alike
 from windowing.engine.input.control import ControlError, read_control
 from windowing.engine.input.decode import decode_clean, series
@@ -61,15 +61,15 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         one row per raw row, in the same order: `offset` (i64), `kind` (u8, one of the constants
         above), `ts_us` (i64: event time, a control record's bound, or an instant that true time had
         reached), `refusal` (text, for BAD: see `windowing.engine.input.refusals`; for CHANGE, which
-        may be refused, its JSON), and a column for each declared field, named `=field` (for
-        BOUND_ON, the bound's field).
+        may be refused, its JSON), a column for each declared field, named `=field` (for BOUND_ON,
+        the bound's field), and where control records are signed, `counter` (i64).
     """
     columns = _Columns.of(rows)
     alike = decode_alike(columns.data, columns.append_us, rules)
     if alike is None:
         return _pack(columns.rows(), rules)
     offsets = columns.offsets.filter(alike.matched)
-    read = _chunk(offsets, alike.columns.get_columns())
+    read = _chunk(offsets, alike.columns.get_columns(), rules)
     if alike.matched.all():
         return read
     others = _pack(columns.where(~alike.matched).rows(), rules)
@@ -129,13 +129,18 @@ def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
     if any(control is not None for control in rows.controls):
         return None
     columns = decode_clean(rows.values, rows.append_us, rules)
-    return None if columns is None else _chunk(rows.offsets, columns)
+    return None if columns is None else _chunk(rows.offsets, columns, rules)
 
 
-def _chunk(offsets: Sequence[int] | pl.Series, columns: list[pl.Series]) -> pl.DataFrame:
+def _chunk(
+    offsets: Sequence[int] | pl.Series, columns: list[pl.Series], rules: ValueRules
+) -> pl.DataFrame:
     offset = pl.Series(OFFSET, offsets, dtype=pl.Int64)
+    counter = [pl.lit(None, dtype=pl.Int64).alias(COUNTER)] if rules.gate.signed else []
     return pl.DataFrame([offset, *columns]).with_columns(
-        pl.lit(DATA, dtype=pl.UInt8).alias(KIND), pl.lit(None, dtype=pl.String).alias(REFUSAL)
+        pl.lit(DATA, dtype=pl.UInt8).alias(KIND),
+        pl.lit(None, dtype=pl.String).alias(REFUSAL),
+        *counter,
     )
 
 
@@ -144,16 +149,20 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     kinds: list[int] = []
     times: list[int | None] = []
     refusals: list[str | None] = []
+    counters: list[int | None] = []
     fields: dict[str, list[Any]] = {name: [] for name in rules.fields}
     absent = dict.fromkeys(rules.fields)
     for value, control, append_us in zip(rows.values, rows.controls, rows.append_us, strict=True):
         record: dict[str, Any] = absent
-        refusal = ts_us = None
+        refusal = ts_us = counter = None
         try:
             if control is not None:
-                kind, ts_us, record = _control(control, append_us, rules)
+                body, counter = rules.gate.open(control)
+                if body is None:
+                    raise BadValue("not_allowed")
+                kind, ts_us, record = _control(body, append_us, rules)
                 record = absent | record
-                refusal = control.decode() if kind == CHANGE else None
+                refusal = body.decode() if kind == CHANGE else None
             else:
                 ts_us, record = read_value(value, append_us, rules)
                 kind = DATA
@@ -162,12 +171,16 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         kinds.append(kind)
         times.append(ts_us)
         refusals.append(refusal)
+        counters.append(counter)
         for name, column_values in fields.items():
             column_values.append(record[name])
     columns = [pl.Series(TIME, times, dtype=pl.Int64)]
     columns += [series(name, rules.fields[name][0], values) for name, values in fields.items()]
-    return _chunk(rows.offsets, columns).with_columns(
-        pl.Series(KIND, kinds, dtype=pl.UInt8), pl.Series(REFUSAL, refusals, dtype=pl.String)
+    counter_column = [pl.Series(COUNTER, counters, dtype=pl.Int64)] if rules.gate.signed else []
+    return _chunk(rows.offsets, columns, rules).with_columns(
+        pl.Series(KIND, kinds, dtype=pl.UInt8),
+        pl.Series(REFUSAL, refusals, dtype=pl.String),
+        *counter_column,
     )
 
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from windowing.engine.columns import REFUSAL, TIME, field_column
 from windowing.engine.input.values import BadValue, ValueRules, misfit, parse_object
+from windowing.model.control import ControlRule, unsealed
 from windowing.model.lengths import spell_us
 from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
@@ -37,6 +38,10 @@ _CONTROL = (
 )
 _CHANGE = (
     "it adds queries that the file could have, under new names, or removes some that are there"
+)
+_ASKED_TOO_MUCH = (
+    "it adds no more than source.control permits, with classes and limits that the file has, and "
+    "says the same in every partition"
 )
 _CHANGE_LATE = "all that its partition has had lies before from, and its progress not behind until"
 
@@ -72,8 +77,11 @@ def detail(
         rules: those that refused it.
     """
     if control is not None:
+        said = shown(unsealed(control).body)
+        if reason == "not_allowed":
+            return Detail(None, said, not_allowed(rules.gate.rule))
         wanted = _CONTROL if reason == "malformed" else _time_rule(reason, append_us, rules)
-        return Detail(None, shown(control), wanted)
+        return Detail(None, said, wanted)
     try:
         record = parse_object(value)
     except BadValue:
@@ -122,14 +130,32 @@ def change_columns() -> dict[str, pl.Expr]:
 
     They are computed from `reason` and the change's `text`.
     """
-    late = pl.col("reason") == "change_too_late"
+    late, asked = pl.col("reason") == "change_too_late", pl.col("reason") == "not_allowed"
     cut = pl.col("text").str.slice(0, VALUE_MAX - 1) + "…"
     return {
         "reason": pl.col("reason"),
         "field": pl.lit(None, dtype=pl.String),
         "value": pl.when(pl.col("text").str.len_chars() > VALUE_MAX).then(cut).otherwise("text"),
-        "rule": pl.when(late).then(pl.lit(_CHANGE_LATE)).otherwise(pl.lit(_CHANGE)),
+        "rule": pl.when(late)
+        .then(pl.lit(_CHANGE_LATE))
+        .when(asked)
+        .then(pl.lit(_ASKED_TOO_MUCH))
+        .otherwise(pl.lit(_CHANGE)),
     }
+
+
+def not_allowed_again(rule: ControlRule) -> str:
+    """Return, as `spelled` does, why a signed control record is not believed once more."""
+    return json.dumps(["not_allowed", None, None, not_allowed(rule)])
+
+
+def not_allowed(rule: ControlRule) -> str:
+    """Return what a control record has to be, to be believed."""
+    if rule.believe == "none":
+        return "source.control: none: this pipeline believes no control records"
+    kinds = "bounds, heartbeats and ends" if rule.believe == "bounds" else "all within its limits"
+    signed = "" if rule.key is None else f", signed with {rule.key} and a counter that rises"
+    return f"source.control: {rule.believe}: {kinds}{signed}, and no longer than its limits"
 
 
 def late_columns(query: Flow, data: pl.DataFrame) -> dict[str, pl.Expr]:
@@ -171,6 +197,7 @@ def _late_rule(query: Flow) -> str:
 def shown(value: object) -> str:
     """Return a value as on the log: printable text, truncated to `VALUE_MAX`."""
     if isinstance(value, bytes):
+        value = value[: 4 * VALUE_MAX]  # a character has four bytes at the most
         text = value.decode("utf-8", "backslashreplace")
     else:
         text = json.dumps(value, ensure_ascii=False)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
+from windowing.engine.input.gate import Gate
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST, earliest_of, placed_by
@@ -52,6 +53,7 @@ class ValueRules:
         placed_by: windowing attributes other than the event time.
         delays: of the lanes about which heartbeats are used.
         progress_attr: the field whose values have progress of their own, or None.
+        gate: what is believed of control records.
     """
 
     event_time: EventTime
@@ -62,6 +64,7 @@ class ValueRules:
     placed_by: frozenset[str] = frozenset()
     delays: dict[str, Delays] = field(default_factory=dict)
     progress_attr: str | None = None
+    gate: Gate = field(default_factory=Gate)
 
     @classmethod
     def of(cls, pipeline: Pipeline, number: int = 0) -> ValueRules:
@@ -76,6 +79,7 @@ class ValueRules:
             placed_by=placed_by(pipeline),
             delays=_believed(source),
             progress_attr=source.disorder.progress_attr,
+            gate=Gate.of(pipeline, number),
         )
 
     @property

@@ -43,7 +43,7 @@ class ActiveWindows:
             begins = active.begins_us
             first = _first(numbers, begins, whole=active.warmup == "skip")
         if active.until_us is not None:
-            last = (active.until_us - numbers.origin) // window.slide - 1
+            last = _last(numbers, active.until_us)
         return cls(max(first, INT64_MIN), min(last, INT64_MAX), begins)
 
     def before(self, values: Ints) -> Flags:
@@ -72,10 +72,12 @@ class ActiveLanes:
     Attributes:
         joins_at: by lane number, the offset behind which it is there.
         leaves_at: by lane number, the offset behind which its last window matters.
+        lasts: by lane number, that window; it is the query's, or one after it.
     """
 
     joins_at: dict[int, int]
     leaves_at: dict[int, int]
+    lasts: dict[int, int]
 
     @classmethod
     def of(cls, window: Window, source: Source) -> Self | None:
@@ -88,6 +90,11 @@ class ActiveLanes:
         return cls(
             {number: offset for number, offset in joins.items() if offset is not None},
             {number: offset for number, offset in leaves.items() if offset is not None},
+            {
+                number: min(_last(grid(window), until_us), INT64_MAX)
+                for number, lane in lanes
+                if (until_us := active.until_in(lane)) is not None
+            },
         )
 
     def absent(self, partition: int, offsets: Ints) -> Flags:
@@ -95,12 +102,19 @@ class ActiveLanes:
         joins_at = self.joins_at.get(partition)
         return offsets <= (INT64_MAX if joins_at is None else joins_at)
 
-    def last(self, partition: int, offsets: Ints, last: Ints, windows: ActiveWindows) -> Ints:
+    def last(self, partition: int, offsets: Ints, last: Ints) -> Ints:
         """Return the last windows of records of a lane, as the lane knows the activity."""
         leaves_at = self.leaves_at.get(partition)
         if leaves_at is None:
             return last
-        return np.where(offsets > leaves_at, np.minimum(last, windows.last), last)
+        # Without an end, no window is the last one.
+        known = self.lasts.get(partition, INT64_MAX)
+        return np.where(offsets > leaves_at, np.minimum(last, known), last)
+
+
+def _last(numbers: Grid, until_us: int) -> int:
+    """Return the last window that ends by an instant."""
+    return (until_us - numbers.origin) // numbers.slide - 1
 
 
 def _first(numbers: Grid, begins: int, *, whole: bool) -> int:

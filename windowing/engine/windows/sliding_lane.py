@@ -187,7 +187,7 @@ class SlidingLanePart:
         if self._active is None or self._lanes is None:
             return outside | (last < first), first, last
         offsets = scan.data[OFFSET].to_numpy()
-        last = self._lanes.last(scan.partition, offsets, last, self._active)
+        last = self._lanes.last(scan.partition, offsets, last)
         outside |= self._active.before(values) | self._lanes.absent(scan.partition, offsets)
         return outside | (last < self._active.from_first(first)), first, last
 

@@ -17,11 +17,15 @@ class QueryChange:
 
     Attributes:
         added: names of its queries in addition, in the order of the file.
-        ended: names of those that only now have an `until`.
+        ended: names of those that only now have an `until`, or have an earlier one.
+        dropped: names that turn out to be of different queries in different lanes.
+        control: whether it believes other control records.
     """
 
     added: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    control: bool = False
 
 
 def query_change(
@@ -39,10 +43,16 @@ def query_change(
     """
     if before.join_query is not None or after.join_query is not None:
         return None
-    known = {flow.name: flow for flow in before.flows}
+    dropped = [flow.name for flow in before.flows if flow.name in after.conflicts]
+    known = {flow.name: flow for flow in before.flows if flow.name not in dropped}
     own = [flow for flow in after.flows if flow.name in known]
     as_before = [_as_before(known[flow.name], flow) for flow in own]
-    if fingerprint(after.source, shards or after.shards, as_before) != before.fingerprint:
+    control = before.source.control
+    source = after.source.model_copy(update={"control": control})
+    found = fingerprint(source, shards or after.shards, as_before)
+    if found != fingerprint(before.source, before.shards, [*known.values()]):
+        return None
+    if not _has_conflicts(before, after):
         return None
     pairs = [(_activity(known[flow.name]), _activity(flow), flow.name) for flow in own]
     if not all(_goes_on(old, new) for old, new, _ in pairs):
@@ -50,6 +60,8 @@ def query_change(
     return QueryChange(
         tuple(flow.name for flow in after.flows if flow.name not in known),
         tuple(name for old, new, name in pairs if old.until_us != new.until_us),
+        tuple(dropped),
+        after.source.control != control,
     )
 
 
@@ -89,7 +101,25 @@ def _goes_on(old: Activity, new: Activity) -> bool:
         return False
     if old.until_us is None:
         return True
-    return old.until_us == new.until_us and (old.left is None) == (new.left is None)
+    if (old.left is None) != (new.left is None):
+        return False
+    # Each lane goes by what it has said; the query, by the earliest of it.
+    return new.until_us == old.until_us or (old.left is not None and _ends_before(new, old))
+
+
+def _ends_before(new: Activity, old: Activity) -> bool:
+    lanes = [lane for lane, _ in old.left or ()]
+    earlier = new.until_us is not None and new.until_us < (old.until_us or 0)
+    return earlier and all(new.until_in(lane) == old.until_in(lane) for lane in lanes)
+
+
+def _has_conflicts(before: Pipeline, after: Pipeline) -> bool:
+    """Whether a pipeline has the conflicts of another, with at least the same copies."""
+    return all(
+        {lane: own.at for lane, own in conflict.items()}.items()
+        <= {lane: own.at for lane, own in after.conflicts.get(name, {}).items()}.items()
+        for name, conflict in before.conflicts.items()
+    )
 
 
 def _has(more: Places | None, less: Places | None) -> bool:

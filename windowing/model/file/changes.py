@@ -5,7 +5,9 @@
 
 A change is written into every lane, and each lane knows it from its own copy on. What a log makes
 of a file is a file again: a query that was added has `joined`, one that was removed `left`, with
-the offset of the copy in each lane that took it (`adr/0040`).
+the offset of the copy in each lane that took it (`adr/0040`). Whoever may write to a topic can
+write such records, so what they say is judged by `allowed` and by the lane's own past, and never by
+what another lane has said before (`adr/0055`).
 """
 
 from __future__ import annotations
@@ -13,17 +15,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-import yaml
-
-from windowing.model.errors import PipelineError
+from windowing.model.file.allowed import asks_too_much, names_too_much
+from windowing.model.file.conflicts import (
+    Conflict,
+    Place,
+    of_lanes,
+    own_copy,
+    spelled,
+    with_copy,
+)
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
+from windowing.model.file.yaml_lines import load_with_lines, spell
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.run_errors import ConflictingChanges
+from windowing.model.query import Query
+from windowing.model.windows.activity import parse_moment
 
 _JOINED: Final = "joined"
-_OF_THE_LOG: Final = frozenset({_JOINED, "left", "until"})
+_OF_THE_LOG: Final = frozenset({_JOINED, "left", "later", "until"})
+
+_DEPTH_MAX: Final = 2
+"""How deep a value of a query nests: a window's clauses are the deepest."""
+
+ChangeRefusal = Literal["malformed", "not_allowed"]
+"""Why a lane does not take a copy that comes in time."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +84,31 @@ def parse_change(parsed: Mapping[str, Any]) -> Change | None:
     for query in added.values():
         if not isinstance(query, dict) or not _is_instant(query.get("from")):
             return None
-        if not {*query}.isdisjoint({_JOINED, "left"}):
+        if not {*query}.isdisjoint({_JOINED, "left", "later"}):
+            return None
+        if any(_depth(value) > _DEPTH_MAX for value in query.values()):
             return None
     return Change(added, removed)
+
+
+def _depth(value: object) -> int:
+    """Return how deep lists and mappings stand in each other, up to one more than is legal."""
+    level, depth = [value], 0
+    while depth <= _DEPTH_MAX and (level := [one for one in level if isinstance(one, dict | list)]):
+        depth += 1
+        level = [
+            inner for one in level for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    return depth
 
 
 def _is_instant(value: object) -> bool:
     return type(value) is int and INT64_MIN <= value <= INT64_MAX
 
 
-def places(pipeline: Pipeline) -> frozenset[tuple[str, int]]:
+def places(pipeline: Pipeline) -> frozenset[Place]:
     """Return lane and offset of each copy of a change by which a pipeline is what it is."""
-    active = [query.window.active for query in pipeline.queries]
-    return frozenset(
-        place
-        for one in active
-        if one is not None
-        for place in (*(one.joined or ()), *(one.left or ()))
-    )
+    return pipeline.log_places
 
 
 def knows(pipeline: Pipeline, lane: str, offset: int) -> bool:
@@ -93,97 +116,178 @@ def knows(pipeline: Pipeline, lane: str, offset: int) -> bool:
     return (lane, offset) in places(pipeline)
 
 
-def changed(pipeline: Pipeline, copy: Copy) -> Pipeline | None:
-    """Return a pipeline as it is once a lane has taken its copy of a change.
+def refused_copies(conflicts: Mapping[str, Conflict]) -> dict[Place, Place]:
+    """Return the copies that are known and refused: one of a lower lane says otherwise.
+
+    Returns:
+        By the place of each, that of the copy with which this was settled: itself, or a later one.
+    """
+    return {
+        (lane, own.at): own.refused_at
+        for conflict in conflicts.values()
+        for lane, own in conflict.items()
+        if own.refused_at is not None
+    }
+
+
+def changed(pipeline: Pipeline, copy: Copy) -> Pipeline | ChangeRefusal:
+    """Return a pipeline as it is once a lane has taken its copy of a change, or why it does not.
+
+    What is refused is `not_allowed` if it says more than `source.control` permits, and `malformed`
+    if it adds what no file could have, a name that the file or the lane has, or removes what the
+    lane does not know. Neither imports anything.
 
     Args:
         pipeline: as all lanes' copies so far have made it.
         copy: one in its lane, which is not too late; those behind it do not matter.
-
-    Returns:
-        None: there can be no such change: a query is no query of such a file, has the name of
-        another one, or is not there.
-
-    Raises:
-        ConflictingChanges: another lane has another query of this name, or another `until`.
     """
-    document = deepcopy(yaml.safe_load(pipeline.text))
-    queries = document.setdefault("queries", {})
-    for name, query in copy.change.added.items():
-        if not _add(queries, name, query, copy):
-            return None
-    for name, until_us in copy.change.removed.items():
-        if not _remove(queries, name, until_us, copy):
-            return None
+    added = copy.change.added
+    if pipeline.join is not None:
+        return "malformed"
+    if names_too_much(pipeline, copy.lane, copy.offset, added):
+        return "not_allowed"
+    draft = _Draft(pipeline, copy)
     try:
-        return parse_pipeline(yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
-    except PipelineError:
-        return None
+        queries = {name: pipeline.resolved(name, query) for name, query in added.items()}
+        for name, query in queries.items():
+            draft.add(name, query)
+        for name, until_us in copy.change.removed.items():
+            draft.remove(name, until_us)
+        if asks_too_much(pipeline, copy.lane, copy.offset, queries.values()):
+            return "not_allowed"
+        # What is written into a run's file has to be read again.
+        load_with_lines(spell({"queries": {**added}}), "a change")
+        return pipeline.with_document(draft.document, draft.touched)
+    except ValueError:
+        return "malformed"
 
 
 def as_written(pipeline: Pipeline) -> Pipeline:
     """Return a pipeline as its file was, without the changes that a log has made."""
-    document = deepcopy(yaml.safe_load(pipeline.text))
+    if not places(pipeline):
+        return pipeline
+    document = {**deepcopy(pipeline.document)}
     queries = document.get("queries") or {}
     document["queries"] = {
         name: {key: query[key] for key in query if "left" not in query or key not in _OF_THE_LOG}
         for name, query in queries.items()
         if _JOINED not in query
     }
-    if not places(pipeline):
-        return pipeline
-    return parse_pipeline(yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+    document.pop("conflicts", None)
+    return parse_pipeline(spell(document))
 
 
-def _add(queries: dict[str, Any], name: str, query: Mapping[str, Any], copy: Copy) -> bool:
-    known = queries.get(name)
-    if known is None:
-        queries[name] = {**query, _JOINED: {copy.lane: copy.offset}}
-        return True
-    if _JOINED not in known or _came_before(copy, known[_JOINED]):
-        return False
-    if _as_added(known, query) != {**query}:
-        msg = f"query {name} is added in two ways: {_places(known[_JOINED])}, and otherwise at "
-        raise ConflictingChanges(f"{msg}{copy.lane} offset {copy.offset}: {_WAY_OUT}")
-    known[_JOINED][copy.lane] = copy.offset
-    return True
+class _Draft:
+    """A pipeline's document while a copy of a change is written into it.
+
+    Args:
+        pipeline: as all copies before have made it.
+        copy: the copy.
+
+    Attributes:
+        touched: the queries that are others now.
+    """
+
+    def __init__(self, pipeline: Pipeline, copy: Copy) -> None:
+        self._pipeline, self._copy = pipeline, copy
+        self._queries: dict[str, Any] = dict(pipeline.document.get("queries") or {})
+        self._conflicts: dict[str, Conflict] = dict(pipeline.conflicts)
+        self.touched: set[str] = set()
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The whole document, which shares with the pipeline's all that is not changed."""
+        document = {**self._pipeline.document, "queries": self._queries}
+        if self._conflicts:
+            document["conflicts"] = {
+                name: {
+                    lane: own.model_dump(mode="json", exclude_defaults=True)
+                    for lane, own in of_lanes(conflict, self._pipeline.source)
+                }
+                for name, conflict in sorted(self._conflicts.items())
+            }
+        return document
+
+    def add(self, name: str, query: Query) -> None:
+        """Let the lane take a query.
+
+        Raises:
+            ValueError: the file or the lane has one of this name.
+        """
+        lane, at = self._copy.lane, self._copy.offset
+        written = self._copy.change.added[name]
+        known, conflict = self._queries.get(name), self._conflicts.get(name)
+        if known is not None:
+            if _JOINED not in known or lane in known[_JOINED]:
+                raise ValueError(name)
+            if spelled(_as_added(known)) != spelled(written):
+                conflict = self._of_query(name)
+                del self._queries[name]
+        if conflict is None:
+            before = {} if known is None else known[_JOINED]
+            self._queries[name] = {**(known or written), _JOINED: {**before, lane: at}}
+            self.touched.add(name)
+            return
+        if lane in conflict:
+            raise ValueError(name)
+        own, refused = own_copy(at, written, query), refused_copies(self._conflicts)
+        self._conflicts[name] = with_copy(conflict, lane, own, self._pipeline.source, refused)
+
+    def _of_query(self, name: str) -> Conflict:
+        """Return the copies of a query, which are all the same, as those of a conflict."""
+        written = self._queries[name]
+        query = next(one for one in self._pipeline.queries if one.name == name)
+        own, left = own_copy(0, _as_added(written), query), written.get("left", {})
+        return {
+            lane: own.model_copy(update={"at": offset, "left": left.get(lane)})
+            for lane, offset in written[_JOINED].items()
+        }
+
+    def remove(self, name: str, until_us: int) -> None:
+        """Let the lane know when a query ends.
+
+        Raises:
+            ValueError: the lane does not know the query, or knows when it ends.
+        """
+        lane, at, known = self._copy.lane, self._copy.offset, self._queries.get(name)
+        if (conflict := self._conflicts.get(name)) is not None:
+            own = conflict.get(lane)
+            if own is None or own.at > at or own.left is not None or own.ends:
+                raise ValueError(name)
+            if parse_moment(until_us) < own.least_us:
+                raise ValueError(name)
+            gone = own.model_copy(update={"left": at})
+            self._conflicts[name] = {**conflict, lane: gone}
+            return
+        if known is None or (_JOINED in known and known[_JOINED].get(lane, at) >= at):
+            raise ValueError(name)
+        left = known.get("left", {})
+        if lane in left or ("until" in known and not left):
+            raise ValueError(name)
+        self._queries[name] = {**known, **_ends(known, left, until_us, self._copy)}
+        self.touched.add(name)
 
 
-def _as_added(known: Mapping[str, Any], query: Mapping[str, Any]) -> dict[str, Any]:
+def _ends(
+    known: Mapping[str, Any], left: Mapping[str, int], until_us: int, copy: Copy
+) -> dict[str, Any]:
+    """Return when a query ends once a lane has said so: at the earliest instant of any lane.
+
+    A lane goes by its own copy for what becomes of its records.
+    """
+    before_us, later = known.get("until"), dict(known.get("later", {}))
+    if before_us is not None and until_us < before_us:
+        later = {**dict.fromkeys(left, before_us), **later}
+    elif before_us is not None and until_us > before_us:
+        later[copy.lane] = until_us
+    ends: dict[str, Any] = {
+        "until": until_us if before_us is None else min(until_us, before_us),
+        "left": {**left, copy.lane: copy.offset},
+    }
+    return {**ends, "later": later} if later else ends
+
+
+def _as_added(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return a query as it was added: without what the log has made of it since."""
-    own = {key: value for key, value in known.items() if key not in _OF_THE_LOG}
-    left = "left" in known and "until" not in query
-    return own if left or "until" not in known else {**own, "until": known["until"]}
-
-
-def _remove(queries: dict[str, Any], name: str, until_us: int, copy: Copy) -> bool:
-    known = queries.get(name)
-    if known is None or not (_JOINED not in known or _came_before(copy, known[_JOINED])):
-        return False
-    if "left" not in known:
-        if "until" in known:
-            return False
-        known |= {"until": until_us, "left": {copy.lane: copy.offset}}
-        return True
-    if _came_before(copy, known["left"]):
-        return False
-    if known["until"] != until_us:
-        msg = f"query {name} is removed at two times: {_places(known['left'])}, and otherwise at "
-        raise ConflictingChanges(f"{msg}{copy.lane} offset {copy.offset}: {_WAY_OUT}")
-    known["left"][copy.lane] = copy.offset
-    return True
-
-
-def _came_before(copy: Copy, lanes: Mapping[str, int]) -> bool:
-    """Return whether a lane has taken its copy of another change before this one."""
-    return copy.lane in lanes and lanes[copy.lane] < copy.offset
-
-
-def _places(lanes: Mapping[str, int]) -> str:
-    return ", ".join(f"{lane} offset {offset}" for lane, offset in lanes.items())
-
-
-_WAY_OUT: Final = (
-    "a change is the same in every lane; `slackwater queries` writes it so. Begin a new run behind "
-    "these records, with the queries in its file"
-)
+    kept = _OF_THE_LOG if "left" in known else _OF_THE_LOG - {"until"}
+    return {key: value for key, value in known.items() if key not in kept}

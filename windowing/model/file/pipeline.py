@@ -6,17 +6,19 @@ are those of the file; times are integer microseconds, with the unit in the name
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
+import yaml
 from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
     PrivateAttr,
     Tag,
+    TypeAdapter,
     ValidationError,
     field_validator,
     model_validator,
@@ -27,10 +29,11 @@ from windowing.model.emission import (
     Early,
 )
 from windowing.model.errors import PipelineError, Problem
+from windowing.model.file.conflicts import Conflict, Place
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.layout import LayoutError, check_one_table
 from windowing.model.file.queries import FieldError, resolve_join, resolve_query
-from windowing.model.file.yaml_lines import line_of
+from windowing.model.file.yaml_lines import line_of, spell
 from windowing.model.fingerprint import fingerprint
 from windowing.model.join import Join, JoinedSource
 from windowing.model.late import Late
@@ -70,6 +73,7 @@ class Pipeline(SpecModel):
         schedule: `continuous`, or the cron expression of incremental runs.
         quality: expectations by name and arguments.
         upkeep: of its tables, on a schedule; None: only on demand.
+        conflicts: the names that lanes of a log have given to different queries; a log makes them.
     """
 
     name: PipelineName
@@ -85,7 +89,9 @@ class Pipeline(SpecModel):
     schedule: Schedule = "continuous"
     quality: list[dict[str, Any]] = Field(default_factory=list)
     upkeep: Upkeep | None = None
-    _text: str = PrivateAttr(default="")
+    conflicts: dict[QueryName, Conflict] = Field(default_factory=dict)
+    _text: str | None = PrivateAttr(default="")
+    _document: Any = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
@@ -132,6 +138,18 @@ class Pipeline(SpecModel):
                 raise ValueError(msg)
         return self
 
+    @model_validator(mode="after")
+    def _conflicts_of_lanes(self) -> Self:
+        lanes = {self.source.lane(number) for number in range(self.source.partitions)}
+        for name, conflict in self.conflicts.items():
+            if name in self.query_files or not {*conflict} <= lanes:
+                msg = (
+                    f"conflicts: {name} is what a log makes of a file, in lanes that it has: take "
+                    "conflicts out"
+                )
+                raise ValueError(msg)
+        return self
+
     @field_validator("query_files")
     @classmethod
     def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
@@ -141,10 +159,77 @@ class Pipeline(SpecModel):
                 raise ValueError(msg)
         return value
 
+    @cached_property
+    def log_places(self) -> frozenset[Place]:
+        """Lane and offset of each record of a log by which the pipeline is what it is."""
+        active = [query.window.active for query in self.queries]
+        found = {
+            place
+            for one in active
+            if one is not None
+            for place in (*(one.joined or ()), *(one.left or ()))
+        }
+        for conflict in self.conflicts.values():
+            for lane, own in conflict.items():
+                found |= {(lane, offset) for offset in (own.at, own.left) if offset is not None}
+        return frozenset(found)
+
     @property
     def text(self) -> str:
-        """The YAML document that this pipeline was read from."""
+        """The YAML document that this pipeline was read from, or what a log has made of it."""
+        if self._text is None:
+            self._text = spell(self._document)
         return self._text
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The same, parsed; it is shared, so change a copy."""
+        if self._document is None:
+            self._document = yaml.safe_load(self.text)
+        found: Mapping[str, Any] = self._document
+        return found
+
+    def resolved(self, name: str, written: Mapping[str, Any]) -> Query:
+        """Return a query with windows that the pipeline could have in addition, or in place of one.
+
+        Args:
+            name: the query's.
+            written: as under `queries`.
+
+        Raises:
+            ValueError: it breaks a rule.
+        """
+        file = _NAMED_QUERY.validate_python({name: written})[name]
+        self._nonempty({name: file})
+        query = resolve_query(self, name, file)
+        assert isinstance(query, Query)  # noqa: S101 - by the kind of file
+        return query
+
+    def with_document(self, document: Mapping[str, Any], touched: Collection[str]) -> Self:
+        """Return the pipeline of a document in which only queries and conflicts are others.
+
+        Args:
+            document: the whole document.
+            touched: the names of its queries that this pipeline has not, or has otherwise.
+
+        Raises:
+            ValueError: a query breaks a rule.
+        """
+        known = {flow.name: flow for flow in self._resolved}
+        files, flows = dict[str, Any](), list[Query | OperatorQuery]()
+        for name, written in document["queries"].items():
+            new = name in touched
+            files[name] = QueryFile.model_validate(written) if new else self.query_files[name]
+            flows.append(self.resolved(name, written) if new else known[name])
+        if self.destination.layout == "one":
+            check_one_table(flows, self.source.fields)
+        conflicts = _CONFLICTS.validate_python(document.get("conflicts", {}))
+        after = self.model_copy(update={"query_files": files, "conflicts": conflicts})
+        for name in ("_resolved", "tables", "fingerprint", "earlier", "log_places"):
+            after.__dict__.pop(name, None)
+        after.__dict__["_resolved"] = tuple(flows)
+        after._text, after._document = None, document
+        return after
 
     @property
     def output(self) -> str:
@@ -208,13 +293,13 @@ class Pipeline(SpecModel):
         Raises:
             UserAggregateError: a class cannot be used.
         """
-        return fingerprint(self.source, self.shards, self.flows)
+        return fingerprint(self.source, self.shards, self.flows, self.conflicts)
 
     @cached_property
     def earlier(self) -> dict[str, int]:
         """The fingerprints before lanes joined, each with the number of lanes at the time."""
         return {
-            fingerprint(source, self.shards, self.flows): source.partitions
+            fingerprint(source, self.shards, self.flows, self.conflicts): source.partitions
             for source in self._sources_before()
         }
 
@@ -256,6 +341,9 @@ class Pipeline(SpecModel):
         keys += [query.key_fields for query in self.operators]
         return frozenset(field for key in keys for field in key)
 
+
+_NAMED_QUERY = TypeAdapter(dict[QueryName, QueryFile])
+_CONFLICTS = TypeAdapter(dict[QueryName, Conflict])
 
 _NOT_WITH_JOIN = {
     "source": "its sources stand under left and right",

@@ -186,13 +186,13 @@ def _active(
         "until": query.until_us,
         "warmup": query.warmup,
     }
-    said |= {"joined": query.joined, "left": query.left}
+    said |= {"joined": query.joined, "left": query.left, "later": query.later}
     first = next((name for name, value in said.items() if value is not None), None)
     if first is None:
         return window
     lanes = [source.lane(number) for number in range(source.partitions)]
     joined, left = _places(query, here, lanes, "joined"), _places(query, here, lanes, "left")
-    known = dict(joined or ())
+    later, known = _places(query, here, lanes, "later"), dict(joined or ())
     with _blaming(*here, first):
         activity = Activity(
             begins_us=query.begins_us,
@@ -201,19 +201,23 @@ def _active(
             joined=joined,
             lacking=() if joined is None else tuple(lane for lane in lanes if lane not in known),
             left=left,
+            later=later or (),
         )
         return with_activity(window, activity, timed=timed)
 
 
 def _places(
-    query: QueryFile, here: tuple[str, ...], lanes: list[str], key: Literal["joined", "left"]
+    query: QueryFile,
+    here: tuple[str, ...],
+    lanes: list[str],
+    key: Literal["joined", "left", "later"],
 ) -> Places | None:
     """Return the places of a change, after checking that its lanes are there."""
     said: dict[str, int] | None = getattr(query, key)
     if said is None:
         return None
     with _blaming(*here, key):
-        goes_with = {"joined": query.begins_us, "left": query.until_us}[key]
+        goes_with = query.begins_us if key == "joined" else query.until_us
         if goes_with is None:
             msg = f"E_ACTIVE: {key} goes with {'from' if key == 'joined' else 'until'}"
             raise ValueError(msg)

@@ -159,6 +159,11 @@ def _check_node(node: yaml.Node) -> None:
             raise _Refused(value.start_mark, "<< takes a mapping, or a list of mappings")
 
 
+def spell(document: Any) -> str:
+    """Return a document as YAML, in the order of its keys."""
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+
+
 def load_with_lines(text: str, file: str) -> tuple[Any, dict[Path, int]]:
     """Load one YAML document.
 

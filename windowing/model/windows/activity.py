@@ -66,6 +66,7 @@ class Activity:
     joined: Places | None = None
     lacking: tuple[str, ...] = ()
     left: Places | None = None
+    later: Places = ()
 
     def facts(self) -> Facts:
         """Return the facts for the fingerprint; their names are a format."""
@@ -75,8 +76,9 @@ class Activity:
             "warmup": self.warmup,
             "joined": None if self.joined is None else dict(self.joined),
             "left": None if self.left is None else dict(self.left),
+            "later": dict(self.later),
         }
-        absent: Facts = {"from": None, "until": None, "joined": None, "left": None}
+        absent: Facts = {"from": None, "until": None, "joined": None, "left": None, "later": {}}
         return told(facts, {**absent, "warmup": "skip"})
 
     def joins_at(self, lane: str) -> int | None:
@@ -86,3 +88,7 @@ class Activity:
     def leaves_at(self, lane: str) -> int | None:
         """Return the offset behind which `until_us` decides in a lane; None: it never does."""
         return -1 if self.left is None else dict(self.left).get(lane)
+
+    def until_in(self, lane: str) -> int | None:
+        """Return the end by which a lane's records are judged; None: there is none."""
+        return dict(self.later).get(lane, self.until_us)

@@ -90,6 +90,8 @@ class SlidingDefinition(ByValueDefinition):
             return range(0)
         if leaves_at is None or item.offset <= leaves_at:
             active = replace(active, until_us=None)
+        else:
+            active = replace(active, until_us=active.until_in(item.lane))
         return self._there(item.value, active)
 
     def hold(self, unit: Unit) -> list[Holding]:

@@ -1,0 +1,190 @@
+"""Control records: which of them a pipeline believes, and how they are signed.
+
+A control record moves progress, ends a lane, or changes the queries: whoever may write one says
+what a job does. `source.control` says how far that goes. What is not believed is a dead letter,
+`not_allowed`, of which nothing is imported, parsed further or kept (`windowing/adr/0055`).
+
+A signature is the HMAC-SHA-256, in hexadecimal digits, of the lane's name, the counter and the
+record's JSON, with a line feed between them. The counter rises in each lane, so that a record that
+was believed once is not believed again.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+from functools import cached_property
+from hashlib import sha256
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from windowing.model.facts import Facts, told
+from windowing.model.lengths import INT64_MAX
+
+CONTROL_HEADER: Final = "slackwater-control"
+"""The Kafka header that makes a record a control record; its bytes are the control as JSON."""
+
+SIGNATURE_HEADER: Final = "slackwater-signature"
+COUNTER_HEADER: Final = "slackwater-counter"
+
+WINDOWS_MAX: Final = 10_000
+"""In how many windows of a query that a log adds a record may lie."""
+
+_BOUND_BYTES, _LANE_BYTES, _QUERY_BYTES = 4_096, 300, 1_024
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_COUNTER: Final = re.compile(rb"0|[1-9][0-9]{0,18}")
+_SEAL: Final = b"\x00"
+
+Believes = Literal["none", "bounds", "all"]
+
+
+class ControlKeyError(ValueError):
+    """A pipeline whose control records are signed, and no secret to check or sign them with."""
+
+    exit_code = 2
+
+
+def _mapping(value: Any) -> Any:
+    return {"believe": value} if isinstance(value, str) else value
+
+
+def _variable(value: object) -> object:
+    if value is not None and not (isinstance(value, str) and _VARIABLE.fullmatch(value)):
+        msg = (
+            "key names the environment variable that has the secret, as "
+            "key: CONTROL_KEY; the secret itself never stands in a file"
+        )
+        raise ValueError(msg)
+    return value
+
+
+class ControlRule(BaseModel):
+    """Which control records a pipeline believes.
+
+    Attributes:
+        believe: `none`; `bounds`: bounds, heartbeats and ends; `all`: changes of the queries, too.
+        queries: how many queries the log may add in a lane.
+        key: the environment variable with the secret of the signatures; None: they are not signed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
+
+    believe: Believes = "bounds"
+    queries: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 100
+    key: Annotated[str | None, BeforeValidator(_variable)] = None
+
+    def facts(self) -> Facts:
+        """Return the facts for the fingerprint; their names are a format."""
+        facts: Facts = {
+            "believe": self.believe,
+            "queries": self.queries if self.believe == "all" else 100,
+            "key": self.key,
+        }
+        return told(facts, {"believe": "bounds", "queries": 100, "key": None})
+
+    def bytes_max(self, lanes: int, *, change: bool) -> int:
+        """Return how long a control record may be, in bytes; none that is longer is parsed.
+
+        Args:
+            lanes: how many lanes the pipeline has; a heartbeat names them.
+            change: whether it changes the queries.
+        """
+        bound = _BOUND_BYTES + _LANE_BYTES * lanes
+        return bound + _QUERY_BYTES * self.queries if change else bound
+
+    @cached_property
+    def secret(self) -> bytes | None:
+        """The secret of the signatures; None: they are not signed.
+
+        Raises:
+            ControlKeyError: the variable is not set.
+        """
+        if self.key is None:
+            return None
+        found = os.environ.get(self.key)
+        if not found:
+            msg = (
+                f"source.control.key: the environment variable {self.key} is not set: give it the "
+                "secret that control records are signed with"
+            )
+            raise ControlKeyError(msg)
+        return found.encode()
+
+
+def parse_control_rule(value: object) -> ControlRule:
+    """Parse `source.control`: a word, or a mapping.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if isinstance(value, ControlRule):
+        return value
+    if isinstance(value, str) and value not in ("none", "bounds", "all"):
+        msg = f"{value!r} is not a rule for control records: use none, bounds or all"
+        raise ValueError(msg)
+    if not isinstance(value, str | dict):
+        msg = "control is none, bounds or all, or a mapping, as {believe: all, queries: 100}"
+        raise ValueError(msg)
+    return ControlRule.model_validate(_mapping(value))
+
+
+class Sealed(NamedTuple):
+    """A control record as it came: with the headers of its signature, if it had any.
+
+    Attributes:
+        body: its JSON.
+        signature, counter: the bytes of the headers; None: it is not signed.
+    """
+
+    body: bytes
+    signature: bytes | None = None
+    counter: bytes | None = None
+
+    def checked(self, secret: bytes, lane: str) -> int | None:
+        """Return the counter of a signature that is right; None: it is not, or there is none.
+
+        Args:
+            secret: of the pipeline.
+            lane: the lane's name.
+        """
+        if self.signature is None or self.counter is None:
+            return None
+        if not _COUNTER.fullmatch(self.counter) or int(self.counter) > INT64_MAX:
+            return None
+        right = signature(secret, lane, int(self.counter), self.body)
+        return int(self.counter) if hmac.compare_digest(right, self.signature) else None
+
+
+def signature(secret: bytes, lane: str, counter: int, body: bytes) -> bytes:
+    """Return the signature of a control record.
+
+    Args:
+        secret: of the pipeline.
+        lane: the lane's name, `topic/partition`.
+        counter: larger than that of any earlier control record of the lane.
+        body: its JSON.
+    """
+    said = b"\n".join((lane.encode(), b"%d" % counter, body))
+    return hmac.new(secret, said, sha256).hexdigest().encode()
+
+
+def sealed(body: bytes, signed: bytes | None, counter: bytes | None) -> bytes:
+    """Return a control record with the headers of its signature as one text of bytes.
+
+    Readers of a log hand it on so. JSON never begins with a NUL: what does is made no control.
+    """
+    if body.startswith(_SEAL):
+        return b"null"
+    if signed is None or counter is None or _SEAL in signed + counter:
+        return body
+    return _SEAL + _SEAL.join((signed, counter, body))
+
+
+def unsealed(control: bytes) -> Sealed:
+    """Return what `sealed` was given."""
+    if not control.startswith(_SEAL):
+        return Sealed(control)
+    _, signed, counter, body = control.split(_SEAL, 3)
+    return Sealed(body, signed, counter)
