@@ -156,7 +156,7 @@ def punctuate(
     bootstrap: Bootstrap = None,
 ) -> None:
     """Add the tightest bounds that hold for a recorded log."""
-    from jobs.tools.punctuate import punctuated, punctuations, step_of
+    from jobs.tools.punctuate import check_believed, punctuated, punctuations, step_of
     from jobs.tools.recording import record, write_events
     from slackwater.single import load_single
 
@@ -165,6 +165,7 @@ def punctuate(
         complain("give --input FILE and --output FILE, or --topic and --to TOPIC")
         raise typer.Exit(USAGE)
     check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
+    check_believed(spec)
     log = _Log(spec, input_, bootstrap)
     step_us = step_of(spec) if every is None else _length_us("--every", every, minimum_us=1)
     with bar("reading") as shown:

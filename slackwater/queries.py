@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slackwater.chosen import OptionalRun, stack_for, what_is_up
-from slackwater.console import say
+from slackwater.console import err, say
 from slackwater.files import PipelineFile, broker
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def add(
 
     found = meant(stack_for(pipeline, "kafka"), pipeline, run)
     asked = read_asked(added, found.own_pipeline())
+    found = _believing(found, pipeline)
     told = costs(found, asked)
     for name, query in asked.items():
         say(f"{name}: windows from {spell_instant(query['from'])} on; {told[name]}")
@@ -106,7 +107,50 @@ def remove(
     except ValueError as error:
         msg = f"--until: {error}"
         raise typer.BadParameter(msg) from None
+    found = _believing(found, pipeline)
     _change(found, {"remove": {name: until_us}}, bootstrap, wait=wait)
+
+
+@queries.command()
+def forget(
+    pipeline: PipelineFile,
+    names: Annotated[list[str], typer.Argument(help="The queries.", show_default=False)],
+    run: OptionalRun = None,
+) -> None:
+    """Let a stopped run pass over changes of some names in its log, as dead letters.
+
+    For a run that cannot go on with a change, such as one whose table is there with other columns.
+    """
+    from jobs.deployment.believing import forget_queries
+    from jobs.runs.choice import meant
+    from jobs.runs.orders import one_at_a_time
+
+    endpoints = stack_for(pipeline)
+    found = meant(endpoints, pipeline, run)
+    with one_at_a_time(endpoints, found.pipeline), err.status("converting the run's state"):
+        forget_queries(found, names)
+    say(
+        f"run {found.run} takes no change of {', '.join(names)} from its log: each is a dead "
+        f"letter, not_allowed; `slackwater start {pipeline} --run {found.run}` goes on with it"
+    )
+
+
+def _believing(run: Run, file: Path) -> Run:
+    """Return a run that believes changes of its queries, after making it so."""
+    from jobs.deployment.believing import believe_changes
+
+    rule = run.own_pipeline().source.control
+    if run.own_pipeline().join is not None or rule.believe == "all":
+        return run
+    say(
+        f"run {run.run} believes no changes of its queries (source.control: {rule.believe}): it is "
+        "given control: all, for which a job that lives is stopped, and goes on; whoever may write "
+        "to the topic can change its queries from now on"
+    )
+    with err.status("converting the run's state"):
+        run = believe_changes(stack_for(file, "kafka", "spark"), run)
+    say(f"write control: all under source in {file} as well, so that it is what the run is")
+    return run
 
 
 def _change(run: Run, queries: Mapping[str, Any], bootstrap: str | None, *, wait: bool) -> None:

@@ -102,7 +102,7 @@ def send_all(
 
 
 def send_together(
-    bootstrap: str, topic: str, controls: Mapping[int, str], transaction: str
+    bootstrap: str, topic: str, controls: Mapping[int, str | bytes], transaction: str
 ) -> dict[int, int]:
     """Append a control record to each of some partitions, to all of them or to none.
 

@@ -24,7 +24,9 @@ from jobs.runs import Run
 from jobs.runs.folder import NOTE_FILE, read_run, write_note, write_whole
 from jobs.runs.owner import Owner
 from jobs.state import Converted, converted
-from windowing.model import Pipeline, load_pipeline
+from jobs.tools.dead_letters import letters_of
+from windowing.engine.plan import plan_of
+from windowing.model import Pipeline, PipelineError, load_pipeline, parse_pipeline
 from windowing.model.file.added import added_queries
 from windowing.model.file.changes import places
 from windowing.model.file.width import with_shards
@@ -117,10 +119,35 @@ def add_queries(run: Run, after: Pipeline, *, dry_run: bool = False) -> Conversi
         if before.fingerprint == after.fingerprint:
             return None
         _check_tables(run, before, checkpoint)
+        _check_refused(run, before, after)
         if not dry_run:
             place = RunPlace(after, run.run, run.table, is_live=lambda: False)
             begin_tables(place, checkpoint.committed, added_queries(before, after))
         return _convert(run, after, checkpoint, dry_run=dry_run)
+
+
+def change_file(run: Run, after: Pipeline) -> None:
+    """Let a stopped run go on with a file that believes other control records.
+
+    Args:
+        run: the run.
+        after: its pipeline with another rule, or with names that it forgets.
+
+    Raises:
+        ConversionError: a job of the run is alive, or its tables are ahead of its checkpoint.
+        CheckpointMismatch: it has refused control records by the rule that it has.
+    """
+    with _claimed(run, "do this again"):
+        run = read_run(run.folder)
+        before, checkpoint = run.own_pipeline(), read_checkpoint(run.checkpoint)
+        if before.fingerprint == after.fingerprint:
+            return
+        _check_refused(run, before, after)
+        if checkpoint.committed < 0 and not read_base(run.checkpoint).batch:
+            _replace_file(run, after)
+            return
+        _check_tables(run, before, checkpoint)
+        _convert(run, after, checkpoint, dry_run=False)
 
 
 def change_queries(spark: SparkSession, run: Run, after: Pipeline) -> None:
@@ -136,6 +163,9 @@ def change_queries(spark: SparkSession, run: Run, after: Pipeline) -> None:
         TableConflict: existing tables cannot take the rows of a query.
     """
     before, checkpoint = run.own_pipeline(), read_checkpoint(run.checkpoint)
+    # All that can fail comes before the run's own file is touched: that is read at each start.
+    plan_of(after, stages_of(run.checkpoint).share_from)
+    _check_rereads(after)
     if checkpoint.committed < 0 and not read_base(run.checkpoint).batch:
         # There is no state yet: the first batch is run with the other file.
         _replace_file(run, after)
@@ -144,6 +174,26 @@ def change_queries(spark: SparkSession, run: Run, after: Pipeline) -> None:
     begin_tables(place, checkpoint.committed, added_queries(before, after))
     state = converted(spark, run.checkpoint, before, after)
     _make(run, before, state, checkpoint)
+
+
+def _check_rereads(after: Pipeline) -> None:
+    """Check that a pipeline can be read from its own text, as every later start does.
+
+    Raises:
+        CheckpointMismatch: it cannot.
+    """
+    try:
+        same = parse_pipeline(after.text).fingerprint == after.fingerprint
+    except PipelineError as error:
+        same, why = False, f": {error}"
+    else:
+        why = ""
+    if not same:
+        msg = (
+            f"the log's change of pipeline {after.name} cannot be kept in the run's own file{why}; "
+            "nothing was changed: `slackwater queries forget` lets the run go on without it"
+        )
+        raise CheckpointMismatch(msg)
 
 
 def _replace_file(run: Run, after: Pipeline) -> None:
@@ -195,6 +245,28 @@ def _check_tables(run: Run, before: Pipeline, checkpoint: Checkpoint) -> None:
             "after its next batch, and submit the file again"
         )
         raise ConversionError(msg)
+
+
+def _check_refused(run: Run, before: Pipeline, after: Pipeline) -> None:
+    """Refuse another rule for control records for a run that has refused some by its own.
+
+    Whether they would be believed now, nobody knows without reading the log again.
+    """
+    if before.source.control == after.source.control:
+        return
+    reasons = {"not_allowed"}
+    if not after.source.control.believes_as_much(before.source.control):
+        reasons |= {"change_too_late", "malformed"}
+    found = letters_of(before, run.table, run.run)
+    letters = [] if found is None else [one for one in found[0] if one.reason in reasons]
+    if letters:
+        first = letters[0]
+        msg = (
+            f"run {run.run} has refused {len(letters)} records by its rule for control records, "
+            f"the first at {first.source}/{first.partition} offset {first.offset} ({first.reason}):"
+            " with another rule its results would be others; submit the file as a new run"
+        )
+        raise CheckpointMismatch(msg)
 
 
 @contextmanager

@@ -18,7 +18,9 @@ from jobs.runs.placement import is_version_of, with_place
 from windowing.engine.added import why_not
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
+from windowing.model.control import ControlRule
 from windowing.model.file.added import QueryChange, query_change
+from windowing.model.file.changes import places
 from windowing.model.file.user_code import user_classes
 
 
@@ -75,7 +77,7 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
         return Change(Kind.new_run, sentences)
     if begun_with is not None and not (old.wrote(begun_with) or old.wrote_before(begun_with)):
         return Change(Kind.new_run, (*sentences, *_other_code(new)))
-    if reasons := tuple(_refusals(old, new, queries.added)):
+    if reasons := (*_refusals(old, new, queries.added), *_control_refusals(old, new)):
         return Change(Kind.new_run, (*sentences, *reasons))
     changes = tuple(_beginnings_and_ends(queries))
     effects = (*changes, *_effects(old, new))
@@ -92,7 +94,29 @@ def _refusals(old: Pipeline, new: Pipeline, added: Iterable[str]) -> Iterator[st
             yield f"queries.{query}: it cannot be added to a run: {why}"
 
 
+def _control_refusals(old: Pipeline, new: Pipeline) -> Iterator[str]:
+    """Say why no run can go on with another rule for control records."""
+    before, after = old.source.control, new.source.control
+    if after.believes_as_much(before):
+        return
+    if not _drops_changes(before, after) or places(old):
+        yield (
+            "source.control: it would not believe records that the run has believed, or may have: "
+            "what they did is in its results"
+        )
+
+
+def _drops_changes(before: ControlRule, after: ControlRule) -> bool:
+    """Return whether a rule differs from another one only in that it believes no changes."""
+    return (before.believe, after.believe, after.key) == ("all", "bounds", before.key)
+
+
 def _beginnings_and_ends(queries: QueryChange) -> Iterator[str]:
+    if queries.control:
+        yield (
+            "source.control: from now on, other control records are believed; the run goes on, "
+            "since it has refused none that would be believed"
+        )
     for query in queries.added:
         yield (
             f"queries.{query}: added from its ORIGIN on; records before it are outside of its "

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.brokers.producing import send_together
+from jobs.brokers.signing import Signer
 from jobs.checkpoints.plans import read_checkpoint
 from jobs.checkpoints.stages import stages_of
 from jobs.runs.folder import Run, failure, read_run
@@ -56,7 +57,10 @@ def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Writte
         msg = f"pipeline {pipeline.name} is a join: it has no queries that could join or leave"
         raise NoChange(msg)
     source, text = pipeline.source, json.dumps({"queries": queries}, separators=(",", ":"))
-    controls = dict.fromkeys(range(source.partitions), text)
+    signer = Signer(source.control)
+    controls = {
+        number: signer.signed(source.lane(number), text) for number in range(source.partitions)
+    }
     transaction = f"slackwater-queries-{pipeline.name}"
     offsets = send_together(bootstrap, source.topic, controls, transaction)
     return Written(run, {source.lane(number): offset for number, offset in offsets.items()})

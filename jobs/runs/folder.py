@@ -11,8 +11,8 @@ from typing import Any
 
 from infra.endpoints import Endpoints
 from windowing.model import Pipeline, PipelineError, load_pipeline
-from windowing.model.file.added import query_change
-from windowing.model.file.changes import as_written, places
+from windowing.model.file.added import QueryChange, query_change
+from windowing.model.file.changes import as_written, with_control
 from windowing.model.file.joining import with_lanes
 from windowing.model.names import RUN_MAX, check_name
 from windowing.places import place
@@ -261,8 +261,12 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     told = pipeline.source.joined_lanes
     try:
         own = load_pipeline(find(endpoints, pipeline, run).file)
-        if places(own) and pipeline.fingerprint == as_written(own).fingerprint:
-            return own
+        if (written := as_written(own)) is not own:
+            if pipeline.fingerprint == written.fingerprint:
+                return own
+            change = query_change(written, pipeline)
+            if change == QueryChange(control=True):
+                return with_control(own, pipeline)
         joined = own.source.joined_lanes
         if told == joined or told != joined[: len(told)]:
             return pipeline

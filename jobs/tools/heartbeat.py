@@ -23,13 +23,16 @@ from kafka.errors import KafkaError
 
 from jobs.brokers.broker import BrokerError, broker_error
 from jobs.brokers.broker import consumer as make_consumer
-from jobs.brokers.producing import control_of, send_all
+from jobs.brokers.producing import Message, control_of, send_all
+from jobs.brokers.signing import Signer
 from jobs.brokers.topics import TopicError, end_offsets
 from windowing.engine.input.control import Control, ControlError, read_control
+from windowing.engine.input.gate import Gate
 from windowing.engine.input.values import BadValue, ValueRules, read_value
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MIN
 from windowing.model.progress import Delays, Heartbeat
+from windowing.model.source import Source
 
 _LOOK_BACK = 1_000
 _LOG_APPEND_TIME = 1
@@ -83,8 +86,11 @@ def delays_of(pipeline: Pipeline, given: Delays | None) -> dict[str, Delays]:
     """Return every lane's delays: from the pipeline's heartbeats, or as given for all.
 
     Raises:
-        HeartbeatError: neither states them, or both do.
+        HeartbeatError: neither states them, or both do; or nobody would believe a heartbeat.
     """
+    if pipeline.source.control.believe == "none":
+        msg = "source.control: none: nobody would believe a heartbeat: write control: bounds"
+        raise HeartbeatError(msg)
     disorder = pipeline.source.disorder
     if isinstance(disorder, Heartbeat) == (given is not None):
         rule = (
@@ -130,6 +136,7 @@ def beats(
     said: dict[str, Any] = {"seen": newest}
     if by_clock:
         said = {"now": until_us, **said}
+    longest = source.control.bytes_max(source.founding, change=False)
     found = []
     for partition in range(source.partitions):
         heard_us = seen.heard_us.get(partition)
@@ -141,9 +148,20 @@ def beats(
         bound_us = min(max(bound_us, INT64_MIN), source.event_time.end_us)
         if not isinstance(source.disorder, Heartbeat):
             said = {"bound": bound_us}
-        control = json.dumps(said, separators=(",", ":"))
+        control = _spelled(said, longest, delays)
         found.append(Beat(partition, silent, bound_us, control))
     return found
+
+
+def _spelled(said: dict[str, Any], longest: int, delays: dict[str, Delays]) -> str:
+    """Return a heartbeat as JSON, with as many lanes as it has room for: the furthest of them."""
+    control = json.dumps(said, separators=(",", ":"))
+    while len(control) > longest:
+        seen: dict[str, int] = said["seen"]
+        known = sorted(seen, key=lambda lane: seen[lane] + delays[lane].min_delay_us, reverse=True)
+        said = {**said, "seen": {lane: seen[lane] for lane in known[: len(known) // 2]}}
+        control = json.dumps(said, separators=(",", ":"))
+    return control
 
 
 class Watch:
@@ -157,6 +175,7 @@ class Watch:
     def __init__(self, pipeline: Pipeline, consumer: Any) -> None:
         self.seen = Seen()
         self._rules = ValueRules.of(pipeline)
+        self._gates = [Gate.of(pipeline, number) for number in range(pipeline.source.partitions)]
         self._consumer = consumer
         topic = pipeline.source.topic
         self._lanes = [TopicPartition(topic, p) for p in range(pipeline.source.partitions)]
@@ -198,7 +217,8 @@ class Watch:
         seen, partition = self.seen, record.partition
         control = control_of(record.headers)
         if control is not None:
-            if _ends(control):
+            body, _ = self._gates[partition].open(control)
+            if body is not None and _ends(body):
                 seen.ended.add(partition)
             return
         at_us = record.timestamp * 1_000
@@ -209,6 +229,10 @@ class Watch:
             return  # It does not advance progress, so its lane is still silent.
         seen.newest_us[partition] = max(ts_us, seen.newest_us.get(partition, ts_us))
         seen.heard_us[partition] = max(at_us, seen.heard_us.get(partition, at_us))
+
+
+def _message(beat: Beat, source: Source, signer: Signer) -> Message:
+    return beat.partition, b"", signer.signed(source.lane(beat.partition), beat.control)
 
 
 def _ends(control: bytes) -> bool:
@@ -275,7 +299,7 @@ def emit(
         BrokerError, TopicError, HeartbeatError: the topic cannot be read or written.
     """
     last: dict[int, int] = {}
-    written = 0
+    written, source, signer = 0, pipeline.source, Signer(pipeline.source.control)
     with watching(pipeline, bootstrap) as watch:
         while not stop.is_set():
             # The clock is read before the topic: silence must not come from reading for long.
@@ -294,8 +318,8 @@ def emit(
                 if beat.bound_us > last.get(beat.partition, INT64_MIN)
             ]
             if due:
-                messages = [(beat.partition, b"", beat.control) for beat in due]
-                written += send_all(bootstrap, pipeline.source.topic, messages)
+                messages = [_message(beat, source, signer) for beat in due]
+                written += send_all(bootstrap, source.topic, messages)
             for beat in due:
                 last[beat.partition] = beat.bound_us
                 told(beat)

@@ -36,6 +36,22 @@ class PunctuateError(ValueError):
     exit_code = 2
 
 
+def check_believed(pipeline: Pipeline) -> None:
+    """Check that a pipeline believes bounds that nobody has signed.
+
+    Raises:
+        PunctuateError: it does not.
+    """
+    rule = pipeline.source.control
+    if rule.believe == "none" or rule.key is not None:
+        found = "none" if rule.believe == "none" else f"{{key: {rule.key}}}"
+        msg = (
+            f"source.control: {found}: the pipeline would not believe the bounds, which are not "
+            "signed: try them with control: bounds"
+        )
+        raise PunctuateError(msg)
+
+
 def step_of(pipeline: Pipeline) -> int:
     """Find the largest step, in microseconds, of which every window end is a multiple.
 

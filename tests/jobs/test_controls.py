@@ -20,8 +20,8 @@ from tests.strategies import Entry
 from windowing.engine.input.batches import batches
 from windowing.engine.input.control import ControlError, read_control
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.control import CONTROL_HEADER
 from windowing.model.rows import dead_letter_lines, row_lines
-from windowing.model.source import CONTROL_HEADER
 from windowing.runtime.local import run
 from windowing.semantics import evaluate
 from windowing.semantics.controls import read_control as read_defined

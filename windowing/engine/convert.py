@@ -40,7 +40,7 @@ from windowing.engine.windows.keys import route
 from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline
 from windowing.model.file.added import QueryChange, query_change
-from windowing.model.fingerprint import fingerprint
+from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.run_errors import CheckpointMismatch
 
@@ -109,7 +109,8 @@ def convert(
 def _change(before: Plan, after: Plan) -> QueryChange:
     """Return how the queries change; refuse two pipelines that differ in anything else."""
     old, new = before.pipeline, after.pipeline
-    if fingerprint(new.source, old.shards, new.flows, new.conflicts) == old.fingerprint:
+    of_the_log = OfTheLog(new.conflicts, new.forgotten)
+    if fingerprint(new.source, old.shards, new.flows, of_the_log) == old.fingerprint:
         return QueryChange()
     change = query_change(old, new, shards=old.shards)
     if change is None:

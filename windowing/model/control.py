@@ -38,6 +38,7 @@ _COUNTER: Final = re.compile(rb"0|[1-9][0-9]{0,18}")
 _SEAL: Final = b"\x00"
 
 Believes = Literal["none", "bounds", "all"]
+_WIDTH: Final[dict[Believes, int]] = {"none": 0, "bounds": 1, "all": 2}
 
 
 class ControlKeyError(ValueError):
@@ -93,6 +94,12 @@ class ControlRule(BaseModel):
         """
         bound = _BOUND_BYTES + _LANE_BYTES * lanes
         return bound + _QUERY_BYTES * self.queries if change else bound
+
+    def believes_as_much(self, other: ControlRule) -> bool:
+        """Return whether all that another rule believes is believed by this one, too."""
+        signed = self.key is None or self.key == other.key
+        wide = self.queries >= other.queries or other.believe != "all"
+        return _WIDTH[self.believe] >= _WIDTH[other.believe] and signed and wide
 
     @cached_property
     def secret(self) -> bytes | None:

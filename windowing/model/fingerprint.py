@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from windowing.model.emission import Early
 from windowing.model.facts import Fact, Facts, spelled, told
@@ -37,11 +38,31 @@ FORMAT = 2
 _DIGITS = 16
 
 
+class OfTheLog(NamedTuple):
+    """What a log has made of the names of queries.
+
+    Attributes:
+        conflicts: the names that lanes have given to different queries.
+        forgotten: names that it does not change.
+    """
+
+    conflicts: Mapping[str, Mapping[str, OwnCopy]] = {}
+    forgotten: Sequence[str] = ()
+
+    def facts(self) -> Facts:
+        """Return the facts; with which record a conflict was settled is none of them."""
+        facts: Facts = {
+            "conflicts": {name: _copies(copies) for name, copies in self.conflicts.items()},
+            "forgotten": [*self.forgotten],
+        }
+        return told(facts, {"conflicts": {}, "forgotten": []})
+
+
 def fingerprint(
     source: Source,
     shards: int,
     flows: Sequence[Flow],
-    conflicts: Mapping[str, Mapping[str, OwnCopy]] | None = None,
+    of_the_log: OfTheLog | None = None,
 ) -> str:
     """The fingerprint of a pipeline, `FORMAT:digest`.
 
@@ -51,7 +72,7 @@ def fingerprint(
         source: its source, as it is or was when it had fewer lanes.
         shards: how many parts its keys are spread over.
         flows: its queries, or its join.
-        conflicts: the names that lanes have given to different queries.
+        of_the_log: what its log has made of names; None: nothing.
 
     Raises:
         UserAggregateError, UserOperatorError: a class cannot be used.
@@ -59,8 +80,7 @@ def fingerprint(
         WindowError: clauses break a rule of a window's plug-in.
     """
     facts = {"format": FORMAT, **facts_of(source, shards, flows)}
-    if conflicts:
-        facts["conflicts"] = {name: _copies(copies) for name, copies in conflicts.items()}
+    facts |= {} if of_the_log is None else of_the_log.facts()
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return f"{FORMAT}:{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}"
 
@@ -89,7 +109,7 @@ def facts_of(source: Source, shards: int, flows: Sequence[Flow]) -> Facts:
 
 
 def _copies(copies: Mapping[str, OwnCopy]) -> Facts:
-    """What lanes have said of a name; with which record that was settled is no part of it."""
+    """What lanes have said of a name."""
     return {lane: [own.at, own.query, own.left] for lane, own in copies.items()}
 
 

@@ -19,7 +19,7 @@ class QueryChange:
         added: names of its queries in addition, in the order of the file.
         ended: names of those that only now have an `until`, or have an earlier one.
         dropped: names that turn out to be of different queries in different lanes.
-        control: whether it believes other control records.
+        control: whether it believes other control records, or forgets other names.
     """
 
     added: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ def query_change(
         tuple(flow.name for flow in after.flows if flow.name not in known),
         tuple(name for old, new, name in pairs if old.until_us != new.until_us),
         tuple(dropped),
-        after.source.control != control,
+        after.source.control != control or after.forgotten != before.forgotten,
     )
 
 

@@ -12,7 +12,7 @@ what another lane has said before (`adr/0055`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -146,6 +146,8 @@ def changed(pipeline: Pipeline, copy: Copy) -> Pipeline | ChangeRefusal:
         return "malformed"
     if names_too_much(pipeline, copy.lane, copy.offset, added):
         return "not_allowed"
+    if {*pipeline.forgotten} & {*added, *copy.change.removed}:
+        return "not_allowed"
     draft = _Draft(pipeline, copy)
     try:
         queries = {name: pipeline.resolved(name, query) for name, query in added.items()}
@@ -163,8 +165,8 @@ def changed(pipeline: Pipeline, copy: Copy) -> Pipeline | ChangeRefusal:
 
 
 def as_written(pipeline: Pipeline) -> Pipeline:
-    """Return a pipeline as its file was, without the changes that a log has made."""
-    if not places(pipeline):
+    """Return a pipeline as its file was: without what a log, and `forget`, have made of it."""
+    if not places(pipeline) and not pipeline.forgotten:
         return pipeline
     document = {**deepcopy(pipeline.document)}
     queries = document.get("queries") or {}
@@ -174,6 +176,24 @@ def as_written(pipeline: Pipeline) -> Pipeline:
         if _JOINED not in query
     }
     document.pop("conflicts", None)
+    document.pop("forgotten", None)
+    return parse_pipeline(spell(document))
+
+
+def with_control(pipeline: Pipeline, other: Pipeline) -> Pipeline:
+    """Return a pipeline that believes the control records that another version of it believes."""
+    document = deepcopy({**pipeline.document})
+    written = other.document["source"].get("control")
+    document["source"].pop("control", None)
+    if written is not None:
+        document["source"]["control"] = written
+    return parse_pipeline(spell(document))
+
+
+def forgetting(pipeline: Pipeline, names: Iterable[str]) -> Pipeline:
+    """Return a pipeline that believes no change of queries of these names; none is its own."""
+    document = deepcopy({**pipeline.document})
+    document["forgotten"] = sorted({*pipeline.forgotten, *names})
     return parse_pipeline(spell(document))
 
 

@@ -34,7 +34,7 @@ from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.layout import LayoutError, check_one_table
 from windowing.model.file.queries import FieldError, resolve_join, resolve_query
 from windowing.model.file.yaml_lines import line_of, spell
-from windowing.model.fingerprint import fingerprint
+from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.join import Join, JoinedSource
 from windowing.model.late import Late
 from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
@@ -74,6 +74,7 @@ class Pipeline(SpecModel):
         quality: expectations by name and arguments.
         upkeep: of its tables, on a schedule; None: only on demand.
         conflicts: the names that lanes of a log have given to different queries; a log makes them.
+        forgotten: names of queries that a log does not change; `queries forget` writes them.
     """
 
     name: PipelineName
@@ -90,6 +91,7 @@ class Pipeline(SpecModel):
     quality: list[dict[str, Any]] = Field(default_factory=list)
     upkeep: Upkeep | None = None
     conflicts: dict[QueryName, Conflict] = Field(default_factory=dict)
+    forgotten: tuple[QueryName, ...] = ()
     _text: str | None = PrivateAttr(default="")
     _document: Any = PrivateAttr(default=None)
 
@@ -293,13 +295,17 @@ class Pipeline(SpecModel):
         Raises:
             UserAggregateError: a class cannot be used.
         """
-        return fingerprint(self.source, self.shards, self.flows, self.conflicts)
+        return fingerprint(self.source, self.shards, self.flows, self._of_the_log)
+
+    @property
+    def _of_the_log(self) -> OfTheLog:
+        return OfTheLog(self.conflicts, self.forgotten)
 
     @cached_property
     def earlier(self) -> dict[str, int]:
         """The fingerprints before lanes joined, each with the number of lanes at the time."""
         return {
-            fingerprint(source, self.shards, self.flows, self.conflicts): source.partitions
+            fingerprint(source, self.shards, self.flows, self._of_the_log): source.partitions
             for source in self._sources_before()
         }
 
