@@ -50,6 +50,11 @@ def show(pipeline: PipelineFile, run: OptionalRun = None) -> None:
         if active is not None and active.lacking:
             told.append(f"no rows: {', '.join(active.lacking)} did not take it")
         say(f"{flow.name}: {', '.join(told) or 'always'}")
+    for name, conflict in found.own_pipeline().conflicts.items():
+        lanes = ", ".join(f"{lane} offset {own.at}" for lane, own in conflict.items())
+        say(f"{name}: no rows: lanes have added different queries of this name: {lanes}")
+    for name in found.own_pipeline().forgotten:
+        say(f"{name}: forgotten: no change of it is taken from the log")
 
 
 @queries.command()

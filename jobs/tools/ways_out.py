@@ -4,6 +4,8 @@ from __future__ import annotations
 
 _WAYS_OUT = {
     "change_too_late": "write the change with a later `from` or `until`, into every partition",
+    "not_allowed": "a control record that source.control does not believe: find out who writes it; "
+    "believe more (all), or sign it, if it is yours",
     "after_end": "nothing may follow an end record: write to a new topic or partition",
     "malformed": "the producer sends something else than a JSON object; `slackwater record` gives "
     "you the record",

@@ -12,6 +12,7 @@ from windowing.explain.lengths import speller
 from windowing.explain.operators import explain_operators
 from windowing.explain.policy_join import explain_policy_join
 from windowing.explain.size import growing, partial_bytes, spell_bytes
+from windowing.model.control import ControlRule
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Query, Source
@@ -40,6 +41,7 @@ def explain(plan: Plan) -> Iterator[str]:
         of_lane = "of a lane" if len(source.parts) == 1 else f"of a lane of {part.topic}"
         how = _progress(part, part.event_time.field)
         yield f"  progress {of_lane}: {how}; of the stream: the smallest of its lanes"
+        yield f"  control records of {part.topic}: {_believed(part.control)}"
         if part.idle_timeout_us is not None:
             silent = f"silent for {spell_us(part.idle_timeout_us)}"
             yield f"  a lane {silent} holds back results, and no provisional rows"
@@ -215,6 +217,23 @@ def _keeps(aggregate: Aggregate) -> str:
     if aggregate.user is not None:
         return f"the state of {aggregate.user}"
     return SIGNATURES[aggregate.function].keeps
+
+
+def _believed(rule: ControlRule) -> str:
+    """Say who may do what by control records."""
+    who = "whoever may write to the topic"
+    if rule.key is not None:
+        who = f"whoever signs with {rule.key}"
+    match rule.believe:
+        case "none":
+            return "none is believed"
+        case "bounds":
+            return f"{who} moves progress and ends lanes; nobody changes queries by the log"
+        case "all":
+            return (
+                f"{who} moves progress, ends lanes, and changes queries: adds at most "
+                f"{rule.queries} in a lane, with classes that the file names"
+            )
 
 
 def _progress(source: Source, attribute: str) -> str:
