@@ -105,3 +105,8 @@ def test_jobs_elsewhere_have_the_same_options_of_jvms() -> None:
     told = settings()
     assert told["spark.driver.extraJavaOptions"].split() == [*jvm.DRIVER]
     assert told["spark.executor.extraJavaOptions"].split() == [*jvm.EXECUTOR]
+
+
+def test_no_page_of_a_job_ends_anything() -> None:
+    """On YARN its links are followed by GET: any page that a browser shows could have had one."""
+    assert settings()["spark.ui.killEnabled"] == "false"
