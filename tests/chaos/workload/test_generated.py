@@ -22,10 +22,11 @@ def test_a_file_does_not_stand_in_for_a_module_of_python(
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
     ran = tmp_path / "ran"
     (tmp_path / where / "colorsys.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
-    (here / "hues.py").write_text("import colorsys\ndef three(seed):\n    yield {'at': seed}\n")
+    (here / f"hues_{where}.py").write_text(
+        "import colorsys\ndef three(seed):\n    yield {'at': seed}\n"
+    )
     before = [*sys.path]
-    write_generated("hues:three", beside, 7, 5, tmp_path / "records.jsonl")
+    write_generated(f"hues_{where}:three", beside, 7, 5, tmp_path / "records.jsonl")
     assert (tmp_path / "records.jsonl").read_text() == '{"at":7}\n'
     assert not ran.exists()
     assert sys.path == before
-    monkeypatch.delitem(sys.modules, "hues")
