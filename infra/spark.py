@@ -205,10 +205,12 @@ def _get(url: str) -> dict:  # type: ignore[type-arg]
 
 def _prepare(layout: Layout, ports: Ports) -> None:
     recovery = layout.spark / "recovery"
-    if not _any_worker_alive(layout):
+    if not _is_any_alive(layout, "spark-worker"):
         # What the master remembers ended with the workers: drivers must not be revived when a
         # stopped stack is started again.
         shutil.rmtree(recovery, ignore_errors=True)
+    if not _is_any_alive(layout, "spark-"):
+        spark_key.forget(layout.state_dir)
     rest = ports["spark-rest"]
     key = spark_key.make(layout.state_dir)
     write_defaults(layout.spark / "conf", HOST, bind=HOST, rest=rest, recovery=recovery, key=key)
@@ -244,11 +246,10 @@ def write_defaults(
     write_private(folder / "spark-defaults.conf", settings)
 
 
-def _any_worker_alive(layout: Layout) -> bool:
+def _is_any_alive(layout: Layout, prefix: str) -> bool:
+    """Whether a daemon runs whose name begins so."""
     running = read(layout).running
-    return any(
-        is_alive(one.process) for name, one in running.items() if name.startswith("spark-worker")
-    )
+    return any(is_alive(one.process) for name, one in running.items() if name.startswith(prefix))
 
 
 def _spark_class(name: str) -> tuple[str, str]:

@@ -199,7 +199,8 @@ def _call(
         if answered.status_code == httpx.codes.FORBIDDEN:
             text = (
                 f"the Spark master at {url} does not take our token: it was started with "
-                f"another secret than {endpoints.state_dir / 'spark' / 'secret'}"
+                f"another secret than {endpoints.state_dir / 'spark' / 'secret'}, or its clock "
+                f"and ours differ by more than {spark_key.TOKEN_S} s"
             )
             raise InfraError(text)
         answer = answered.json()

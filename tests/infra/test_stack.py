@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from infra import airflow, kafka, process, stack
+from infra import airflow, kafka, process, spark, stack
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import ROOT, STATE_DIR_VARIABLE, Layout
@@ -47,6 +47,24 @@ def test_missing_java_is_one_sentence(layout: Layout, monkeypatch: pytest.Monkey
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(InfraError, match=r"^Java is missing: install 17 or newer"):
         stack.up(only=["kafka"], layout=layout)
+
+
+def test_a_cluster_of_which_nothing_runs_gets_a_new_secret(layout: Layout) -> None:
+    """It stayed the same for good; while something runs, its daemons and jobs know only this."""
+    component = spark.component(layout, spark.PORTS)
+    component.prepare()
+    before = (layout.spark / "secret").read_text()
+    component.prepare()
+    after = (layout.spark / "secret").read_text()
+    assert after != before
+    us = process.identify(os.getpid())
+    assert us is not None
+    record = read(layout)
+    for daemon in ("spark-master", "spark-worker-2"):
+        record.started(daemon, Running(us, "", "spark.log"))
+        component.prepare()
+        assert (layout.spark / "secret").read_text() == after
+        record.ended([daemon])
 
 
 def test_the_password_is_private_stays_and_is_not_shown(layout: Layout) -> None:
