@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from infra import http, jvm, local_files, spark_key, spark_size
+from infra import http, jvm, local_files, redacted, spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, PACKAGES, SETUP, VENV, Layout
@@ -13,6 +13,7 @@ from infra.ports import HOST
 from infra.private import write_private
 from infra.process import is_alive
 from infra.record import read
+from infra.run_secrets import forget_all
 from infra.setup import java_command
 
 WORKERS = (1, 2)
@@ -47,7 +48,7 @@ spark.jars                           {jars}
 spark.ui.showConsoleProgress         false
 # The pages, which anybody on this machine may read, end nothing and show no secret.
 spark.ui.killEnabled                 false
-spark.redaction.regex                (?i)secret|password|token|access[.]?key|jaas|keystore[.]key
+spark.redaction.regex                {redacted}
 # A job that chaos shoots at for hours must not be given up after ten dead executors.
 spark.deploy.maxExecutorRetries      -1
 spark.deploy.retainedApplications    50
@@ -149,7 +150,7 @@ def check_master(ports: Ports) -> None:
     try:
         code = http.client().get(url, timeout=REQUEST_S).status_code
     except httpx.HTTPError as error:
-        text = f"{url} does not answer ({type(error).__name__})"
+        text = f"{redacted.shown(url)} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
     if code != httpx.codes.FORBIDDEN:
         text = f"the master's submission server takes orders from anybody (it answered {code})"
@@ -199,7 +200,7 @@ def _get(url: str) -> dict:  # type: ignore[type-arg]
     try:
         return http.client().get(url, timeout=REQUEST_S).json()  # type: ignore[no-any-return]
     except (httpx.HTTPError, ValueError) as error:
-        text = f"{url} does not answer ({type(error).__name__})"
+        text = f"{redacted.shown(url)} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
 
 
@@ -208,6 +209,8 @@ def _prepare(layout: Layout, ports: Ports) -> None:
     if not _is_any_alive(layout, "spark-worker"):
         # What the master remembers ended with the workers: drivers must not be revived when a
         # stopped stack is started again.
+        if recovery.exists():
+            forget_all(layout.state_dir)
         shutil.rmtree(recovery, ignore_errors=True)
     if not _is_any_alive(layout, "spark-"):
         spark_key.forget(layout.state_dir)
@@ -239,6 +242,7 @@ def write_defaults(
         jars=connector_jars(),
         recovery=recovery,
         executor_options=" ".join(jvm.EXECUTOR),
+        redacted=redacted.SPARK_REGEX,
     )
     if key is not None:
         settings += _KEPT.format(key=key)

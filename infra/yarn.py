@@ -22,6 +22,7 @@ from infra.ports import HOST
 from infra.private import write_private
 from infra.process import MARK, is_alive
 from infra.record import read
+from infra.run_secrets import forget_all
 from infra.setup import java_command
 
 PORTS = {
@@ -226,6 +227,8 @@ def _environment(layout: Layout) -> dict[str, str]:
 def _prepare(layout: Layout, ports: Ports) -> None:
     if not _any_alive(layout):
         # Applications ended with the daemons, and must not be revived by the next start.
+        if (layout.yarn / "recovery").exists():
+            forget_all(layout.state_dir)
         for name in ("recovery", "local"):
             shutil.rmtree(layout.yarn / name, ignore_errors=True)
         hadoop_door.forget(layout.yarn)
