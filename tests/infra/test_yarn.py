@@ -58,7 +58,7 @@ def test_the_four_daemons_come_up_again_after_a_kill_and_leave_nothing_behind(
     assert marked(layout.state_dir) == []
 
 
-PAGE = {"User-Agent": "Mozilla/5.0", "Origin": "https://elsewhere.example"}
+PAGE = {"User-Agent": "Mozilla/5.0", "Origin": "null"}
 """The headers of a request that a web page in a browser makes without asking first."""
 
 

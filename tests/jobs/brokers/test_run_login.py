@@ -74,8 +74,8 @@ def test_what_a_driver_is_told_of_receivers_is_in_a_private_file(
 ) -> None:
     """A path may be a key, as those of many receivers are; a command line is everybody's."""
     place, key = master.url, "v1/ingest/key-of-the-tide"
-    monkeypatch.setenv("OPENLINEAGE_URL", f"https://lineage.example/{key}")
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"https://metrics.example/{key}")
+    monkeypatch.setenv("OPENLINEAGE_URL", f"http://127.0.0.1:1/{key}")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:2/{key}")
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", f"key={key}")
     endpoints = Endpoints("one:9092", "spark://one:7077", place, place, "", "", "", tmp_path, "")
     pipeline = load_pipeline(PIPELINE)

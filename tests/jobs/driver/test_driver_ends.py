@@ -130,7 +130,7 @@ def given_secrets(driver: Driver) -> list[Path]:
         bootstrap="one:9092", sasl={"mechanism": "PLAIN", "username": "u", "password": "hunter2"}
     )
     hand_over(login, driver.folder / SECRETS_FOLDER)
-    variables = write_environment(driver.folder, {"OPENLINEAGE_URL": "http://one:1"})
+    variables = write_environment(driver.folder, {"OPENLINEAGE_URL": "http://127.0.0.1:1"})
     assert variables is not None
     return [driver.folder / SECRETS_FOLDER / "password", variables]
 
@@ -199,7 +199,7 @@ def test_variables_come_from_the_private_file(
     monkeypatch.setenv("OPENLINEAGE_URL", "")
     file = str(given_secrets(driver)[1])
     assert driver.dies_of(None, "--environment", file) == 0
-    assert os.environ["OPENLINEAGE_URL"] == "http://one:1"
+    assert os.environ["OPENLINEAGE_URL"] == "http://127.0.0.1:1"
     assert driver.dies_of(None, "--environment", file) == 0  # gone now; the job runs all the same
 
 
