@@ -46,8 +46,11 @@ spark.driver.host                    {host}
 spark.driver.bindAddress             {bind}
 spark.jars                           {jars}
 spark.ui.showConsoleProgress         false
-# The pages, which anybody on this machine may read, end nothing and show no secret.
+# The pages, which anybody on this machine may read, and a web page may ask for, end nothing, take
+# no worker away, make no JVM count its objects, and show no secret.
 spark.ui.killEnabled                 false
+spark.master.ui.decommission.allow.mode DENY
+spark.ui.heapHistogramEnabled        false
 spark.redaction.regex                {redacted}
 # A job that chaos shoots at for hours must not be given up after ten dead executors.
 spark.deploy.maxExecutorRetries      -1

@@ -95,6 +95,15 @@ def test_a_cluster_that_starts_anew_finds_no_secret_of_jobs_before_it(layout: La
     assert not left.parent.exists()
 
 
+def test_no_folder_with_values_of_records_is_for_others(layout: Layout) -> None:
+    """Reports and verdicts were written as the umask of whoever ran the command had it."""
+    layout.make_private()
+    names = {"airflow", "audits", "chaos", "kafka", "logs", "page", "quality", "runs", "tables"}
+    assert {one.name for one in layout.state_dir.iterdir()} >= names
+    for folder in layout.state_dir.iterdir():
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700, folder
+
+
 def test_the_password_is_private_stays_and_is_not_shown(layout: Layout) -> None:
     first = airflow.environment(layout, {"airflow": 1})
     assert airflow.environment(layout, {"airflow": 1}) == first
