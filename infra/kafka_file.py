@@ -11,10 +11,8 @@ from typing import Any
 import yaml
 
 from infra.errors import SettingsError
+from infra.redacted import is_secret
 from infra.small_file import read_small
-
-SECRET_NAME = re.compile(r"password|secret|token|jaas|(^|\.)key$", re.IGNORECASE)
-"""Names of client properties that hold a secret."""
 
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _PATHS = ("password_file", "ca", "certificate", "key_password_file")
@@ -95,7 +93,7 @@ def _refuse_secrets(found: dict[str, Any], path: Path) -> None:
             continue
         for name, value in part.items():
             is_path = prefix != "properties." and str(name).endswith("_file")
-            if not SECRET_NAME.search(str(name)) or is_path or isinstance(value, dict):
+            if not is_secret(str(name), str(value)) or is_path or isinstance(value, dict):
                 continue
             if not (isinstance(value, str) and _REFERENCE.fullmatch(value)):
                 text = (

@@ -11,13 +11,16 @@ from typing import Any
 import yaml
 
 from infra.errors import InfraError
-from infra.kafka_file import SECRET_NAME
 from infra.kafka_settings import KafkaSettings
 from infra.private import write_private
+from infra.redacted import HIDDEN, is_secret
 from infra.small_file import read_small
 
 SETTINGS_FILE = "settings.yml"
 """The file with a run's settings, in its folder of secrets."""
+
+SECRETS_MARKER = ".slackwater-secrets"
+"""In a folder of secrets that was made for them: it may be deleted as a whole."""
 
 _PROVIDER = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
 _LOGIN_MODULES = {
@@ -87,7 +90,7 @@ def for_java(settings: KafkaSettings, folder: Path) -> dict[str, str]:
         if password is not None:
             secrets["ssl.key.password"] = password
     for name, value in _properties(settings).items():
-        (secrets if SECRET_NAME.search(name) else found)[name] = value
+        (secrets if is_secret(name, value) else found)[name] = value
     if secrets:
         _private(folder)
         for name, value in secrets.items():
@@ -129,7 +132,7 @@ def hand_over(settings: KafkaSettings, folder: Path) -> Path:
             given["tls"]["key_password_file"] = write_private(folder / "key_password", password)
     plain, files = {}, {}
     for name, value in _properties(settings).items():
-        if SECRET_NAME.search(name):
+        if is_secret(name, value):
             files[name] = write_private(folder / f"property.{name}", value)
         else:
             plain[name] = value
@@ -140,7 +143,8 @@ def hand_over(settings: KafkaSettings, folder: Path) -> Path:
 
 
 def _private(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    if not folder.exists():
+        write_private(folder / SECRETS_MARKER, "")
     folder.chmod(0o700)
 
 
@@ -172,16 +176,20 @@ def _jaas(settings: KafkaSettings) -> str:
 def _typed(name: str, value: str, default: Any) -> Any:
     if isinstance(default, bool):
         if value not in ("true", "false"):
-            text = f"the client property {name} is {value!r}: it must be true or false"
+            text = f"the client property {name} is {_told(name, value)}: it must be true or false"
             raise InfraError(text)
         return value == "true"
     if isinstance(default, int | float):
         try:
             return type(default)(value)
         except ValueError:
-            text = f"the client property {name} is {value!r}: it must be a number"
+            text = f"the client property {name} is {_told(name, value)}: it must be a number"
             raise InfraError(text) from None
     return value
+
+
+def _told(name: str, value: str) -> str:
+    return HIDDEN if is_secret(name, value) else repr(value)
 
 
 def _spellable(folder: Path) -> str:

@@ -110,7 +110,11 @@ class Layout:
 
     def make_private(self) -> None:
         """Create the data folders, which no other user of this machine may enter."""
-        names = ("logs", "kafka", "spark", "yarn", "airflow", "quality", "runs", "tables")
+        names = (
+            *("logs", "kafka", "spark", "yarn", "airflow", "quality", "runs", "tables"),
+            # What the page has kept, reports of chaos and verdicts have values of records, too.
+            *("page", "prometheus", "audits", "chaos"),
+        )
         for folder in (self.state_dir / name for name in names):
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)

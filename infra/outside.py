@@ -11,6 +11,7 @@ from pathlib import Path
 from infra import airflow, elsewhere
 from infra.endpoints import Endpoints
 from infra.layout import Layout
+from infra.redacted import shown
 
 KAFKA = "SLACKWATER_OUTSIDE_KAFKA"
 """`host:port` of the brokers."""
@@ -30,17 +31,17 @@ FETCH = "SLACKWATER_OUTSIDE_FETCH"
 
 def kafka(endpoints: Endpoints) -> str:
     """Return the brokers' address; empty if the stack has none."""
-    return endpoints.kafka_bootstrap and _named(KAFKA, endpoints.kafka_bootstrap)
+    return endpoints.kafka_bootstrap and shown(_named(KAFKA, endpoints.kafka_bootstrap))
 
 
 def spark_ui(endpoints: Endpoints) -> str:
     """Return the URL of the Spark master's page; empty if the stack has none."""
-    return endpoints.spark_ui and _named(SPARK_UI, endpoints.spark_ui)
+    return endpoints.spark_ui and shown(_named(SPARK_UI, endpoints.spark_ui))
 
 
 def airflow_url(endpoints: Endpoints) -> str:
     """Return the URL of Airflow, without a trailing slash; empty if the stack has none."""
-    return endpoints.airflow_url and _named(AIRFLOW, endpoints.airflow_url)
+    return endpoints.airflow_url and shown(_named(AIRFLOW, endpoints.airflow_url))
 
 
 def login(endpoints: Endpoints) -> str:

@@ -4,11 +4,10 @@ import errno
 import fcntl
 import os
 import socket
-import tempfile
 from collections.abc import Collection
-from pathlib import Path
 
 from infra.errors import InfraError
+from infra.private import open_lock
 
 HOST = "127.0.0.1"
 TRIES = 200
@@ -45,7 +44,8 @@ def pick(preferred: int, avoid: Collection[int] = ()) -> int:
         avoid: ports that are promised to others.
 
     Raises:
-        InfraError: all of the next 200 ports are in use or promised to other stacks.
+        InfraError: all of the next 200 ports are in use or promised to other stacks, or locks
+            cannot be kept in private.
     """
     for port in range(preferred, preferred + TRIES):
         if port not in avoid and is_free(port) and _promise(port):
@@ -59,8 +59,7 @@ def _promise(port: int) -> bool:
     """Reserve a port against other stacks until the server listens; False: one of them has it."""
     if port in _promised:
         return True
-    file = Path(tempfile.gettempdir()) / f"slackwater-{os.getuid()}-port-{port}.lock"
-    lock = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = open_lock(f"port-{port}.lock")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,7 +1,12 @@
-"""Files that only their owner can read."""
+"""Files that only their owner can read, and a folder that only its owner can write."""
 
 import os
+import stat
+import tempfile
+from contextlib import suppress
 from pathlib import Path
+
+from infra.errors import InfraError
 
 
 def write_private(path: Path, text: str) -> str:
@@ -13,3 +18,40 @@ def write_private(path: Path, text: str) -> str:
         out.write(text)
     part.replace(path)
     return str(path.absolute())
+
+
+def own_folder() -> Path:
+    """Return the folder for what all processes of this user agree on, such as locks.
+
+    It lies where anybody may write, under a name that anybody can guess: somebody else may have
+    made it, or a link, to have us create or lock files elsewhere.
+
+    Raises:
+        InfraError: it is not ours, or others may write there.
+    """
+    folder = Path(tempfile.gettempdir()) / f"slackwater-{os.getuid()}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        text = (
+            f"{folder} is not a folder that is yours alone, so nothing is put there: remove it, or "
+            "let TMPDIR name a folder of your own"
+        )
+        raise InfraError(text)
+    return folder
+
+
+def open_lock(name: str) -> int:
+    """Open a file of `own_folder` to be locked; return its descriptor.
+
+    Raises:
+        InfraError: the folder is not ours, or something else has the name.
+    """
+    path = own_folder() / name
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags, 0o600)
+    except OSError as error:
+        text = f"{path} cannot be used as a lock ({error.strerror}): remove it"
+        raise InfraError(text) from error

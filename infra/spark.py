@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from infra import http, jvm, local_files, spark_key, spark_size
+from infra import http, jvm, local_files, redacted, spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, PACKAGES, SETUP, VENV, Layout
@@ -13,6 +13,7 @@ from infra.ports import HOST
 from infra.private import write_private
 from infra.process import is_alive
 from infra.record import read
+from infra.run_secrets import forget_all
 from infra.setup import java_command
 
 WORKERS = (1, 2)
@@ -45,9 +46,12 @@ spark.driver.host                    {host}
 spark.driver.bindAddress             {bind}
 spark.jars                           {jars}
 spark.ui.showConsoleProgress         false
-# The pages, which anybody on this machine may read, end nothing and show no secret.
+# The pages, which anybody on this machine may read, and a web page may ask for, end nothing, take
+# no worker away, make no JVM count its objects, and show no secret.
 spark.ui.killEnabled                 false
-spark.redaction.regex                (?i)secret|password|token|access[.]?key|jaas|keystore[.]key
+spark.master.ui.decommission.allow.mode DENY
+spark.ui.heapHistogramEnabled        false
+spark.redaction.regex                {redacted}
 # A job that chaos shoots at for hours must not be given up after ten dead executors.
 spark.deploy.maxExecutorRetries      -1
 spark.deploy.retainedApplications    50
@@ -149,7 +153,7 @@ def check_master(ports: Ports) -> None:
     try:
         code = http.client().get(url, timeout=REQUEST_S).status_code
     except httpx.HTTPError as error:
-        text = f"{url} does not answer ({type(error).__name__})"
+        text = f"{redacted.shown(url)} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
     if code != httpx.codes.FORBIDDEN:
         text = f"the master's submission server takes orders from anybody (it answered {code})"
@@ -199,16 +203,20 @@ def _get(url: str) -> dict:  # type: ignore[type-arg]
     try:
         return http.client().get(url, timeout=REQUEST_S).json()  # type: ignore[no-any-return]
     except (httpx.HTTPError, ValueError) as error:
-        text = f"{url} does not answer ({type(error).__name__})"
+        text = f"{redacted.shown(url)} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
 
 
 def _prepare(layout: Layout, ports: Ports) -> None:
     recovery = layout.spark / "recovery"
-    if not _any_worker_alive(layout):
+    if not _is_any_alive(layout, "spark-worker"):
         # What the master remembers ended with the workers: drivers must not be revived when a
         # stopped stack is started again.
+        if recovery.exists():
+            forget_all(layout.state_dir)
         shutil.rmtree(recovery, ignore_errors=True)
+    if not _is_any_alive(layout, "spark-"):
+        spark_key.forget(layout.state_dir)
     rest = ports["spark-rest"]
     key = spark_key.make(layout.state_dir)
     write_defaults(layout.spark / "conf", HOST, bind=HOST, rest=rest, recovery=recovery, key=key)
@@ -237,6 +245,7 @@ def write_defaults(
         jars=connector_jars(),
         recovery=recovery,
         executor_options=" ".join(jvm.EXECUTOR),
+        redacted=redacted.SPARK_REGEX,
     )
     if key is not None:
         settings += _KEPT.format(key=key)
@@ -244,11 +253,10 @@ def write_defaults(
     write_private(folder / "spark-defaults.conf", settings)
 
 
-def _any_worker_alive(layout: Layout) -> bool:
+def _is_any_alive(layout: Layout, prefix: str) -> bool:
+    """Whether a daemon runs whose name begins so."""
     running = read(layout).running
-    return any(
-        is_alive(one.process) for name, one in running.items() if name.startswith("spark-worker")
-    )
+    return any(is_alive(one.process) for name, one in running.items() if name.startswith(prefix))
 
 
 def _spark_class(name: str) -> tuple[str, str]:

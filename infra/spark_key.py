@@ -1,8 +1,10 @@
 """The cluster's secret: its holder may submit programs, and talk to master, workers, drivers.
 
-Created at the first start in the state folder, readable only by its owner. Spark's submission
-server requires it as the signature of a token (RFC 7515, HS256), its daemons as
-`spark.authenticate.secret`.
+Created in the state folder, readable only by its owner, whenever a cluster starts of which nothing
+runs; a cluster of which something runs keeps it, since its daemons and jobs know no other. Spark's
+submission server requires it as the signature of a token (RFC 7515, HS256), its daemons as
+`spark.authenticate.secret`. A token is made for each request and expires (RFC 7519), so that one
+that has got into a log or a dump is soon worth nothing.
 Standard library only: Airflow's environment reads it too.
 """
 
@@ -10,11 +12,16 @@ import base64
 import contextlib
 import hashlib
 import hmac
+import json
 import os
 import secrets
+import time
 from pathlib import Path
 
-_HEADER, _CLAIMS = b'{"alg":"HS256"}', b'{"sub":"slackwater"}'
+TOKEN_S = 300
+"""How long a token is good for, in seconds: more than a request takes, and clocks differ."""
+
+_HEADER = b'{"alg":"HS256"}'
 
 
 def make(state_dir: Path) -> str:
@@ -35,13 +42,19 @@ def make(state_dir: Path) -> str:
     return path.read_text()
 
 
+def forget(state_dir: Path) -> None:
+    """Delete the secret, so that the next start makes another one; nothing may know it any more."""
+    _path(state_dir).unlink(missing_ok=True)
+
+
 def headers(state_dir: Path) -> dict[str, str]:
     """Return the headers of a request to the submission server; none if there is no secret."""
     try:
         key = base64.urlsafe_b64decode(_path(state_dir).read_text())
     except FileNotFoundError:
         return {}  # a cluster that someone else has started, with its own access control
-    signed = b".".join(map(_spelled, (_HEADER, _CLAIMS)))
+    claims = {"sub": "slackwater", "exp": int(time.time()) + TOKEN_S}
+    signed = b".".join(map(_spelled, (_HEADER, json.dumps(claims).encode())))
     signature = _spelled(hmac.new(key, signed, hashlib.sha256).digest())
     return {"Authorization": f"Bearer {(signed + b'.' + signature).decode()}"}
 

@@ -19,6 +19,7 @@ from infra import http, jvm, spark_key
 from infra.driver import ALIVE, Driver
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
+from infra.redacted import shown
 
 REQUEST_S = 10.0
 _MOVED = "RELAUNCHING"
@@ -198,14 +199,15 @@ def _call(
         answered = http.client().request(method, url, json=body, headers=given, timeout=REQUEST_S)
         if answered.status_code == httpx.codes.FORBIDDEN:
             text = (
-                f"the Spark master at {url} does not take our token: it was started with "
-                f"another secret than {endpoints.state_dir / 'spark' / 'secret'}"
+                f"the Spark master at {shown(url)} does not take our token: it was started with "
+                f"another secret than {endpoints.state_dir / 'spark' / 'secret'}, or its clock "
+                f"and ours differ by more than {spark_key.TOKEN_S} s"
             )
             raise InfraError(text)
         answer = answered.json()
     except (httpx.HTTPError, ValueError) as error:
         text = (
-            f"the Spark master does not answer at {url} ({type(error).__name__}); "
+            f"the Spark master does not answer at {shown(url)} ({type(error).__name__}); "
             "look with `slackwater status`, start it with `slackwater up`"
         )
         raise InfraError(text) from error

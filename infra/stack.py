@@ -25,6 +25,7 @@ from infra.layout import Layout, default_layout
 from infra.ports import is_free, pick
 from infra.process import ProcessId, is_alive, marked, memory_of, start, stop
 from infra.record import Record, Running, only_one, read
+from infra.run_secrets import forget_all
 from infra.state_folder import claim
 
 PARTS = {"kafka": kafka, "spark": spark, "airflow": airflow, "yarn": yarn}
@@ -36,6 +37,7 @@ STACKS = {"standalone": ("kafka", "spark", "airflow"), "yarn": ("kafka", "yarn",
 USUAL = STACKS["standalone"]
 
 POLL_S = 0.25
+_HOSTS = frozenset({*spark.WORKER_DAEMONS, yarn.NODE_DAEMON})  # their children are jobs
 _SPARK_GRACE_S = (("spark-worker", 10.0), ("spark-master", 10.0))
 
 
@@ -142,6 +144,8 @@ def down(reporter: Reporter = silent, *, layout: Layout | None = None) -> int:
             stop([alive[name].process for name in names], grace_s=grace_s)
             news(names[0].split("-")[0], f"stopped {', '.join(names)}")
         stop(marked(layout.state_dir), grace_s=2.0)
+        if _HOSTS & record.running.keys():
+            forget_all(layout.state_dir)  # their jobs ended with them
         record.ended(list(record.running))
     return len(alive)
 

@@ -16,28 +16,15 @@ MARKER = ".slackwater-state"
 
 DATA = frozenset(
     {
-        "airflow",
-        "chaos",
-        "docker",
-        "kafka",
-        "logs",
-        "nightly",
-        "quality",
-        "reports",
-        "runs",
-        "simulated",
-    }
-    | {
-        "spark",
-        "yarn",
-        "tables",
-        "flight_delays.png",
-        "stack.json",
-        "stack.json.part",
-        "stack.lock",
+        *("airflow", "audits", "chaos", "docker", "kafka", "logs", "nightly", "page", "prometheus"),
+        *("quality", "reports", "runs", "simulated", "spark", "tables", "yarn"),
+        *("flight_delays.png", "stack.json", "stack.json.part", "stack.lock"),
     }
 )
 """The names that the platform writes in a state folder; `clean` deletes no others."""
+
+KEPT = frozenset({"benchmarks"})
+"""Names that it writes there too, and `clean` keeps: hours of measurements, none of a user's."""
 
 
 def claim(layout: Layout) -> None:

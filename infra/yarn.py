@@ -14,13 +14,15 @@ from xml.sax.saxutils import escape
 
 import httpx
 
-from infra import http, spark
+from infra import hadoop_door, http, spark
 from infra.daemon import Component, Daemon, Ports, shared_environment
 from infra.errors import InfraError, NotReady
 from infra.layout import HADOOP_JARS, STATE_DIR_VARIABLE, Layout
 from infra.ports import HOST
+from infra.private import write_private
 from infra.process import MARK, is_alive
 from infra.record import read
+from infra.run_secrets import forget_all
 from infra.setup import java_command
 
 PORTS = {
@@ -68,11 +70,11 @@ def component(layout: Layout, ports: Ports) -> Component:
         InfraError: Java or the jars are missing.
     """
     first = (
-        _daemon(layout, "namenode", lambda started: check_namenode(ports)),
+        _daemon(layout, "namenode", lambda started: check_namenode(layout, ports)),
         _daemon(layout, "resourcemanager", lambda started: check_resourcemanager(ports)),
     )
     second = (
-        _daemon(layout, "datanode", lambda started: check_datanode(ports)),
+        _daemon(layout, "datanode", lambda started: check_datanode(layout, ports)),
         _daemon(layout, "nodemanager", lambda started: check_nodemanager(ports)),
     )
     return Component("yarn", lambda: _prepare(layout, ports), (first, second))
@@ -83,32 +85,44 @@ def conf_dir(layout: Layout) -> Path:
     return layout.yarn / "conf"
 
 
+def _locked_conf(layout: Layout) -> Path:
+    """Return the folder of the settings of HDFS's own daemons, whose pages are locked."""
+    return layout.yarn / "conf-hdfs"
+
+
+def _conf_of(layout: Layout, kind: str) -> Path:
+    return _locked_conf(layout) if kind in ("namenode", "datanode") else conf_dir(layout)
+
+
 # --- health ------------------------------------------------------------------------------------
 
 
-def check_namenode(ports: Ports) -> None:
+def check_namenode(layout: Layout, ports: Ports) -> None:
     """Ask the NameNode for its status; it may still be in safe mode, waiting for DataNodes.
 
     Raises:
-        NotReady: it does not answer.
+        NotReady: it does not answer, or answers anybody.
     """
-    _namenode(ports)
+    _namenode(layout, ports)
+    _refuses(f"http://{HOST}:{ports['yarn-namenode-ui']}/webhdfs/v1/?op=LISTSTATUS")
 
 
-def check_datanode(ports: Ports) -> None:
+def check_datanode(layout: Layout, ports: Ports) -> None:
     """Ask the NameNode whether it has a DataNode and lets clients write.
 
     Raises:
-        NotReady: it does not, or is in safe mode.
+        NotReady: it does not, or is in safe mode, or the DataNode answers anybody.
     """
-    about = _namenode(ports)
+    about = _namenode(layout, ports)
     if f":{ports['yarn-datanode']}" not in about["LiveNodes"]:
         text = "the NameNode sees no live DataNode"
         raise NotReady(text)
     if about["Safemode"]:
         text = f"the NameNode is in safe mode: {about['Safemode']}"
         raise NotReady(text)
-    _get(f"http://{HOST}:{ports['yarn-datanode-ui']}/jmx?qry=java.lang:type=Runtime")
+    door = f"http://{HOST}:{ports['yarn-datanode-ui']}"
+    _get(f"{door}/jmx?qry=java.lang:type=Runtime", hadoop_door.headers(layout.yarn))
+    _refuses(f"{door}/webhdfs/v1/?op=OPEN")
 
 
 def check_resourcemanager(ports: Ports) -> None:
@@ -141,18 +155,31 @@ def check_nodemanager(ports: Ports) -> None:
         raise NotReady(text)
 
 
-def _namenode(ports: Ports) -> dict[str, Any]:
+def _namenode(layout: Layout, ports: Ports) -> dict[str, Any]:
     url = f"http://{HOST}:{ports['yarn-namenode-ui']}/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
-    beans = _get(url)["beans"]
+    beans = _get(url, hadoop_door.headers(layout.yarn))["beans"]
     if not beans:
         text = "the NameNode has not started its services"
         raise NotReady(text)
     return dict(beans[0])
 
 
-def _get(url: str) -> dict[str, Any]:
+def _refuses(url: str) -> None:
+    """Check that a door is locked for requests that do not know the secret."""
     try:
-        answer = http.client().get(url, timeout=REQUEST_S, headers={"Accept": "application/json"})
+        code = http.client().get(url, timeout=REQUEST_S).status_code
+    except httpx.HTTPError as error:
+        text = f"{url} does not answer ({type(error).__name__})"
+        raise NotReady(text) from error
+    if code not in hadoop_door.REFUSALS:
+        text = f"{url} takes orders from anybody (it answered {code})"
+        raise NotReady(text)
+
+
+def _get(url: str, given: Mapping[str, str] | None = None) -> dict[str, Any]:
+    wanted = {"Accept": "application/json", **(given or {})}
+    try:
+        answer = http.client().get(url, timeout=REQUEST_S, headers=wanted)
         return dict(answer.raise_for_status().json())
     except (httpx.HTTPError, ValueError) as error:
         text = f"{url} does not answer ({type(error).__name__})"
@@ -179,7 +206,7 @@ def _java(layout: Layout, kind: str) -> tuple[str, ...]:
         text = "Java is missing: install 17 or newer, or set JAVA_HOME to one, then try again"
         raise InfraError(text)
     options = (*HEAP, "-Dlog4j2.level=INFO", f"-Dhadoop.log.dir={layout.yarn / kind}")
-    return (java, *options, "-cp", ":".join(map(str, (conf_dir(layout), *_jars()))))
+    return (java, *options, "-cp", ":".join(map(str, (_conf_of(layout, kind), *_jars()))))
 
 
 def _jars() -> list[Path]:
@@ -200,12 +227,19 @@ def _environment(layout: Layout) -> dict[str, str]:
 def _prepare(layout: Layout, ports: Ports) -> None:
     if not _any_alive(layout):
         # Applications ended with the daemons, and must not be revived by the next start.
+        if (layout.yarn / "recovery").exists():
+            forget_all(layout.state_dir)
         for name in ("recovery", "local"):
             shutil.rmtree(layout.yarn / name, ignore_errors=True)
-    for folder in (conf_dir(layout), *(layout.yarn / name for name in ("logs", "local"))):
+        hadoop_door.forget(layout.yarn)
+    for folder in (layout.yarn / name for name in ("logs", "local")):
         folder.mkdir(parents=True, exist_ok=True)
-    for name, settings in _settings(layout, ports).items():
-        (conf_dir(layout) / f"{name}-site.xml").write_text(_site(settings), encoding="utf-8")
+    hadoop_door.make(layout.yarn)
+    common = _settings(layout, ports)
+    locked = common | {"hdfs": common["hdfs"] | hadoop_door.locks(layout.yarn)}
+    for folder, files in ((conf_dir(layout), common), (_locked_conf(layout), locked)):
+        for name, settings in files.items():
+            write_private(folder / f"{name}-site.xml", _site(settings))
     if not (layout.yarn / "namenode" / "current" / "VERSION").exists():
         _format(layout)
 
@@ -251,6 +285,8 @@ def _settings(layout: Layout, ports: Ports) -> dict[str, dict[str, str]]:
             "fs.defaultFS": f"hdfs://{at('yarn-namenode')}",
             "hadoop.tmp.dir": str(layout.yarn / "tmp"),
             "hadoop.http.staticuser.user": getpass.getuser(),
+            # Only administrators may change what is logged, or read it; the pages know none.
+            "hadoop.security.authorization": "true",
         },
         "hdfs": _hdfs(layout, at),
         "yarn": _resource_manager(layout, at) | _node_manager(layout, at),
@@ -295,9 +331,11 @@ def _resource_manager(layout: Layout, at: Callable[[str], str]) -> dict[str, str
         "yarn.resourcemanager.fs.state-store.uri": (layout.yarn / "recovery" / "rm").as_uri(),
         "yarn.scheduler.minimum-allocation-mb": "256",
         "yarn.scheduler.maximum-allocation-mb": str(NODE_MEMORY_MIB),
-        # A web page in a browser on this machine must not give orders.
+        # A web page in a browser on this machine must not give orders, nor change what is logged.
         "yarn.resourcemanager.webapp.rest-csrf.enabled": "true",
         "yarn.webapp.enable-rest-app-submissions": "false",
+        "yarn.webapp.ui-actions.enabled": "false",
+        "yarn.admin.acl": " ",
     }
 
 
@@ -307,6 +345,7 @@ def _node_manager(layout: Layout, at: Callable[[str], str]) -> dict[str, str]:
         "yarn.nodemanager.address": at("yarn-nodemanager"),
         "yarn.nodemanager.localizer.address": at("yarn-localizer"),
         "yarn.nodemanager.webapp.address": at("yarn-nodemanager-ui"),
+        "yarn.nodemanager.webapp.rest-csrf.enabled": "true",
         "yarn.nodemanager.local-dirs": str(layout.yarn / "local"),
         "yarn.nodemanager.log-dirs": str(layout.yarn / "logs"),
         "yarn.nodemanager.resource.memory-mb": str(NODE_MEMORY_MIB),

@@ -24,6 +24,7 @@ from infra.driver import ALIVE, Driver
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import ROOT
+from infra.redacted import shown
 
 REQUEST_S = 10.0
 SUBMIT_S = 120.0
@@ -143,7 +144,7 @@ def list_drivers(endpoints: Endpoints) -> list[Driver]:
 
 def page_of(endpoints: Endpoints, submission_id: str) -> str:
     """Return YARN's page of an application, which links to Spark's."""
-    return f"{endpoints.yarn_ui}/cluster/app/{submission_id}"
+    return f"{shown(endpoints.yarn_ui)}/cluster/app/{submission_id}"
 
 
 def _driver(endpoints: Endpoints, app: Mapping[str, Any]) -> Driver:
@@ -243,10 +244,17 @@ def _call(
         return dict(answered.json())
     except (httpx.HTTPError, ValueError) as error:
         text = (
-            f"YARN does not answer at {url} ({type(error).__name__}: {error}); look with "
+            f"YARN does not answer at {shown(url)} ({_kind(error)}); look with "
             "`slackwater status`, start it with `slackwater up --stack yarn`"
         )
         raise InfraError(text) from error
+
+
+def _kind(error: Exception) -> str:
+    """Name an error without its own words, which repeat the address."""
+    if isinstance(error, httpx.HTTPStatusError):
+        return str(error.response.status_code)
+    return type(error).__name__
 
 
 @contextmanager

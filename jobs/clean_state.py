@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -52,14 +53,17 @@ def run_clean(
         StreamingQueryException: the run failed.
     """
     secrets = checkpoint.with_name(f"{checkpoint.name}.{SECRETS_FOLDER}")
-    raw = kafka_rows(spark, pipeline, bootstrap, max_offsets, end=ends, secrets=secrets)
-    writer = (
-        emissions(raw, pipeline, fused=stages.fused, share_from=stages.share_from)
-        .writeStream.format("noop")
-        .outputMode("append")
-    )
-    writer = writer.option("checkpointLocation", str(checkpoint))
-    writer.trigger(availableNow=True).start().awaitTermination()
+    try:
+        raw = kafka_rows(spark, pipeline, bootstrap, max_offsets, end=ends, secrets=secrets)
+        writer = (
+            emissions(raw, pipeline, fused=stages.fused, share_from=stages.share_from)
+            .writeStream.format("noop")
+            .outputMode("append")
+        )
+        writer = writer.option("checkpointLocation", str(checkpoint))
+        writer.trigger(availableNow=True).start().awaitTermination()
+    finally:
+        shutil.rmtree(secrets, ignore_errors=True)  # the login, beside what is kept
 
 
 def main() -> int:

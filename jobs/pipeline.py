@@ -25,6 +25,7 @@ from infra import kafka_settings
 from infra.errors import InfraError
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import for_java
+from infra.run_secrets import SECRETS_FOLDER
 from jobs.brokers.broker import Refused
 from jobs.brokers.topics import TopicError
 from jobs.checkpoints.base import Base, read_base, seed_of
@@ -44,9 +45,10 @@ from jobs.metrics.lineage import Subject
 from jobs.metrics.observer import Metrics, Place, observed
 from jobs.overview.keeper import Keeper
 from jobs.runs.attempts import Attempt, TooManyDeaths
-from jobs.runs.folder import FAILURE_FILE, NOTE_FILE, SECRETS_FOLDER, read_run, write_whole
+from jobs.runs.folder import FAILURE_FILE, NOTE_FILE, read_run, write_whole
 from jobs.runs.names import job_name
 from jobs.runs.owner import REFUSED_FILE, Owner
+from jobs.runs.secrets import forget_own
 from jobs.session import session
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.model import Pipeline, PipelineError, load_pipeline
@@ -322,7 +324,18 @@ def main(argv: list[str]) -> int:
     args = arguments(argv, __doc__ or "")
     if args.kafka is not None:
         kafka_settings.use(args.kafka)
-    os.environ.update(args.lineage | args.telemetry)
+    os.environ.update(args.lineage | args.telemetry | args.environment)
+    is_over = args.available_now  # such a driver is not started again, whatever it dies of
+    try:
+        is_over = _run_to_its_end(args)
+    finally:
+        if is_over:
+            forget_own(args.folder)
+    return 0
+
+
+def _run_to_its_end(args: argparse.Namespace) -> bool:
+    """Run; return whether the run is over, with or without a failure; false: another has it."""
     attempt = Attempt(args.folder)
     try:
         run(args, attempt)
@@ -330,17 +343,18 @@ def main(argv: list[str]) -> int:
         if isinstance(second := windowing_error(str(error)), SecondDriver):
             attempt.ended()
             _step_back(args, second)
-            return 0
+            return False
         reason = final_reason(str(error), _written(args)) or _refusal(args, str(error))
         _die(args, attempt, error, reason)
     except SecondDriver as error:
         _step_back(args, error)
+        return False
     except _FINAL as error:
         attempt.ended()
         _give_up(args, str(error), "")
     except Exception as error:
         _die(args, attempt, error)
-    return 0
+    return True
 
 
 def _die(

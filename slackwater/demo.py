@@ -28,6 +28,7 @@ from infra import elsewhere, outside, stack
 from infra.airflow_api import AirflowApi
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
+from infra.redacted import shown
 from jobs import runs
 from jobs.brokers.topics import create_topics
 from jobs.datasets import flights
@@ -173,7 +174,7 @@ class Demo:
         self._tell("Airflow", page)
         self._tell("login", outside.login(endpoints))
         if endpoints.yarn_ui:
-            self._tell("YARN", endpoints.yarn_ui)
+            self._tell("YARN", shown(endpoints.yarn_ui))
         else:
             self._tell("Spark", outside.spark_ui(endpoints))
         self._tell("tables", outside.path(table))

@@ -65,12 +65,13 @@ def up(
 def _tell(endpoints: Endpoints) -> None:
     """Print the addresses of the stack."""
     from infra import outside
+    from infra.redacted import shown
 
     tell(f"Kafka   {outside.kafka(endpoints) or '-'}")
     tell(f"Spark   {outside.spark_ui(endpoints) or '-'}")
     if endpoints.yarn_ui:
-        tell(f"YARN    {endpoints.yarn_ui}")
-        tell(f"HDFS    {endpoints.hdfs}")
+        tell(f"YARN    {shown(endpoints.yarn_ui)}")
+        tell(f"HDFS    {shown(endpoints.hdfs)}")
     tell(f"Airflow {outside.airflow_url(endpoints) or '-'}")
     if endpoints.airflow_url:
         tell(f"login   {outside.login(endpoints)}")

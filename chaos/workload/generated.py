@@ -23,7 +23,8 @@ def write_generated(reference: str, folder: Path, seed: int, records: int, file:
     Args:
         reference: `module:function`, which takes a seed and yields dicts: lines of EVENTS.jsonl,
             or values alone.
-        folder: first place to look for the module, followed by the working directory.
+        folder: where to look for the module if Python does not find it as always; then in the
+            working directory.
         seed: argument of the function, which should yield the same records for the same seed.
         records: maximum number of records.
         file: the file to write.
@@ -31,7 +32,7 @@ def write_generated(reference: str, folder: Path, seed: int, records: int, file:
     Raises:
         GeneratorError: the function is missing, fails, or yields something other than records.
     """
-    with file.open("w", encoding="utf-8") as opened:
+    with file.open("w", encoding="utf-8") as opened, _importable(folder):
         opened.writelines(_lines(reference, folder, seed, records))
         is_empty = not opened.tell()
     if is_empty:
@@ -41,19 +42,18 @@ def write_generated(reference: str, folder: Path, seed: int, records: int, file:
 
 def _lines(reference: str, folder: Path, seed: int, records: int) -> Iterator[str]:
     module, _, name = reference.partition(":")
-    with _importable(folder):
-        try:
-            function = getattr(importlib.import_module(module), name)
-            for made in islice(function(seed), records):
-                yield f"{_spelled(made, reference)}\n"
-        except GeneratorError:
-            raise
-        except (Exception, SystemExit) as error:
-            msg = (
-                f"python: {reference}(seed={seed}) failed: {type(error).__name__}: {error}; the "
-                f"module is looked for in {folder}, then where you stand, then as Python does"
-            )
-            raise GeneratorError(msg) from error
+    try:
+        function = getattr(importlib.import_module(module), name)
+        for made in islice(function(seed), records):
+            yield f"{_spelled(made, reference)}\n"
+    except GeneratorError:
+        raise
+    except (Exception, SystemExit) as error:
+        msg = (
+            f"python: {reference}(seed={seed}) failed: {type(error).__name__}: {error}; the "
+            f"module is looked for in Python's own folders, then in {folder}, then where you stand"
+        )
+        raise GeneratorError(msg) from error
 
 
 def _spelled(made: object, reference: str) -> str:
@@ -68,9 +68,13 @@ def _spelled(made: object, reference: str) -> str:
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """Make modules of a folder and of the working directory importable in a block."""
+    """Make modules of a folder and of the working directory importable in a block.
+
+    After all others: a file that lies there must not stand in for a module of Python's own, which
+    anybody's code may import meanwhile.
+    """
     before = list(sys.path)
-    sys.path[:0] = [str(folder.resolve()), str(Path.cwd())]
+    sys.path += [str(folder.resolve()), str(Path.cwd())]
     try:
         yield
     finally:

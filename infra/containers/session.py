@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 OWNER = "slackwater.owner"
 """Label of everything that a session creates: host, pid and start time of its process."""
 
-_CONFINED = {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges:true"], "read_only": True}
+PIDS_MAX = 8192
+"""The most processes and threads of a container, as of a worker in docker-compose.yml."""
+
+_LIMITED = {"security_opt": ["no-new-privileges:true"]}
+_CONFINED = {**_LIMITED, "cap_drop": ["ALL"], "read_only": True}
 
 
 @dataclass(frozen=True)
@@ -131,12 +135,16 @@ class Session:
         for inside, options in box.tmpfs.items():
             made.with_tmpfs_mount(inside, options)
         given: dict[str, Any] = {"user": box.user} if box.user else {}
-        if box.confined:
-            given |= _CONFINED
+        given |= _CONFINED if box.confined else _LIMITED
         # Given here, since testcontainers would publish them on all addresses.
         made.ports = {str(inside): ("127.0.0.1", port) for inside, port in box.ports.items()}  # type: ignore[misc]
         made.with_kwargs(
-            labels=_labels(), init=True, hostname=box.name, mem_limit=box.memory, **given
+            labels=_labels(),
+            init=True,
+            hostname=box.name,
+            mem_limit=box.memory,
+            pids_limit=PIDS_MAX,
+            **given,
         )
         try:
             started = made.start().get_wrapped_container()

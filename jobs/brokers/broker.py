@@ -30,6 +30,7 @@ from kafka.errors import (
 from infra.errors import InfraError
 from infra.kafka_settings import KafkaSettings, Tls, settings_for
 from infra.kafka_spelling import for_python
+from infra.redacted import shown
 from jobs.brokers.login import log_in
 
 BOOTSTRAP_S = 10.0
@@ -304,7 +305,8 @@ def _address(bootstrap: str, one: str) -> tuple[str, int]:
     host, _, port = one.strip().rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise AddressError(
-            f"{bootstrap!r} is not a Kafka broker's address: give host:port, such as 127.0.0.1:9092"
+            f"{shown(bootstrap)!r} is not a Kafka broker's address: give host:port, such as "
+            "127.0.0.1:9092"
         )
     return host.strip("[]"), int(port)
 

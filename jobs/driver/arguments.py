@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from infra.metrics_address import DEFAULT, parsed
+from jobs.runs.secrets import read_environment
 from jobs.session import PARALLELISM
 from windowing.places import place
 
@@ -33,8 +34,10 @@ def arguments(argv: Sequence[str], description: str) -> argparse.Namespace:
         parser.add_argument(name, type=_offsets)
     parser.add_argument("--metrics", type=parsed, default=DEFAULT, help="host:port, or off")
     parser.add_argument("--targets", type=Path, help="a folder for Prometheus to find it")
-    parser.add_argument("--lineage", type=json.loads, default={}, help="OpenLineage's variables")
-    parser.add_argument("--telemetry", type=json.loads, default={}, help="OpenTelemetry's")
+    parser.add_argument("--environment", type=read_environment, default={}, help="private file")
+    # As older versions have submitted jobs that still run.
+    for name in ("--lineage", "--telemetry"):
+        parser.add_argument(name, type=json.loads, default={}, help="variables")
     parser.add_argument("--kafka", type=Path, help="settings of the cluster")
     args = parser.parse_args(argv)
     args.folder = args.folder or args.checkpoint.parent

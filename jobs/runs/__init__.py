@@ -5,9 +5,9 @@ submitted, and a note of how; its rows are in the pipeline's table under the run
 `jobs.runs.life` has the states of a run and their transitions.
 """
 
+from infra.run_secrets import SECRETS_FOLDER
 from jobs.runs.folder import (
     FAILURE_FILE,
-    SECRETS_FOLDER,
     Run,
     RunError,
     RunNameError,

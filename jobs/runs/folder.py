@@ -18,8 +18,6 @@ from windowing.model.names import RUN_MAX, check_name
 from windowing.places import place
 
 FAILURE_FILE = "failure.json"
-SECRETS_FOLDER = "kafka"
-"""File in a run's folder with its job's login to a Kafka cluster; private."""
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 

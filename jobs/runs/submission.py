@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,12 +14,12 @@ from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
 from infra.lineage_settings import lineage_settings
 from infra.metrics_address import metrics_address
+from infra.run_secrets import SECRETS_FOLDER, forget
 from infra.telemetry_settings import telemetry_settings
 from jobs.runs.attempts import forget_attempts
 from jobs.runs.folder import (
     FAILURE_FILE,
     NOTE_FILE,
-    SECRETS_FOLDER,
     Options,
     Run,
     RunError,
@@ -43,6 +42,7 @@ from jobs.runs.orders import (
     withdraw_order,
 )
 from jobs.runs.owner import REFUSED_FILE
+from jobs.runs.secrets import write_environment
 from jobs.runs.targets import targets_folder, withdraw_of
 from windowing.model import Pipeline
 
@@ -292,10 +292,9 @@ def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str
     args += ["--folder", str(run.folder)]
     args += ["--checkpoint", str(run.checkpoint), "--table", str(run.table)]
     args += ["--metrics", metrics_address(), "--targets", str(targets_folder(endpoints))]
-    if lineage := lineage_settings():
-        args += ["--lineage", json.dumps(lineage)]
-    if telemetry := telemetry_settings():
-        args += ["--telemetry", json.dumps(telemetry)]
+    variables = write_environment(run.folder, lineage_settings() | telemetry_settings())
+    if variables is not None:
+        args += ["--environment", str(variables)]
     if secrets is not None:
         args += ["--kafka", str(secrets)]
     if options.available_now:
@@ -354,8 +353,11 @@ def _stop(
         folder.mkdir(parents=True, exist_ok=True)
         give_order(folder, Order(by))
         drivers.cluster(endpoints).kill(endpoints, submission_id)
-        # A job that was stopped for good no longer needs its login.
-        shutil.rmtree(folder / SECRETS_FOLDER, ignore_errors=True)
         stopped.append(run)
+    # Also of those that died, or were ended by somebody else: nobody starts them again.
+    for note in runs_folder(endpoints, pipeline).glob(f"*/{NOTE_FILE}"):
+        run = note.parent.name
+        if run != keep and only in (None, run):
+            forget(note.parent)
     withdraw_of(endpoints, pipeline, keep=keep, only=only)
     return stopped

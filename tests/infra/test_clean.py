@@ -1,6 +1,9 @@
 """What `clean` deletes, and what it must not."""
 
+import ast
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,10 +11,10 @@ import pytest
 from infra import state_folder
 from infra.clean import clean
 from infra.errors import InfraError
-from infra.layout import Layout
+from infra.layout import INSTALLED, ROOT, Layout
 from infra.process import identify
 from infra.record import Running, read
-from infra.state_folder import DATA, MARKER, claim
+from infra.state_folder import DATA, KEPT, MARKER, claim
 
 
 def fill(folder: Path, *names: str) -> None:
@@ -30,6 +33,43 @@ def test_all_data_goes(layout: Layout) -> None:
     fill(layout.state_dir, "kafka", "runs", "tables", "logs")
     assert clean(layout=layout) == []
     assert names(layout.state_dir) == {"stack.lock", MARKER}
+
+
+_STATE_FOLDER = re.compile(r"(\bstate_dir|\bHOME|'\.slackwater'\)*)$")
+"""How an expression ends that stands for a state folder."""
+
+
+def names_in_code() -> Iterator[tuple[str, str]]:
+    """Every name that the code gives to something in a state folder, and where it does."""
+    # Not benchmarks: all but their results lie in temporary folders.
+    rooms = ("chaos", "dags", "infra", "jobs", "slackwater", "windowing")
+    for file in (file for room in rooms for file in (ROOT / room).rglob("*.py")):
+        where = str(file.relative_to(ROOT))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)):
+                continue
+            if _STATE_FOLDER.search(ast.unparse(node.left)):
+                right = node.right
+                constant = isinstance(right, ast.Constant)
+                yield str(right.value) if constant else f"<{ast.unparse(right)}>", where
+
+
+def test_whatever_the_code_writes_there_goes_or_is_kept_on_purpose() -> None:
+    """The page's answers, with values of records, stayed when everything else went."""
+    found = dict(names_in_code())
+    # Nothing else has a name that is not written down beside the folder; this one's names are.
+    assert found.pop("<name>") == "infra/layout.py"
+    assert found.keys() >= {"page", "prometheus", "audits", "runs", "quality", "yarn"}
+    unknown = found.keys() - DATA - KEPT - INSTALLED
+    assert not unknown, {name: found[name] for name in unknown}
+
+
+def test_values_of_records_are_gone(layout: Layout) -> None:
+    claim(layout)
+    read(layout).promise({"kafka": 9092})
+    fill(layout.state_dir, "page", "prometheus", "audits", "benchmarks")
+    assert clean(layout=layout) == ["benchmarks"]
+    assert names(layout.state_dir) == {"stack.lock", MARKER, "benchmarks"}
 
 
 def test_a_running_stack_is_not_cleaned(layout: Layout) -> None:

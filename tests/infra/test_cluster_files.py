@@ -105,3 +105,15 @@ def test_jobs_elsewhere_have_the_same_options_of_jvms() -> None:
     told = settings()
     assert told["spark.driver.extraJavaOptions"].split() == [*jvm.DRIVER]
     assert told["spark.executor.extraJavaOptions"].split() == [*jvm.EXECUTOR]
+
+
+def test_no_page_of_spark_takes_orders(tmp_path: Path) -> None:
+    """On YARN its links are followed by GET: any page that a browser shows could have had one."""
+    spark.write_defaults(tmp_path, "h", bind="h", rest=1, recovery=tmp_path / "r", key="k")
+    ours = (tmp_path / spark.MASTER_SETTINGS, tmp_path / "spark-defaults.conf")
+    for file in (*ours, CLUSTER / "spark.conf"):
+        words = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
+        assert ["spark.ui.killEnabled", "false"] in words, file
+        assert ["spark.ui.heapHistogramEnabled", "false"] in words, file
+    for file in ours:
+        assert "spark.master.ui.decommission.allow.mode DENY" in file.read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from infra.containers import boxes
+from infra.containers.session import PIDS_MAX
 from infra.layout import ROOT
 
 COMPOSE = ROOT / "docker-compose.yml"
@@ -32,9 +33,32 @@ def test_every_container_is_confined(file: Any) -> None:
         assert one["cap_drop"] == ["ALL"], name
         assert one["security_opt"] == ["no-new-privileges:true"], name
         assert one["read_only"] is True, name
+        assert 0 < one["pids_limit"] <= PIDS_MAX, name
+        assert "mem_limit" in one, name
         assert "privileged" not in one, name
         for port in one.get("ports", []):
             assert port.startswith("127.0.0.1:"), name
+
+
+AIRFLOW = {"airflow-api-server", "airflow-scheduler", "airflow-triggerer", "demo"}
+"""The services of Airflow that ask Kafka, Spark or the tables, or command them."""
+
+
+def test_only_those_are_on_a_network_who_have_to_do_with_it() -> None:
+    """All of them were on one: whatever ran in a job could talk to every part of Airflow."""
+    on: dict[str, set[str]] = {}
+    three = yaml.safe_load(FILES[1].read_text(encoding="utf-8"))["services"]
+    brokers = {name: one for name, one in three.items() if "image" in one}
+    for name, one in {**services(), **brokers}.items():
+        for network in one["networks"]:  # without it, Compose puts it with all that have none
+            on.setdefault(network, set()).add(name)
+    airflow = {name for name in services() if name.startswith("airflow-")} | {"demo"}
+    workers = {"spark-master", "spark-worker-1", "spark-worker-2"}
+    jobs = {"kafka", "kafka-2", "kafka-3", "postgres", "prometheus"} | workers
+    assert on == {"airflow": airflow | {"postgres"}, "jobs": jobs | AIRFLOW}
+    assert set(composed()["networks"]) == set(on)
+    # Each of its daemons binds to one address, and others find it by its name.
+    assert all(services()[name]["networks"] == ["jobs"] for name in workers)
 
 
 def test_what_containers_of_tests_may_is_what_composed_ones_may() -> None:

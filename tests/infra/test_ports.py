@@ -1,7 +1,10 @@
+import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -82,3 +85,49 @@ def test_no_free_port_is_an_error_with_the_range(
     monkeypatch.setattr(ports, "TRIES", 1)
     with pytest.raises(InfraError, match=f"from {taken} to {taken}; stop what listens there"):
         ports.pick(taken)
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files in which anybody may have written before."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(ports, "_promised", {})
+    return tmp_path
+
+
+def test_promises_are_kept_where_nobody_else_can_write(shared: Path) -> None:
+    port = ports.pick(20_000)
+    (folder,) = shared.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert [one.name for one in folder.iterdir()] == [f"port-{port}.lock"]
+
+
+@pytest.mark.parametrize("planted", ["a link", "a folder for all", "a file"])
+def test_what_somebody_else_has_put_there_is_not_used(shared: Path, planted: str) -> None:
+    """Locks were made by a name that anybody could guess, wherever a link led."""
+    target, place = shared / "target", shared / f"slackwater-{os.getuid()}"
+    target.mkdir()
+    if planted == "a link":
+        place.symlink_to(target)
+    elif planted == "a file":
+        place.touch()
+    else:
+        place.mkdir()
+        place.chmod(0o777)
+    with pytest.raises(InfraError, match=r"not a folder that is yours alone.*TMPDIR"):
+        ports.pick(20_000)
+    assert not list(shared.rglob("*.lock"))
+
+
+def test_a_link_in_place_of_a_lock_is_not_followed(shared: Path) -> None:
+    for name in (
+        f"slackwater-{os.getuid()}/port-{{}}.lock",
+        f"slackwater-{os.getuid()}-port-{{}}.lock",
+    ):
+        for port in range(20_000, 20_000 + ports.TRIES):
+            link = shared / name.format(port)
+            link.parent.mkdir(mode=0o700, exist_ok=True)
+            link.symlink_to(shared / "elsewhere")
+    with pytest.raises(InfraError, match="cannot be used as a lock"):
+        ports.pick(20_000)
+    assert not (shared / "elsewhere").exists()

@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from infra import process, spark_rest, stack
+from infra import process, spark_key, spark_rest, stack
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import Layout
@@ -190,6 +190,25 @@ def test_orders_without_the_token_are_refused(cluster: tuple[Endpoints, Layout])
     other = replace(endpoints, state_dir=layout.state_dir / "other")
     with pytest.raises(InfraError, match="does not take our token"):
         spark_rest.status(other, "none")
+
+
+def test_a_token_is_good_for_minutes(
+    cluster: tuple[Endpoints, Layout], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that had got into a log, or a dump, opened the door for good."""
+    endpoints, layout = cluster
+    url = f"{endpoints.spark_rest}/v1/submissions/status/none"
+
+    def answer_to(age_s: float) -> int:
+        now_s = time.time()
+        with monkeypatch.context() as patch:
+            patch.setattr(spark_key.time, "time", lambda: now_s - age_s)
+            token = spark_key.headers(layout.state_dir)
+        return httpx.get(url, headers=token, trust_env=False).status_code
+
+    assert answer_to(0) == 200
+    assert answer_to(spark_key.TOKEN_S - 60) == 200
+    assert answer_to(spark_key.TOKEN_S + 1) == 403
 
 
 def test_nobody_else_can_look_into_what_daemons_write(cluster: tuple[Endpoints, Layout]) -> None:

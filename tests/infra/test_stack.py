@@ -9,13 +9,14 @@ import time
 import psutil
 import pytest
 
-from infra import airflow, kafka, process, stack
+from infra import airflow, kafka, process, spark, stack
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import ROOT, STATE_DIR_VARIABLE, Layout
 from infra.ports import pick
 from infra.process import ProcessId
 from infra.record import Running, read
+from infra.run_secrets import ENVIRONMENT_FILE
 
 
 def test_nothing_runs_is_an_error_that_says_how_to_start(layout: Layout) -> None:
@@ -47,6 +48,60 @@ def test_missing_java_is_one_sentence(layout: Layout, monkeypatch: pytest.Monkey
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(InfraError, match=r"^Java is missing: install 17 or newer"):
         stack.up(only=["kafka"], layout=layout)
+
+
+def test_a_cluster_of_which_nothing_runs_gets_a_new_secret(layout: Layout) -> None:
+    """It stayed the same for good; while something runs, its daemons and jobs know only this."""
+    component = spark.component(layout, spark.PORTS)
+    component.prepare()
+    before = (layout.spark / "secret").read_text()
+    component.prepare()
+    after = (layout.spark / "secret").read_text()
+    assert after != before
+    us = process.identify(os.getpid())
+    assert us is not None
+    record = read(layout)
+    for daemon in ("spark-master", "spark-worker-2"):
+        record.started(daemon, Running(us, "", "spark.log"))
+        component.prepare()
+        assert (layout.spark / "secret").read_text() == after
+        record.ended([daemon])
+
+
+@pytest.mark.parametrize("host", ["spark-worker-1", "yarn-nodemanager"])
+def test_jobs_that_end_with_the_stack_leave_no_secret(layout: Layout, host: str) -> None:
+    secrets = [layout.state_dir / "runs/p/r1" / one for one in ("kafka/password", ENVIRONMENT_FILE)]
+    for file in secrets:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    record = read(layout)
+    record.started("kafka", Running(ProcessId(os.getpid(), 0.0), "", "the.log"))
+    stack.down(layout=layout)  # no job can have been here
+    assert all(file.exists() for file in secrets)
+    record = read(layout)
+    record.started(host, Running(ProcessId(os.getpid(), 0.0), "", "the.log"))
+    stack.down(layout=layout)
+    assert not any(file.exists() for file in secrets)
+
+
+def test_a_cluster_that_starts_anew_finds_no_secret_of_jobs_before_it(layout: Layout) -> None:
+    """The machine went down: nobody has stopped the stack."""
+    component = spark.component(layout, spark.PORTS)
+    component.prepare()
+    left = layout.state_dir / "runs/p/r1/kafka/password"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    component.prepare()
+    assert not left.parent.exists()
+
+
+def test_no_folder_with_values_of_records_is_for_others(layout: Layout) -> None:
+    """Reports and verdicts were written as the umask of whoever ran the command had it."""
+    layout.make_private()
+    names = {"airflow", "audits", "chaos", "kafka", "logs", "page", "quality", "runs", "tables"}
+    assert {one.name for one in layout.state_dir.iterdir()} >= names
+    for folder in layout.state_dir.iterdir():
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700, folder
 
 
 def test_the_password_is_private_stays_and_is_not_shown(layout: Layout) -> None:

@@ -1,14 +1,20 @@
 """HDFS and YARN: daemons of their own that come up, and go down without a trace."""
 
+import json
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from xml.etree import ElementTree
 
+import httpx
 import pytest
 
-from infra import stack, yarn
+from infra import hadoop_door, stack, yarn
+from infra.errors import NotReady
 from infra.layout import HADOOP_JARS, Layout
 from infra.process import marked
+from infra.record import read
 
 installed = pytest.mark.skipif(not HADOOP_JARS.exists(), reason="needs `make setup-yarn`")
 
@@ -30,6 +36,30 @@ def test_all_addresses_are_of_the_loopback_interface_and_every_port_is_used(tmp_
     addresses = [found for value in values for found in re.findall(r"([\w.]+):(\d+)$", value)]
     assert {host for host, _ in addresses} == {"127.0.0.1"}
     assert {int(port) for _, port in addresses} == set(ports.values())
+
+
+class Open(BaseHTTPRequestHandler):
+    """A NameNode, and a DataNode, whose doors are not locked: they answer anybody."""
+
+    def do_GET(self) -> None:
+        about = {"LiveNodes": f"h:{self.server.server_address[1]}", "Safemode": ""}
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"beans": [about]}).encode())
+
+    def log_message(self, *arguments: object) -> None:
+        """Says nothing."""
+
+
+def test_a_door_that_is_open_for_anybody_is_not_healthy(tmp_path: Path) -> None:
+    """As Hadoop starts by default; `up` fails, and `status` says why."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Open) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        ports = dict.fromkeys(yarn.PORTS, server.server_port)
+        for check in (yarn.check_namenode, yarn.check_datanode):
+            with pytest.raises(NotReady, match=r"/webhdfs/v1/.* takes orders from anybody \(.*200"):
+                check(Layout(tmp_path), ports)
+        server.shutdown()
 
 
 @installed
@@ -54,3 +84,61 @@ def test_the_four_daemons_come_up_again_after_a_kill_and_leave_nothing_behind(
     finally:
         stack.down(layout=layout)
     assert marked(layout.state_dir) == []
+
+
+PAGE = {"User-Agent": "Mozilla/5.0", "Origin": "null"}
+"""The headers of a request that a web page in a browser makes without asking first."""
+
+
+@installed
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_nobody_commands_hdfs_or_yarn_by_their_pages(tmp_path: Path) -> None:
+    """A web page that a developer visits could list files, and truncate a checkpoint."""
+    layout = Layout(tmp_path / "state")
+    try:
+        stack.up(only=("yarn",), layout=layout)
+        ports = read(layout).ports
+        names, data, manager, node = (
+            f"http://127.0.0.1:{ports[name]}"
+            for name in ("yarn-namenode-ui", "yarn-datanode-ui", "yarn-ui", "yarn-nodemanager-ui")
+        )
+        user = "user.name=root"
+        there = f"{user}&namenoderpcaddress=127.0.0.1:{ports['yarn-namenode']}"
+        orders = [
+            ("GET", f"{names}/webhdfs/v1/?op=LISTSTATUS&{user}"),
+            ("POST", f"{names}/webhdfs/v1/x?op=TRUNCATE&newlength=0&{user}"),
+            ("PUT", f"{names}/webhdfs/v1/x?op=MKDIRS&{user}"),
+            ("GET", f"{names}/fsck?path=/&delete=1&{user}"),
+            ("GET", f"{names}/imagetransfer?getimage=1&txid=latest"),
+            ("POST", f"{data}/webhdfs/v1/x?op=APPEND&{there}"),
+            ("PUT", f"{data}/webhdfs/v1/x?op=CREATE&{there}"),
+            ("GET", f"{data}/webhdfs/v1/x?op=OPEN&{there}"),
+        ]
+        doors = (names, data, manager, node)
+        orders += [("GET", f"{door}/logLevel?log=a.b&level=DEBUG") for door in doors]
+        orders += [("GET", f"{door}/logs/") for door in doors]
+        forged = {"Cookie": 'hadoop.auth="u=root&p=root&t=ldap&e=9999999999999&s=AAAA"'}
+        for method, url in orders:
+            for given in ({}, PAGE, forged, {"Authorization": "Basic cm9vdDpyb290"}):
+                answer = httpx.request(method, url, headers=given, trust_env=False)
+                assert answer.status_code in hadoop_door.REFUSALS, (method, url, given)
+        # YARN's pages lead to a job's, and can be read; they take no orders from browsers.
+        assert httpx.get(f"{manager}/cluster", trust_env=False).status_code == 200
+        for url in (f"{manager}/ws/v1/cluster/apps/x/state", f"{node}/ws/v1/node/x"):
+            assert httpx.put(url, headers=PAGE, trust_env=False).status_code == 400
+        shell = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+        shell |= {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+        answer = httpx.get(f"{node}/container/x", headers={**PAGE, **shell}, trust_env=False)
+        assert answer.status_code != httpx.codes.SWITCHING_PROTOCOLS
+        # The secret opens them, and nobody else can read it.
+        known = hadoop_door.headers(layout.yarn)
+        listed = httpx.get(f"{names}/webhdfs/v1/?op=LISTSTATUS", headers=known, trust_env=False)
+        assert listed.status_code == 200
+        private = [layout.yarn / "secret", *(layout.yarn / "conf-hdfs").iterdir()]
+        assert not [one for one in private if one.stat().st_mode & 0o077]
+        header = next(name for name in known if name.startswith("X-"))
+        for door in (manager, node):
+            assert header not in httpx.get(f"{door}/conf", trust_env=False).text
+    finally:
+        stack.down(layout=layout)

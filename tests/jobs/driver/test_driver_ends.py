@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 
 from infra.errors import InfraError
+from infra.kafka_settings import KafkaSettings
+from infra.kafka_spelling import for_java, hand_over
+from infra.run_secrets import SECRETS_FOLDER
 from jobs import pipeline as program
 from jobs.brokers.broker import BrokerError, Refused
 from jobs.brokers.topics import TopicError
 from jobs.runs.attempts import Attempt, read_attempts
-from jobs.runs.folder import FAILURE_FILE
+from jobs.runs.folder import FAILURE_FILE, NOTE_FILE
 from jobs.runs.life import DEATHS_MAX
 from jobs.runs.owner import REFUSED_FILE
+from jobs.runs.secrets import forget_own, write_environment
 from tests.jobs.driver.test_failures import IN_FOREACH_BATCH
 from tests.life.machine import FILE, GOOD
 from windowing.model import PipelineError
@@ -33,17 +38,19 @@ class Driver:
         self._file = root / "tide.yml"
         self._file.write_text(FILE.format(name="tide", topic=GOOD))
 
-    def dies_of(self, error: Exception) -> int:
+    def dies_of(self, error: Exception | None, *more: str) -> int:
         """Its exit code; where it is to be started again, it raises."""
 
         def run(args: argparse.Namespace, attempt: Attempt) -> None:
             attempt.begin()
-            raise error
+            if error is not None:
+                raise error
+            attempt.ended()
 
         self._patch.setattr(program, "run", run)
         places = ("--checkpoint", str(self.folder / "checkpoint"), "--table", str(self.folder))
         broker = ("--run", "r1", "--bootstrap", "one:9092")
-        return program.main([str(self._file), *broker, *places])
+        return program.main([str(self._file), *broker, *places, *more])
 
     @property
     def reason(self) -> str | None:
@@ -111,3 +118,90 @@ def test_a_second_driver_steps_back_and_has_not_died(driver: Driver) -> None:
         told = json.loads((driver.folder / REFUSED_FILE).read_text())["error"]
         assert told == "run r1 belongs to another"
         assert driver.reason is None
+
+
+# --- the run's secrets ---------------------------------------------------------------------------
+
+
+def given_secrets(driver: Driver) -> list[Path]:
+    """A run's folder as it is when its driver starts: with a login, and with variables."""
+    (driver.folder / NOTE_FILE).write_text("{}")
+    login = KafkaSettings(
+        bootstrap="one:9092", sasl={"mechanism": "PLAIN", "username": "u", "password": "hunter2"}
+    )
+    hand_over(login, driver.folder / SECRETS_FOLDER)
+    variables = write_environment(driver.folder, {"OPENLINEAGE_URL": "http://127.0.0.1:1"})
+    assert variables is not None
+    return [driver.folder / SECRETS_FOLDER / "password", variables]
+
+
+@pytest.mark.parametrize(
+    ("error", "more"),
+    [
+        (None, ()),
+        (None, ("--available-now",)),
+        (InfraError("no such file of settings"), ()),
+        (ValueError("odd"), ("--available-now",)),
+    ],
+)
+def test_who_is_not_started_again_leaves_no_secret(
+    driver: Driver, error: Exception | None, more: tuple[str, ...]
+) -> None:
+    """The password stayed in the folder of a job that had ended by itself."""
+    secrets = given_secrets(driver)
+    if isinstance(error, ValueError):
+        with pytest.raises(ValueError, match="odd"):
+            driver.dies_of(error, *more)
+    else:
+        assert driver.dies_of(error, *more) == 0
+    assert not [file for file in secrets if file.exists()]
+    assert not [file for file in driver.folder.rglob("*") if "hunter2" in _text(file)]
+
+
+def test_who_is_started_again_finds_its_secrets(driver: Driver) -> None:
+    secrets = given_secrets(driver)
+    for number in range(1, DEATHS_MAX + 1):
+        if number < DEATHS_MAX:
+            with pytest.raises(ValueError, match="odd"):
+                driver.dies_of(ValueError("odd"))
+        else:
+            assert driver.dies_of(ValueError("odd")) == 0
+        assert [file.exists() for file in secrets] == [number < DEATHS_MAX] * 2
+
+
+def test_the_secrets_of_a_run_are_its_owner_s(driver: Driver) -> None:
+    secrets = given_secrets(driver)
+    assert driver.dies_of(SecondDriver("run r1 belongs to another"), "--available-now") == 0
+    assert all(file.exists() for file in secrets)
+    Attempt(driver.folder).begin()
+    forget_own(driver.folder)  # of a driver that has lost the run meanwhile
+    assert all(file.exists() for file in secrets)
+
+
+def test_a_job_started_by_hand_leaves_what_is_not_ours(driver: Driver) -> None:
+    """Its folder of notes is wherever its user says; there may be a folder with the same name."""
+    theirs = driver.folder / SECRETS_FOLDER / "server.properties"
+    theirs.parent.mkdir()
+    theirs.touch()
+    assert driver.dies_of(None, "--available-now") == 0
+    assert theirs.exists()
+    theirs.unlink()
+    theirs.parent.rmdir()
+    login = {"mechanism": "PLAIN", "username": "u", "password": "hunter2"}
+    for_java(KafkaSettings(bootstrap="one:9092", sasl=login), driver.folder / SECRETS_FOLDER)
+    assert driver.dies_of(None, "--available-now") == 0
+    assert not theirs.parent.exists()
+
+
+def test_variables_come_from_the_private_file(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE_URL", "")
+    file = str(given_secrets(driver)[1])
+    assert driver.dies_of(None, "--environment", file) == 0
+    assert os.environ["OPENLINEAGE_URL"] == "http://127.0.0.1:1"
+    assert driver.dies_of(None, "--environment", file) == 0  # gone now; the job runs all the same
+
+
+def _text(file: Path) -> str:
+    return file.read_text(errors="replace") if file.is_file() else ""
