@@ -52,6 +52,7 @@ from jobs.runs.secrets import forget_own
 from jobs.session import session
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.control import ControlKeyError
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.model.source import Source
 from windowing.model.user.user_aggregate import UserAggregateError
@@ -73,6 +74,7 @@ _FINAL = (
     AnalysisException,
     ImportError,
     InfraError,
+    ControlKeyError,
     Refused,
 )
 

@@ -292,7 +292,9 @@ def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str
     args += ["--folder", str(run.folder)]
     args += ["--checkpoint", str(run.checkpoint), "--table", str(run.table)]
     args += ["--metrics", metrics_address(), "--targets", str(targets_folder(endpoints))]
-    variables = write_environment(run.folder, lineage_settings() | telemetry_settings())
+    secrets_of = run.own_pipeline().source.secrets
+    given = lineage_settings() | telemetry_settings() | secrets_of
+    variables = write_environment(run.folder, given)
     if variables is not None:
         args += ["--environment", str(variables)]
     if secrets is not None:

@@ -11,8 +11,9 @@ import pytest
 from kafka import KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from chaos.readers.log import LogRecord, read_events, read_topic
+from chaos.readers.log import LogRecord, _control, read_events, read_topic
 from jobs.brokers.producing import control_of
+from jobs.brokers.producing import headers as headers_of
 from jobs.brokers.topics import create_topic
 from jobs.tools.recording import Event, event_line, record, write_events
 from tests.engine.test_engine import lines
@@ -20,7 +21,14 @@ from tests.strategies import Entry
 from windowing.engine.input.batches import batches
 from windowing.engine.input.control import ControlError, read_control
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.control import CONTROL_HEADER
+from windowing.model.control import (
+    CONTROL_HEADER,
+    COUNTER_HEADER,
+    SIGNATURE_HEADER,
+    Sealed,
+    sealed,
+    unsealed,
+)
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import run
 from windowing.semantics import evaluate
@@ -125,6 +133,48 @@ def test_a_client_reads_them_alike(headers: Headers, refused: bool) -> None:
     assert control_of([("other", b"x")]) is None
 
 
+SIGNED: list[tuple[Headers, Sealed]] = [
+    (
+        [(SIGNATURE_HEADER, b"ab"), (CONTROL_HEADER, BOUND), (COUNTER_HEADER, b"7")],
+        Sealed(BOUND, b"ab", b"7"),
+    ),
+    ([(CONTROL_HEADER, BOUND), (SIGNATURE_HEADER, b"ab")], Sealed(BOUND)),
+    ([(CONTROL_HEADER, BOUND), (COUNTER_HEADER, b"7")], Sealed(BOUND)),
+    (
+        [(CONTROL_HEADER, BOUND), (SIGNATURE_HEADER, None), (COUNTER_HEADER, b"7")],
+        Sealed(BOUND),
+    ),
+    (
+        [(CONTROL_HEADER, BOUND), *[(SIGNATURE_HEADER, b"ab")] * 2, (COUNTER_HEADER, b"7")],
+        Sealed(BOUND),
+    ),
+    (
+        [(CONTROL_HEADER, BOUND), (SIGNATURE_HEADER, b"a\x00b"), (COUNTER_HEADER, b"7")],
+        Sealed(BOUND),
+    ),
+    (
+        [(CONTROL_HEADER, BOUND), (SIGNATURE_HEADER, b""), (COUNTER_HEADER, b"\xff")],
+        Sealed(BOUND, b"", b"\xff"),
+    ),
+    ([(CONTROL_HEADER, b"\x00ab\x007\x00{}")], Sealed(b"null")),
+    (
+        [(CONTROL_HEADER, b"\x00{}"), (SIGNATURE_HEADER, b"ab"), (COUNTER_HEADER, b"7")],
+        Sealed(b"null"),
+    ),
+]
+"""Headers, and what every reader hands on of them."""
+
+
+@pytest.mark.parametrize(("headers", "read"), SIGNED)
+def test_readers_hand_on_what_signs_a_record(headers: Headers, read: Sealed) -> None:
+    by_client, by_reader = control_of(headers), _control(headers)
+    assert by_client is not None
+    assert by_reader is not None
+    assert unsealed(by_client) == unsealed(by_reader) == read
+    # And it is sent as it came.
+    assert control_of(headers_of(by_client)) == by_client
+
+
 @pytest.mark.parametrize(
     "control", [b"", b"{", b"\xff", b"null", b'["a"]', b'{"bound":NaN}', BOUND]
 )
@@ -136,3 +186,11 @@ def test_whatever_a_header_holds_can_be_recorded(control: bytes, tmp_path: Path)
     assert again.control is not None
     assert again.value is None
     assert read_defined(again.control) == read_defined(control)
+
+
+@pytest.mark.parametrize("signed", [(b"ab", b"7"), (b"", b""), (b"\xc3\xa9", b"x")])
+def test_a_signature_is_recorded(signed: tuple[bytes, bytes], tmp_path: Path) -> None:
+    event = Event("s", 0, 3, None, sealed(BOUND, *signed), None)
+    (tmp_path / "events.jsonl").write_bytes(event_line(event) + b"\n")
+    (again,) = read_events(tmp_path / "events.jsonl")
+    assert again.control == event.control

@@ -164,3 +164,13 @@ def test_a_signed_log_is_run_and_verified_with_its_secret(
     words[0] = "verify"
     code, said = slackwater(case["p"].parent, *words)
     assert code == 0, said
+
+
+@pytest.mark.spark
+def test_and_so_it_is_on_spark(case: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    test_a_signed_log_is_run_and_verified_with_its_secret(case, monkeypatch)
+    local = case["o"].read_bytes()
+    words = ["run", str(case["p"]), "--engine", "spark", "--input", str(case["e"])]
+    code, said = slackwater(case["p"].parent, *words, "--output", str(case["n"]))
+    assert code == 0, said[-2000:]
+    assert case["n"].read_bytes() == local

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.jobs.test_controls import PIPELINE, VARIANTS
+from tests.jobs.test_controls import PIPELINE, SIGNED, VARIANTS
 from windowing.model import parse_pipeline
+from windowing.model.control import Sealed, unsealed
 from windowing.semantics.controls import read_control
 
 if TYPE_CHECKING:
@@ -29,3 +30,21 @@ def test_a_job_reads_them_alike(spark: SparkSession) -> None:
     assert all(control is not None for control in controls[:-3])
     refused = [read_control(control) is None for control in controls[:-3]]
     assert refused == [refused for _, refused in VARIANTS]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("key", [True, False])
+def test_a_job_hands_on_what_signs_a_record(spark: SparkSession, *, key: bool) -> None:
+    from windowing.spark.raw import raw_rows
+
+    given: list[Any] = [[{"key": k, "value": v} for k, v in headers] for headers, _ in SIGNED]
+    schema = "headers array<struct<key:string,value:binary>>, "
+    schema += "partition int, offset long, value binary"
+    records = spark.createDataFrame([(headers, 0, 7, b"") for headers in given], schema)
+    text = PIPELINE.format(topic="t")
+    if key:
+        text = text.replace("disorder: ordered", "disorder: ordered, control: {key: SOME_KEY}")
+    found = raw_rows(records, parse_pipeline(text).source).collect()
+    read = [unsealed(bytes(row["control"])) for row in found]
+    # Nobody looks at a signature where none is asked for.
+    assert read == [due if key else Sealed(due.body) for _, due in SIGNED]

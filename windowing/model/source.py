@@ -190,6 +190,20 @@ class Source(SpecModel):
         return (self,)
 
     @property
+    def secrets(self) -> dict[str, str]:
+        """The variables that have the secrets of signed control records.
+
+        Raises:
+            ControlKeyError: one is not set.
+        """
+        rules = [part.control for part in self.parts]
+        return {
+            rule.key: rule.secret.decode()
+            for rule in rules
+            if rule.key is not None and rule.secret is not None
+        }
+
+    @property
     def founding(self) -> int:
         """How many lanes the pipeline started with."""
         return self.partitions - len(self.joined)

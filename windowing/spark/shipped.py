@@ -6,18 +6,29 @@ stateful operators cannot read), and repeats itself: compressed, it is a twentie
 
 from __future__ import annotations
 
+import json
+import os
 import zlib
+from collections.abc import Mapping
 from functools import lru_cache
 
 from windowing.model import Pipeline, parse_pipeline
 
 
-def packed(text: str) -> bytes:
-    """Return a pipeline file for tasks to carry."""
-    return zlib.compress(text.encode("utf-8", "surrogatepass"))
+def packed(text: str, secrets: Mapping[str, str] | None = None) -> bytes:
+    """Return a pipeline file for tasks to carry.
+
+    Args:
+        text: the file.
+        secrets: variables of the secrets that its control records are signed with: workers have
+            the environment of their cluster, not the job's.
+    """
+    return zlib.compress(json.dumps([text, dict(secrets or {})]).encode())
 
 
 @lru_cache(maxsize=256)
 def unpacked(data: bytes) -> Pipeline:
     """Return the pipeline of what `packed` returned; each worker reads it once."""
-    return parse_pipeline(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+    text, secrets = json.loads(zlib.decompress(data))
+    os.environ.update(secrets)
+    return parse_pipeline(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
@@ -72,13 +72,14 @@ def _rules(file: bytes) -> Callable[[int], ValueRules]:
     return of_lane
 
 
-def packer(text: str) -> Stage:
+def packer(text: str, secrets: Mapping[str, str] | None = None) -> Stage:
     """Return the pack stage, for `mapInArrow`: a chunk per partition and Arrow batch.
 
     Args:
         text: the pipeline file.
+        secrets: those of its control records (`windowing.spark.shipped.packed`).
     """
-    file = packed(text)
+    file = packed(text, secrets)
 
     def pack_batches(batches: Batches) -> Batches:
         for batch in batches:
