@@ -297,13 +297,9 @@ def _run(
 
 def _first(base: Base, source: Source) -> dict[int, int]:
     """Return the offset that a checkpoint with a base begins with, by lane number."""
-    numbered = {source.number(*_named(lane)): offset for lane, offset in base.ends.items()}
+    places = ((*lane.rpartition("/")[::2], offset) for lane, offset in base.ends.items())
+    numbered = {source.number(topic, int(at)): offset for topic, at, offset in places}
     return {number: offset for number, offset in numbered.items() if number is not None}
-
-
-def _named(lane: str) -> tuple[str, int]:
-    topic, _, partition = lane.rpartition("/")
-    return topic, int(partition)
 
 
 def _counted(sink: Sink, base: Base) -> Callable[[DataFrame, int], None]:
@@ -326,7 +322,7 @@ def main(argv: list[str]) -> int:
     args = arguments(argv, __doc__ or "")
     if args.kafka is not None:
         kafka_settings.use(args.kafka)
-    os.environ.update(args.lineage | args.telemetry | args.environment)
+    os.environ.update(args.environment)
     is_over = args.available_now  # such a driver is not started again, whatever it dies of
     try:
         is_over = _run_to_its_end(args)

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-ROW = re.compile(r"^\| (?P<threat>[^|]+) \| (?P<against>[^|]+) \| `(?P<file>[^:`]+)::(?P<name>\w+)` \|$")
+ROW = re.compile(
+    r"^\| (?P<threat>[^|]+) \| (?P<against>[^|]+) \| `(?P<file>[^:`]+)::(?P<name>\w+)` \|$"
+)
 
 
 def rows() -> list[str]:

@@ -35,9 +35,6 @@ def arguments(argv: Sequence[str], description: str) -> argparse.Namespace:
     parser.add_argument("--metrics", type=parsed, default=DEFAULT, help="host:port, or off")
     parser.add_argument("--targets", type=Path, help="a folder for Prometheus to find it")
     parser.add_argument("--environment", type=read_environment, default={}, help="private file")
-    # As older versions have submitted jobs that still run.
-    for name in ("--lineage", "--telemetry"):
-        parser.add_argument(name, type=json.loads, default={}, help="variables")
     parser.add_argument("--kafka", type=Path, help="settings of the cluster")
     args = parser.parse_args(argv)
     args.folder = args.folder or args.checkpoint.parent

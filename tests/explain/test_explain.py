@@ -136,7 +136,7 @@ def test_a_join_by_event_time_is_told_no_generator_but_those_of_its_sides() -> N
     )
     left, right = side.format("l"), side.format("r")
     text = f"name: p\njoin: {{left: {left}, right: {right}, equal: [ts], select: {{t: left.ts}}}}"
-    said = [line for line in explain(plan_of(parse_pipeline(text))) if "progress" in line]
+    said = [line for line in explain(plan_of(parse_pipeline(text))) if "progress of" in line]
     assert [line.partition(":")[0] for line in said] == [
         "  progress of a lane of l",
         "  progress of a lane of r",
@@ -203,3 +203,24 @@ def test_a_picture_is_drawn(ending: str, tmp_path: Path) -> None:
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PictureError, match=r"\.png or \.svg"):
         draw_windows(_pipeline(), tmp_path / "windows.bmp")
+
+
+@pytest.mark.parametrize(
+    ("control", "says"),
+    [
+        ("none", "none is believed"),
+        ("bounds", "whoever may write to the topic moves progress and ends lanes; nobody changes"),
+        ("{believe: all, queries: 7, key: A_KEY}", "whoever signs with A_KEY moves progress"),
+        ("{believe: all, queries: 7}", "adds at most 7 in a lane, with classes that the file"),
+    ],
+)
+def test_who_may_do_what_by_control_records(control: str, says: str) -> None:
+    source = (
+        f"{{topic: l, partitions: 1, format: json, event_time: {{field: ts, unit: s}}, "
+        f"fields: {{}}, disorder: ordered, control: {control}}}"
+    )
+    query = "{window: RANGE 1 s SLIDE 1 s WATTR ts, aggregates: {n: count}}"
+    text = f"name: p\nsource: {source}\nqueries: {{w: {query}}}"
+    said = "\n".join(explain(plan_of(parse_pipeline(text))))
+    (line,) = [line for line in said.splitlines() if "control records of l: " in line]
+    assert says in line

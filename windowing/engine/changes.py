@@ -25,7 +25,7 @@ from windowing.engine.progress.clock import Clock, ClockState, Rows
 from windowing.engine.progress.reached import Reached
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import Pipeline
-from windowing.model.file.changes import Change, Copy, changed, parse_change, places
+from windowing.model.file.changes import Change, Copy, changed, parse_change
 from windowing.model.file.conflicts import Place, number_of
 from windowing.model.run_errors import WindowingError
 
@@ -85,17 +85,21 @@ def claims(rows: Rows, clock: Clock, state: ClockState, keys: pl.DataFrame | Non
         keys: its table of keys before the chunk.
     """
     is_change = (rows.all[KIND].to_numpy() == CHANGE) & ~rows.after_end
-    at, found = 0, list[Claim]()
+    places, found = is_change.nonzero()[0].tolist(), list[Claim]()
+    if not places:
+        return found
     # From one to the next, so that many of them cost no more than the chunk.
-    own, reached = deepcopy(state), state.reached
-    for change in is_change.nonzero()[0].tolist():
-        if change > at:
-            course = clock.run(_between(rows, at, change), own, keys)
-            keys, reached, at = course.keys, course.reached, change
-        furthest = NOTHING_YET if keys is None or not len(keys) else int(keys[KEY_BOUND].max())  # type: ignore[arg-type]
+    at, own, reached = 0, deepcopy(state), state.reached
+    for place in places:
+        if place > at:
+            course = clock.run(_between(rows, at, place), own, keys)
+            keys, reached, at = course.keys, course.reached, place
+        furthest = NOTHING_YET
+        if keys is not None and len(keys):
+            furthest = int(keys[KEY_BOUND].max())  # type: ignore[arg-type]
         furthest = max(reached.progress_us, furthest)
         known = msgspec.structs.replace(reached, progress_us=furthest)
-        found.append(Claim(int(rows.all[OFFSET][change]), rows.all[REFUSAL][change], known))
+        found.append(Claim(int(rows.all[OFFSET][place]), rows.all[REFUSAL][place], known))
     return found
 
 
@@ -119,7 +123,7 @@ def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgem
     if not found:
         return judgement
     lane, settled = pipeline.source.lane(partition), _settled(pipeline)
-    taken = places(pipeline)
+    taken = pipeline.log_places
     refused: list[_Refused] = []
     after = pipeline
     for claim in found:
