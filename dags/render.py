@@ -34,15 +34,9 @@ from dags.operators.hand_over import HandOver
 from dags.operators.monitor import MonitorJob
 from dags.operators.publish import PublishNews, PublishTable
 from dags.operators.run_chosen import RunChosen
-from dags.operators.run_command import RunCommand
+from dags.operators.run_command import RunCommand, RunOnSubmitted
 from dags.operators.stop_job import StopJob
 from dags.operators.submit_stream import SubmitStream
-
-SUBMITTED_RUN, SUBMITTED_FILE = (
-    f"{{{{ ti.xcom_pull(task_ids='{SUBMIT}')['{what}'] }}}}" for what in ("run", "file")
-)
-"""The submitted run and its own copy of the file, from the task, so that a step cleared later keeps
-them."""
 
 MAX_DEPLOYMENTS = 16
 """Concurrent DAG runs of a continuous pipeline: one watches its job, the others end soon."""
@@ -71,10 +65,11 @@ def read_dags(
     Returns:
         the DAGs in the order of their file names, and the files that gave none.
     """
-    deployments, broken = read_deployments(root, folder)
+    name = wanted and wanted.removesuffix(UPKEEP).removesuffix(NEWS)
+    deployments, broken = read_deployments(root, folder, name)
     dags = []
     for deployment in deployments:
-        if wanted and wanted.removesuffix(UPKEEP).removesuffix(NEWS) != deployment.name:
+        if name and name != deployment.name:
             continue
         try:
             dags.append(render(deployment))
@@ -173,10 +168,9 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
     file, increments = deployment.file, deployment.cron is not None
     match step.kind:
         case StepKind.COMMAND:
-            return RunCommand(arguments=[step.verb, file], **common)
+            return RunCommand(arguments=[step.verb, file], file=file, **common)
         case StepKind.RUN_COMMAND:
-            arguments = [step.verb, SUBMITTED_FILE, "--run", SUBMITTED_RUN, "--json"]
-            return RunCommand(arguments=arguments, **common)
+            return RunOnSubmitted(verb=step.verb, submit_task_id=SUBMIT, **common)
         case StepKind.SUBMIT:
             run = INCREMENTS if increments else None
             # One at a time, so that each sees what the previous one has done.
@@ -207,6 +201,7 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
                 parameter="action",
                 choice=step.verb,
                 arguments=[step.verb, file],
+                file=file,
                 options={"run": "--run", **(_RANGE if step.verb == REPLAY else {})},
                 **common,
             )
@@ -317,7 +312,7 @@ def _params_of_pace() -> dict[str, Param]:
 def _doc(deployment: Deployment) -> str:
     when = f"at `{deployment.cron}` (UTC)" if deployment.cron else "by a trigger"
     how = "processes what is there, then ends" if deployment.cron else "runs continuously"
-    queries = ", ".join(f"`{query}`" for query in deployment.queries)
+    queries = ", ".join(f"`{query}`" for query in deployment.keys)
     return (
         f"Deploys `{deployment.file}`: topic `{deployment.topic}`, queries {queries}, table "
         f"`{deployment.table}`. Started {when}; the job {how}.\n\n"

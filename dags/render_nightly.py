@@ -10,14 +10,10 @@ from airflow.sdk import DAG, Asset, Param, chain
 
 from dags.entities import NIGHTLY
 from dags.operators.publish_reports import PublishReports, Verdict
-from dags.operators.run_chosen import RunChosen
-from dags.operators.run_command import RunCommand
+from dags.operators.run_plan import RunPlan
 from infra.layout import default_layout
 
 REPORTS = Asset(name=f"{NIGHTLY}/reports", uri=f"slackwater://{NIGHTLY}/reports")
-SEED = "{{ params.seed or dag_run.run_after.strftime('%Y%m%d') }}"
-"""A new seed every night; the same for every task and retry of a run."""
-
 PLAN_HOURS = 3
 
 
@@ -71,13 +67,14 @@ def render_nightly(plans: Sequence[str]) -> DAG:
     return dag
 
 
-def _run(plan: str, folder: str) -> RunCommand:
+def _run(plan: str, folder: str) -> RunPlan:
     name = Path(plan).stem
-    return RunChosen(
+    return RunPlan(
         task_id=name,
         parameter="plan",
         choice=name,
-        arguments=["chaos", "run", plan, "--seed", SEED, "--report", f"{folder}/{name}"],
+        plan=plan,
+        report=f"{folder}/{name}",
         trigger_rule="all_done",
         execution_timeout=timedelta(hours=PLAN_HOURS),
     )

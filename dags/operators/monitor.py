@@ -126,7 +126,7 @@ class MonitorJob(CommandTask):
         """
         submission: Submission = context["ti"].xcom_pull(task_ids=self.submit_task_id)
         file, run = submission["file"], submission["run"]
-        jobs = self._jobs(file)
+        jobs = self.jobs(file)
         job = named(jobs, run)
         if job is None:
             msg = f"there is no run {run} any more: its folder is gone; trigger the DAG again"
@@ -155,12 +155,6 @@ class MonitorJob(CommandTask):
             raise AirflowSkipException
         msg = "the job is dead: the log above says why"
         raise AirflowException(msg)
-
-    def _jobs(self, file: str) -> list[Job]:
-        try:
-            return jobs_of(self.asked(*jobs_arguments(file)))
-        except CommandError as error:
-            raise AirflowException(str(error)) from None
 
     def _is_cleared(self, context: Context) -> bool:
         """Whether a user has cleared the task, so that this is its first attempt."""
