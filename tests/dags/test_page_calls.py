@@ -157,10 +157,13 @@ def test_a_few_commands_run_at_once_a_few_wait_and_all_others_are_refused(site):
     assert site.ask().status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("limit", "said"),
-    [("TIME_S", "took longer than 0.5 s"), ("BYTES_MAX", "printed more than 1,000,000 bytes")],
-)
+LIMITS = {
+    "TIME_S": (0.5, "took longer than 0.5 s"),
+    "BYTES_MAX": (1_000_000, "printed more than 1,000,000 bytes"),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
 def test_a_command_that_goes_beyond_a_limit_is_ended_with_a_sentence(site, monkeypatch, limit):
     value, said = LIMITS[limit]
     monkeypatch.setattr(calls, limit, value)
