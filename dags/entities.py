@@ -41,6 +41,12 @@ NIGHTLY = "chaos_nightly"
 """The DAG of the chaos plans; no pipeline may have its name."""
 
 
+NIGHTLY_TASKS = ("publish", "verdict")
+"""The tasks of that DAG which are no plan; no plan may have their names."""
+
+_TASK = re.compile(r"[A-Za-z0-9_.-]{1,250}")
+"""What Airflow takes for the name of a task."""
+
 AUDITS = "audit_nightly"
 """The DAG of the audits; no pipeline may have its name."""
 
@@ -300,9 +306,27 @@ def read_plans(root: Path) -> list[str]:
     Args:
         root: the checkout, or the project, whose folder of plans is named by SLACKWATER_PLANS.
     """
+    return [file for file in _plan_files(root) if _plan_problem(file) is None]
+
+
+def broken_plans(root: Path) -> list[BrokenFile]:
+    """List the chaos plans that cannot be used: those whose names no task can have."""
+    found = {file: _plan_problem(file) for file in _plan_files(root)}
+    return [BrokenFile(file, f"{file}: {why}") for file, why in found.items() if why is not None]
+
+
+def _plan_files(root: Path) -> list[str]:
     named = os.environ.get(PLANS_VARIABLE)
     plans = sorted((Path(named) if named else root / "chaos" / "plans").glob("*.yml"))
     return [name_of(path, root) for path in plans]
+
+
+def _plan_problem(file: str) -> str | None:
+    name = Path(file).stem
+    if _TASK.fullmatch(name) and name not in NIGHTLY_TASKS:
+        return None
+    rule = "use letters, digits, `_ . -`, and neither of " + " and ".join(NIGHTLY_TASKS)
+    return f"{name!r} cannot be the name of a task: {rule}"
 
 
 def plan_names(root: Path) -> dict[str, str]:

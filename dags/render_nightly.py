@@ -8,7 +8,7 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Asset, Param, chain
 
-from dags.entities import NIGHTLY
+from dags.entities import NIGHTLY, NIGHTLY_TASKS
 from dags.operators.publish_reports import PublishReports, Verdict
 from dags.operators.run_plan import RunPlan
 from infra.layout import default_layout
@@ -28,6 +28,7 @@ def render_nightly(plans: Sequence[str]) -> DAG:
     """
     # The folder of the Data Docs page, so that the UI shows the reports too.
     folder = default_layout().data_docs(NIGHTLY)
+    publish_id, verdict_id = NIGHTLY_TASKS
     with DAG(
         dag_id=NIGHTLY,
         schedule="30 1 * * *",
@@ -57,10 +58,10 @@ def render_nightly(plans: Sequence[str]) -> DAG:
     ) as dag:
         runs = [_run(plan, str(folder)) for plan in plans]
         publish = PublishReports(
-            task_id="publish", asset=REPORTS, folder=str(folder), trigger_rule="all_done"
+            task_id=publish_id, asset=REPORTS, folder=str(folder), trigger_rule="all_done"
         )
         # A plan that was not chosen is skipped.
-        verdict = Verdict(task_id="verdict", trigger_rule="none_failed")
+        verdict = Verdict(task_id=verdict_id, trigger_rule="none_failed")
         chain(*runs, publish)
         for task in (*runs, publish):
             task >> verdict
