@@ -75,3 +75,17 @@ def read_text(path: str | FilePath, limits: Limits = LIMITS) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         msg = f"is not UTF-8 (byte 0x{content[error.start]:02x}): save it as text in UTF-8"
         raise problem(line, msg) from None
+
+
+def unread(path: FilePath, limits: Limits) -> str | None:
+    """Say why a service does not read a file of a folder; None: it does.
+
+    Reading a pipe would block for ever, and what a large file costs, all others wait for.
+    """
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+    if size is None:
+        return f"{path} is not a file: take it out of the folder"
+    return f"{path} {too_large(f'{size:,} bytes', limits)}" if size > limits.bytes_max else None
