@@ -33,6 +33,9 @@ USAGE_ERROR = 2
 STOP_SECONDS = 10
 """How long a command may take to end after SIGTERM, before SIGKILL."""
 
+ANSWER_S = 300.0
+"""How long a question may take that is asked again and again."""
+
 OUTPUT_MAX = 64 << 20
 """How much a short command may print, in bytes."""
 

@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from airflow.triggers.base import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TriggerEvent
 
 from dags.operators import lineage
-from dags.operators.command import CommandError, run_quietly
+from dags.operators.command import ANSWER_S, CommandError, run_quietly
 from dags.operators.job import GAVE_UP, Job, jobs_arguments, jobs_of, named
 from dags.operators.links import SparkDriverLink
 from dags.operators.run_command import CommandTask
@@ -68,7 +68,7 @@ class MonitorTrigger(BaseTrigger):
     async def _look(self) -> TriggerEvent | None:
         """Poll once; return the event if the job has ended."""
         try:
-            jobs = jobs_of(await run_quietly(jobs_arguments(self.file)))
+            jobs = jobs_of(await run_quietly(jobs_arguments(self.file), time_s=ANSWER_S))
         except CommandError as error:
             return self._unanswered(error)
         self._answered_s = time.time()

@@ -15,6 +15,7 @@ from airflow.models.log import Log
 from airflow.utils.session import create_session
 from airflow.utils.types import DagRunTriggeredByType
 from fastapi import Request
+from sqlalchemy import select
 
 from dags.entities import NIGHTLY
 from dags.operators.action import DEPLOY, HANDOVER, REPLAY, STOP, VERIFY
@@ -221,7 +222,8 @@ def started(action: Action, pipeline: str, run_id: str) -> Started | None:
     """Return a DAG run that an action has started; None: there is no such run."""
     dag_id = action.dag_of(pipeline)
     with create_session() as session:
-        if session.query(DagRun.id).filter_by(dag_id=dag_id, run_id=run_id).first() is None:
+        found = select(DagRun.id).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id)
+        if session.scalar(found) is None:
             return None
         dag = DagModel.get_current(dag_id, session=session)
         return Started(dag_id, run_id, waits=dag is not None and bool(dag.is_paused))

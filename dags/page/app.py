@@ -275,13 +275,10 @@ async def act(
         if form.shown is not None and not action.chaos:
             await _check(form.shown, deployment.file, request)
             conf[SHOWN] = form.shown.noted
+        run_id = await run_in_threadpool(_start, action, deployment.name, conf, name)
     except HTTPException as error:
         await run_in_threadpool(refuse, action, deployment.name, str(error.detail), name)
         raise
-    try:
-        run_id = await run_in_threadpool(start, action, deployment.name, conf, name)
-    except (AirflowException, ValueError) as error:
-        raise HTTPException(404, str(error)) from None
     place = urlencode({"action": action.name, "dag_run": run_id})
     told = {"dag_id": dag, "dag_run_id": run_id}
     return JSONResponse(told, status_code=303, headers={"Location": f"started?{place}"})
@@ -292,6 +289,13 @@ def _filled(action: Action, form: Asked) -> dict[str, str]:
         return action.filled(form.model_dump())
     except ValueError as error:
         raise HTTPException(422, str(error)) from None
+
+
+def _start(action: Action, pipeline: str, conf: dict[str, Any], user: str) -> str:
+    try:
+        return start(action, pipeline, conf, user)
+    except (AirflowException, ValueError) as error:
+        raise HTTPException(404, str(error)) from None
 
 
 async def _check(shown: Shown, file: str, request: Request) -> None:

@@ -11,12 +11,12 @@ from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from airflow.api_fastapi.core_api.security import get_user
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import MutableHeaders
-from starlette.exceptions import HTTPException
+from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import Message, Receive, Scope, Send
 
 from dags.page.views import page
@@ -26,6 +26,9 @@ PATH_MAX: Final = 1_000
 
 QUERY_MAX: Final = 16_384
 """The most bytes of what stands after the question mark."""
+
+BODY_MAX: Final = 65_536
+"""The most bytes of a form: it is read before anybody has asked who sends it."""
 
 _TOLD_MAX: Final = 5
 """How many mistakes of a form are told at once."""
@@ -49,7 +52,7 @@ class Site(FastAPI):
             redoc_url=None,
             openapi_url=None,
             exception_handlers={
-                HTTPException: self._refused,
+                AnyHTTPException: self._refused,
                 RequestValidationError: self._misspelled,
                 Exception: self._broken,
             },
@@ -67,15 +70,26 @@ class Site(FastAPI):
                 MutableHeaders(scope=message).update(self._policy)
             await send(message)
 
+        read = 0
+
+        async def limited() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > BODY_MAX:
+                msg = f"more than {BODY_MAX:,} bytes were sent, which no form of ours has"
+                raise HTTPException(413, msg, {"Connection": "close"})
+            return message
+
         if (error := _problem_of(scope)) is None:
-            await super().__call__(scope, receive, harmless)
+            await super().__call__(scope, limited, harmless)
         else:
             answer = await self._refused(Request(scope, receive), error)
             await answer(scope, receive, harmless)
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         """Say why there is no answer: a browser gets a page, a program JSON."""
-        assert isinstance(error, HTTPException)  # noqa: S101 - as registered
+        assert isinstance(error, AnyHTTPException)  # noqa: S101 - as registered
         if "text/html" not in request.headers.get("accept", ""):
             return await http_exception_handler(request, error)
         told = page("refused.html", title=self.title, why=error.detail)

@@ -121,6 +121,7 @@ FORMS = [
     {"action": "resume", "run": LONG},
     {"action": "chaos", "plan": LONG},
     {"action": "replay", "run": "r", "replay_from": "\0"},
+    {"action": "stop", "shown_run": "x" * 100_000},
     {"action": "stop", "shown_file": "\0"},
     {"action": "stop", "shown_file": "0" * 64, "shown_run": LONG},
     {},
@@ -131,6 +132,15 @@ FORMS = [
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_that_no_page_has_is_refused_with_a_sentence_and_the_policy(anybody, form):
     refused(login(anybody, "op").post(f"/{NAME}/actions", data=form, headers=SENT))
+
+
+def test_no_form_is_read_that_is_larger_than_any_of_ours(anybody):
+    """It is read before it is known who sends it: a form of anybody's must not fill the memory."""
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    sent = b"action=" + b"x" * 10_000_000
+    answer = anybody.post(f"/{NAME}/actions", content=sent, headers=SENT | form)
+    assert answer.status_code == 413
+    refused(answer)
 
 
 def refused(answer) -> None:
