@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from infra.layout import PLANS_VARIABLE
 from windowing.model import Pipeline, PipelineError, Problem, load_pipeline
-from windowing.model.file.yaml_lines import line_of, load_with_lines
+from windowing.model.file.yaml_lines import SHARED_LIMITS, line_of, load_with_lines
 from windowing.model.schedule import CONTINUOUS
 
 SUBMIT = "submit"
@@ -39,6 +40,12 @@ pipeline's name may end so."""
 NIGHTLY = "chaos_nightly"
 """The DAG of the chaos plans; no pipeline may have its name."""
 
+
+NIGHTLY_TASKS = ("publish", "verdict")
+"""The tasks of that DAG which are no plan; no plan may have their names."""
+
+_TASK = re.compile(r"[A-Za-z0-9_.-]{1,250}")
+"""What Airflow takes for the name of a task."""
 
 AUDITS = "audit_nightly"
 """The DAG of the audits; no pipeline may have its name."""
@@ -89,8 +96,9 @@ class Deployment:
         upkeep: when its tables are tended; None: only on demand.
         topic: what it reads.
         table: what it writes.
-        queries: names of its queries.
+        keys: the fields of the key of each query, by its name.
         text: of the file, for people to read.
+        digest: of the file's content, see `digest_of`.
         steps: each one follows the step it comes after.
     """
 
@@ -100,8 +108,9 @@ class Deployment:
     upkeep: str | None
     topic: str
     table: str
-    queries: tuple[str, ...]
+    keys: Mapping[str, tuple[str, ...]]
     text: str
+    digest: str
     steps: tuple[Step, ...]
 
     @property
@@ -171,8 +180,9 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
         upkeep=None if pipeline.upkeep is None else pipeline.upkeep.schedule,
         topic=pipeline.source.topic,
         table=pipeline.output,
-        queries=tuple(query.name for query in pipeline.flows),
+        keys={query.name: tuple(query.key) for query in pipeline.flows},
         text=pipeline.text,
+        digest=digest_of(pipeline.text.encode()),
         steps=(*_STEPS, *_AS_LONG_AS_IT_LIVES) if pipeline.schedule == CONTINUOUS else _STEPS,
     )
 
@@ -188,16 +198,23 @@ def _owner_of(name: str) -> str | None:
     return "the upkeep of a pipeline's tables" if name.endswith(UPKEEP) else None
 
 
+def digest_of(content: bytes) -> str:
+    """Return what tells one content of a pipeline file from another."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def read_deployments(
-    root: Path, folder: Path | None = None
+    root: Path, folder: Path | None = None, wanted: str | None = None
 ) -> tuple[list[Deployment], list[BrokenFile]]:
     """Read all pipeline files of a folder; a broken file does not affect the others.
 
-    Imports nothing that a file names.
+    Imports nothing that a file names. What a file costs is limited: Airflow reads it again and
+    again, for everybody.
 
     Args:
         root: the checkout; files in it are named relative to it.
         folder: of the files; None: the checkout's `pipelines`.
+        wanted: only the pipeline of this name is needed; None: all.
 
     Returns:
         the deployments in the order of their file names, and the files that cannot be used. Of
@@ -205,18 +222,62 @@ def read_deployments(
     """
     deployments: dict[str, Deployment] = {}
     broken: list[BrokenFile] = []
-    for path in sorted((folder or root / "pipelines").glob("*.yml")):
-        file = (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
-        try:
-            deployment = _deployment_in(path, file)
-        except Exception as error:  # reported as broken; must not hide the others
-            broken.append(broken_file(file, error, path))
-        else:
-            other = deployments.setdefault(deployment.name, deployment)
-            if other is not deployment:
-                rule = f"{deployment.name!r} is the name of {other.file} too: give each its own"
-                broken.append(BrokenFile(file, f"{file}: name: {rule}"))
+    for path, file in pipeline_files(root, folder):
+        if wanted is not None and not may_name(path, wanted):
+            continue
+        found = read_file(path, file)
+        if isinstance(found, BrokenFile):
+            broken.append(found)
+            continue
+        other = deployments.setdefault(found.name, found)
+        if other is not found:
+            rule = f"{found.name!r} is the name of {other.file} too: give each its own"
+            broken.append(BrokenFile(file, f"{file}: name: {rule}"))
     return list(deployments.values()), broken
+
+
+def pipeline_files(root: Path, folder: Path | None = None) -> Iterator[tuple[Path, str]]:
+    """Yield the pipeline files of a folder in order: each with its name for commands and people.
+
+    Args: as for `read_deployments`.
+    """
+    for path in sorted((folder or root / "pipelines").glob("*.yml")):
+        yield path, name_of(path, root)
+
+
+def name_of(path: Path, root: Path) -> str:
+    """Return a file's name, relative to the checkout if it is in it; never one like an option."""
+    name = (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+    return f"./{name}" if name.startswith("-") else name
+
+
+def may_name(path: Path, pipeline: str) -> bool:
+    """Whether a file could be that of a pipeline: a look at its bytes, which costs next to nothing.
+
+    A name stands in its file as it is, unless it is written with escapes.
+    """
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            content = file.read(SHARED_LIMITS.bytes_max + 1)
+    except OSError:
+        return False
+    too_large = len(content) > SHARED_LIMITS.bytes_max
+    return not too_large and (pipeline.encode() in content or b"\\" in content)
+
+
+def read_file(path: Path, file: str) -> Deployment | BrokenFile:
+    """Read one pipeline file.
+
+    Args:
+        path: its full name.
+        file: its name for commands and people.
+    """
+    try:
+        return _deployment_in(path, file)
+    except Exception as error:  # reported as broken; must not hide the others
+        return broken_file(file, error, path)
 
 
 def broken_file(file: str, error: Exception, path: Path) -> BrokenFile:
@@ -236,7 +297,7 @@ def _deployment_in(path: Path, file: str) -> Deployment:
     # Reading a pipe would block forever.
     if not path.is_file():
         raise PipelineError([Problem(file, 0, "", "is not a file: take it out of the folder")])
-    return deployment_of(load_pipeline(path), file)
+    return deployment_of(load_pipeline(path, SHARED_LIMITS), file)
 
 
 def read_plans(root: Path) -> list[str]:
@@ -245,11 +306,27 @@ def read_plans(root: Path) -> list[str]:
     Args:
         root: the checkout, or the project, whose folder of plans is named by SLACKWATER_PLANS.
     """
+    return [file for file in _plan_files(root) if _plan_problem(file) is None]
+
+
+def broken_plans(root: Path) -> list[BrokenFile]:
+    """List the chaos plans that cannot be used: those whose names no task can have."""
+    found = {file: _plan_problem(file) for file in _plan_files(root)}
+    return [BrokenFile(file, f"{file}: {why}") for file, why in found.items() if why is not None]
+
+
+def _plan_files(root: Path) -> list[str]:
     named = os.environ.get(PLANS_VARIABLE)
     plans = sorted((Path(named) if named else root / "chaos" / "plans").glob("*.yml"))
-    return [
-        (path.relative_to(root) if path.is_relative_to(root) else path).as_posix() for path in plans
-    ]
+    return [name_of(path, root) for path in plans]
+
+
+def _plan_problem(file: str) -> str | None:
+    name = Path(file).stem
+    if _TASK.fullmatch(name) and name not in NIGHTLY_TASKS:
+        return None
+    rule = "use letters, digits, `_ . -`, and neither of " + " and ".join(NIGHTLY_TASKS)
+    return f"{name!r} cannot be the name of a task: {rule}"
 
 
 def plan_names(root: Path) -> dict[str, str]:

@@ -34,15 +34,9 @@ from dags.operators.hand_over import HandOver
 from dags.operators.monitor import MonitorJob
 from dags.operators.publish import PublishNews, PublishTable
 from dags.operators.run_chosen import RunChosen
-from dags.operators.run_command import RunCommand
+from dags.operators.run_command import RunCommand, RunOnSubmitted
 from dags.operators.stop_job import StopJob
 from dags.operators.submit_stream import SubmitStream
-
-SUBMITTED_RUN, SUBMITTED_FILE = (
-    f"{{{{ ti.xcom_pull(task_ids='{SUBMIT}')['{what}'] }}}}" for what in ("run", "file")
-)
-"""The submitted run and its own copy of the file, from the task, so that a step cleared later keeps
-them."""
 
 MAX_DEPLOYMENTS = 16
 """Concurrent DAG runs of a continuous pipeline: one watches its job, the others end soon."""
@@ -51,6 +45,9 @@ ALL_BUT_BACKFILL = tuple(kind for kind in DagRunType if kind is not DagRunType.B
 """An increment is what is new on the topic, so past intervals have none: `dags/adr/0002`."""
 
 _RANGE = {"replay_from": "--from", "replay_to": "--to"}
+
+PLACE_MAX = 2_100
+"""Maximum characters of a place on the log: offsets of a hundred lanes."""
 
 MAX_TEXT = 20_000
 """Maximum characters of a pipeline file on the DAG's page."""
@@ -71,10 +68,11 @@ def read_dags(
     Returns:
         the DAGs in the order of their file names, and the files that gave none.
     """
-    deployments, broken = read_deployments(root, folder)
+    name = wanted and wanted.removesuffix(UPKEEP).removesuffix(NEWS)
+    deployments, broken = read_deployments(root, folder, name)
     dags = []
     for deployment in deployments:
-        if wanted and wanted.removesuffix(UPKEEP).removesuffix(NEWS) != deployment.name:
+        if name and name != deployment.name:
             continue
         try:
             dags.append(render(deployment))
@@ -173,10 +171,9 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
     file, increments = deployment.file, deployment.cron is not None
     match step.kind:
         case StepKind.COMMAND:
-            return RunCommand(arguments=[step.verb, file], **common)
+            return RunCommand(arguments=[step.verb, file], file=file, **common)
         case StepKind.RUN_COMMAND:
-            arguments = [step.verb, SUBMITTED_FILE, "--run", SUBMITTED_RUN, "--json"]
-            return RunCommand(arguments=arguments, **common)
+            return RunOnSubmitted(verb=step.verb, submit_task_id=SUBMIT, **common)
         case StepKind.SUBMIT:
             run = INCREMENTS if increments else None
             # One at a time, so that each sees what the previous one has done.
@@ -207,6 +204,7 @@ def _task(deployment: Deployment, step: Step) -> BaseOperator:
                 parameter="action",
                 choice=step.verb,
                 arguments=[step.verb, file],
+                file=file,
                 options={"run": "--run", **(_RANGE if step.verb == REPLAY else {})},
                 **common,
             )
@@ -260,6 +258,7 @@ def _params_of_run() -> dict[str, Param]:
         "begin_at": Param(
             None,
             type=["null", "string"],
+            maxLength=PLACE_MAX,
             title="Begin at",
             description="Where a new run starts: where another run is, by its name; at an append "
             'time, as 2013-01-02T00:00Z; at offsets, as {"0": 100}. Empty: at the topic\'s '
@@ -278,6 +277,7 @@ def _params_of_replay() -> dict[str, Param]:
         name: Param(
             None,
             type=["null", "string"],
+            maxLength=PLACE_MAX,
             title=title,
             description=f'{what}: offsets per partition, as {{"0": 100}}, or an ISO time. Empty: '
             f"{default}.",
@@ -315,16 +315,16 @@ def _params_of_pace() -> dict[str, Param]:
 
 
 def _doc(deployment: Deployment) -> str:
-    when = f"at `{deployment.cron}` (UTC)" if deployment.cron else "by a trigger"
+    when = f"at {_code(deployment.cron)} (UTC)" if deployment.cron else "by a trigger"
     how = "processes what is there, then ends" if deployment.cron else "runs continuously"
-    queries = ", ".join(f"`{query}`" for query in deployment.queries)
+    queries = ", ".join(_code(query) for query in deployment.keys)
     return (
-        f"Deploys `{deployment.file}`: topic `{deployment.topic}`, queries {queries}, table "
-        f"`{deployment.table}`. Started {when}; the job {how}.\n\n"
+        f"Deploys {_code(deployment.file)}: topic {_code(deployment.topic)}, queries {queries}, "
+        f"table {_code(deployment.table)}. Started {when}; the job {how}.\n\n"
         "`wait_for_progress` green means that the job's committed offsets have passed the end that "
         "the topic had when the wait began – not that a process has ended.\n\n"
         f"{_BACKFILL if deployment.cron else _MONITOR}\n\n"
-        f"Updates the Asset `{deployment.asset_uri}`.\n\n"
+        f"Updates the Asset {_code(deployment.asset_uri)}.\n\n"
         "The current file (for the deployed one, see XCom `deployed_file` of `submit`):\n\n"
         f"{_quoted(deployment.text)}"
     )
@@ -346,9 +346,25 @@ _BACKFILL = (
 )
 
 
+def _code(text: str) -> str:
+    """Quote a name in Markdown so that the name cannot end the quotation."""
+    one_line = " ".join(text.split())
+    ticks = _ticks(one_line, 1)
+    return (
+        f"{ticks} {one_line} {ticks}"
+        if "`" in one_line[:1] + one_line[-1:]
+        else (f"{ticks}{one_line}{ticks}")
+    )
+
+
+def _ticks(text: str, least: int) -> str:
+    """Return more backticks than stand one after the other in a text."""
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
+
+
 def _quoted(text: str) -> str:
     """Quote a file's text in a Markdown fence that the text cannot close."""
     cut = text[:MAX_TEXT]
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", cut)), default=0))
+    fence = _ticks(cut, 3)
     more = "" if cut == text else f"\n\n… and {len(text) - MAX_TEXT:,} characters more"
     return f"{fence}yaml\n{cut.rstrip()}\n{fence}{more}"

@@ -8,16 +8,12 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Asset, Param, chain
 
-from dags.entities import NIGHTLY
+from dags.entities import NIGHTLY, NIGHTLY_TASKS
 from dags.operators.publish_reports import PublishReports, Verdict
-from dags.operators.run_chosen import RunChosen
-from dags.operators.run_command import RunCommand
+from dags.operators.run_plan import RunPlan
 from infra.layout import default_layout
 
 REPORTS = Asset(name=f"{NIGHTLY}/reports", uri=f"slackwater://{NIGHTLY}/reports")
-SEED = "{{ params.seed or dag_run.run_after.strftime('%Y%m%d') }}"
-"""A new seed every night; the same for every task and retry of a run."""
-
 PLAN_HOURS = 3
 
 
@@ -32,6 +28,7 @@ def render_nightly(plans: Sequence[str]) -> DAG:
     """
     # The folder of the Data Docs page, so that the UI shows the reports too.
     folder = default_layout().data_docs(NIGHTLY)
+    publish_id, verdict_id = NIGHTLY_TASKS
     with DAG(
         dag_id=NIGHTLY,
         schedule="30 1 * * *",
@@ -61,23 +58,24 @@ def render_nightly(plans: Sequence[str]) -> DAG:
     ) as dag:
         runs = [_run(plan, str(folder)) for plan in plans]
         publish = PublishReports(
-            task_id="publish", asset=REPORTS, folder=str(folder), trigger_rule="all_done"
+            task_id=publish_id, asset=REPORTS, folder=str(folder), trigger_rule="all_done"
         )
         # A plan that was not chosen is skipped.
-        verdict = Verdict(task_id="verdict", trigger_rule="none_failed")
+        verdict = Verdict(task_id=verdict_id, trigger_rule="none_failed")
         chain(*runs, publish)
         for task in (*runs, publish):
             task >> verdict
     return dag
 
 
-def _run(plan: str, folder: str) -> RunCommand:
+def _run(plan: str, folder: str) -> RunPlan:
     name = Path(plan).stem
-    return RunChosen(
+    return RunPlan(
         task_id=name,
         parameter="plan",
         choice=name,
-        arguments=["chaos", "run", plan, "--seed", SEED, "--report", f"{folder}/{name}"],
+        plan=plan,
+        report=f"{folder}/{name}",
         trigger_rule="all_done",
         execution_timeout=timedelta(hours=PLAN_HOURS),
     )

@@ -20,6 +20,7 @@ from slackwater.console import err, plain, say
 if TYPE_CHECKING:
     from jobs.overview.schema import Light, Overview
     from jobs.runs.overview import Surroundings
+    from windowing.model.file.yaml_lines import Limits
 
 _COLOURS = {"green": "green", "yellow": "yellow", "red": "bold red", "grey": "dim"}
 _WIDTH = 120
@@ -90,12 +91,15 @@ def _follow() -> None:
     """
     import_module("jobs.overview.gather")
     from jobs.runs.overview import Surroundings
+    from windowing.model.file.yaml_lines import SHARED_LIMITS
 
     for line in sys.stdin:
         try:
             files = [Path(file) for file in json.loads(line)]
             about = Surroundings.of(what_is_up(lambda _: None))
-            told = [one.model_dump(mode="json") for one in _found(about, files, None)]
+            # For everybody: a file that is too large would make all of them wait.
+            found = _found(about, files, None, SHARED_LIMITS)
+            told = [one.model_dump(mode="json") for one in found]
             answer: dict[str, Any] = {"overviews": told}
         except Exception as error:  # whoever asked is told
             answer = {"error": str(error) or type(error).__name__}
@@ -103,15 +107,20 @@ def _follow() -> None:
         sys.stdout.flush()
 
 
-def _found(about: Surroundings, files: list[Path], run: str | None) -> list[Overview]:
+def _found(
+    about: Surroundings, files: list[Path], run: str | None, limits: Limits | None = None
+) -> list[Overview]:
     from infra.layout import default_layout
     from jobs.overview.gather import overview as of_pipeline
     from jobs.overview.gather import overviews, pipelines
     from jobs.runs.choice import name_in
     from jobs.runs.folder import find_named
+    from windowing.model.file.yaml_lines import LIMITS
 
     if not files:
-        return list(overviews(about, pipelines(about, default_layout().pipelines)))
+        most = limits or LIMITS
+        found = pipelines(about, default_layout().pipelines, most)
+        return list(overviews(about, found, most))
     named = {name_in(about.endpoints, file): file for file in files}
     if run is None and len(named) > 1:
         return list(overviews(about, named))

@@ -20,3 +20,8 @@ def skip_unless(action: str, context: Context) -> None:
     if wanted != action:
         msg = f"this DAG run was triggered with action = {wanted}"
         raise AirflowSkipException(msg)
+
+
+def clear_number(context: Context) -> int:
+    """Return how often the DAG run has been cleared: distinguishes a new attempt from a retry."""
+    return context["dag_run"].clear_number or 0

@@ -11,7 +11,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from dags.operators.command import USAGE_ERROR, CommandError, run_quietly
+from dags.operators.command import ANSWER_S, USAGE_ERROR, CommandError, run_quietly
 from dags.operators.links import SparkDriverLink
 from dags.operators.progress import Progress, progress_arguments
 from dags.operators.run_command import CommandTask
@@ -104,7 +104,7 @@ class ProgressTrigger(BaseTrigger):
 
     async def _ask(self, before: Progress | None) -> Progress:
         arguments = progress_arguments(self.file, self.run_name, self.until)
-        progress = Progress.of(await run_quietly(arguments))
+        progress = Progress.of(await run_quietly(arguments, time_s=ANSWER_S))
         if progress != before:
             self.log.info("%s, %s offsets to go", progress.state, progress.behind)
         return progress

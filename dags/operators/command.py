@@ -7,6 +7,8 @@ line of JSON if it has a result; everything else is log.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import json
 import os
 import re
@@ -31,6 +33,14 @@ USAGE_ERROR = 2
 STOP_SECONDS = 10
 """How long a command may take to end after SIGTERM, before SIGKILL."""
 
+ANSWER_S = 300.0
+"""How long a question may take that is asked again and again."""
+
+OUTPUT_MAX = 64 << 20
+"""How much a short command may print, in bytes."""
+
+_PIECE = 1 << 16
+
 _ERROR = "error: "
 """The prefix of a command's errors."""
 
@@ -49,6 +59,10 @@ class CommandError(Exception):
         self.exit_code = exit_code
         self.output = output or Output((), ())
         super().__init__(message)
+
+
+class CommandEnded(CommandError):
+    """A command was ended because it went beyond a limit."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +150,7 @@ class Command:
             CommandError: it is not installed, or ended with another exit code than 0.
         """
         line = command_line(self._arguments)
-        self._log(f"$ {shlex.join(line)}")
+        self._log(f"$ {_in_one_line(shlex.join(line))}")
         try:
             self._process = process = subprocess.Popen(
                 line,
@@ -149,7 +163,7 @@ class Command:
                 errors="replace",
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise _not_started(line, error) from None
         except kafka_connection.ConnectionUnusable as error:
             raise CommandError(str(error), USAGE_ERROR) from None
@@ -182,11 +196,20 @@ class Command:
                 self._log(line)
 
 
-async def run_quietly(arguments: Sequence[str]) -> Output:
+async def run_quietly(
+    arguments: Sequence[str], *, time_s: float | None = None, bytes_max: int = OUTPUT_MAX
+) -> Output:
     """Run a short command without blocking the event loop; nothing is logged.
 
+    If it goes beyond a limit, or this is cancelled, it is ended with all of its children.
+
+    Args:
+        arguments: of the command.
+        time_s: how long it may take, in seconds; None: as long as it likes.
+        bytes_max: how much it may print to each of its outputs.
+
     Raises:
-        CommandError: as `Command.run`.
+        CommandError: as `Command.run`; it took too long, or printed too much.
     """
     line = command_line(arguments)
     try:
@@ -197,20 +220,80 @@ async def run_quietly(arguments: Sequence[str]) -> Output:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _not_started(line, error) from None
     except kafka_connection.ConnectionUnusable as error:
         raise CommandError(str(error), USAGE_ERROR) from None
+    parts = [
+        asyncio.ensure_future(part)
+        for part in (_content(process.stdout, bytes_max), _content(process.stderr, bytes_max))
+    ]
     try:
-        stdout, stderr = await process.communicate()
-    finally:
-        if process.returncode is None:  # the trigger was cancelled
-            process.kill()
-            await process.wait()
+        async with asyncio.timeout(time_s):
+            stdout, stderr = await asyncio.gather(*parts)
+            exit_code = await process.wait()
+    except BaseException as error:
+        await _end(process, parts)
+        if isinstance(error, TimeoutError):
+            msg = f"slackwater {arguments[0]} was ended: it took longer than {time_s:g} s"
+        elif isinstance(error, _TooMuch):
+            msg = f"slackwater {arguments[0]} was ended: it printed more than {bytes_max:,} bytes"
+        else:  # cancelled: nobody waits for it any more
+            raise
+        raise CommandEnded(f"{msg}; call it in a terminal", 1) from None
     output = Output(_lines(stdout), _lines(stderr))
-    _check(arguments, process.returncode or 0, output)
+    _check(arguments, exit_code, output)
     return output
+
+
+class _TooMuch(Exception):
+    """A command has printed more than it may."""
+
+
+async def _content(pipe: asyncio.StreamReader | None, bytes_max: int) -> bytes:
+    """Read a pipe to its end."""
+    found = bytearray()
+    while pipe is not None and (piece := await pipe.read(_PIECE)):
+        found += piece
+        if len(found) > bytes_max:
+            raise _TooMuch
+    return bytes(found)
+
+
+async def _end(process: asyncio.subprocess.Process, parts: Sequence[asyncio.Future[bytes]]) -> None:
+    """End a command and its children: SIGTERM, then, also if this is cancelled, SIGKILL."""
+    _signal(process, signal.SIGTERM)
+    for part in parts:
+        part.cancel()
+    try:
+        await asyncio.wait(parts)
+        await _until_gone(process)
+    finally:
+        _signal(process, signal.SIGKILL)
+    await _until_gone(process)
+
+
+async def _until_gone(process: asyncio.subprocess.Process) -> None:
+    """Wait for the end of a command, not too long, and discard what it still prints.
+
+    A pipe that is full and not read would hide its end.
+    """
+
+    async def discard(pipe: asyncio.StreamReader | None) -> None:
+        while pipe is not None and await pipe.read(_PIECE):
+            pass
+
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(STOP_SECONDS):
+            await asyncio.gather(discard(process.stdout), discard(process.stderr), process.wait())
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    """Send a signal to a command and those of its children that are left."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
 
 
 def _check(arguments: Sequence[str], exit_code: int, output: Output) -> None:
@@ -230,7 +313,11 @@ def _complaint(lines: Sequence[str]) -> str:
     return "\n".join(lines[begins[-1] if begins else -1 :]).removeprefix(_ERROR)
 
 
-def _not_started(line: list[str], error: OSError) -> CommandError:
+def _not_started(line: list[str], error: OSError | ValueError) -> CommandError:
+    if isinstance(error, ValueError) or error.errno == errno.E2BIG:
+        why = getattr(error, "strerror", None) or error
+        msg = f"{line[0]} cannot be called with these values ({why}): shorten or correct them"
+        return CommandError(msg, USAGE_ERROR)
     hint = "run `make setup`, or set SLACKWATER_ROOT to the checkout"
     return CommandError(f"{line[0]} cannot be started ({error.strerror}): {hint}", 127)
 
@@ -238,6 +325,13 @@ def _not_started(line: list[str], error: OSError) -> CommandError:
 def _lines(raw: bytes) -> tuple[str, ...]:
     cleaned = (_clean(line) for line in raw.decode(errors="replace").splitlines())
     return tuple(line for line in cleaned if line)
+
+
+def _in_one_line(text: str) -> str:
+    """Write what came from users so that it cannot pass for further lines of a log."""
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
 
 
 def _clean(line: str) -> str:

@@ -9,6 +9,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from dags.operators.action import HANDOVER, skip_unless
 from dags.operators.run_command import CommandTask
+from dags.operators.shown import check_file, check_run
 
 
 class HandOver(CommandTask):
@@ -30,11 +31,14 @@ class HandOver(CommandTask):
         """Hand over to the run in the parameter `run`.
 
         Raises:
-            AirflowFailException: it is empty.
+            AirflowFailException: it is empty, or another run or file is there than was shown.
         """
         skip_unless(HANDOVER, context)
         run = context["params"].get("run")
         if not run:
             msg = "action = handover: name the run that takes over in the parameter `run`"
             raise AirflowFailException(msg)
+        shown = check_file(context, self.file)
+        if shown is not None:
+            check_run(shown, self.jobs(self.file), run)
         self.call("handover", self.file, "--to", run)

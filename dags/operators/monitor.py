@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from airflow.triggers.base import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TriggerEvent
 
 from dags.operators import lineage
-from dags.operators.command import CommandError, run_quietly
+from dags.operators.command import ANSWER_S, CommandError, run_quietly
 from dags.operators.job import GAVE_UP, Job, jobs_arguments, jobs_of, named
 from dags.operators.links import SparkDriverLink
 from dags.operators.run_command import CommandTask
@@ -68,7 +68,7 @@ class MonitorTrigger(BaseTrigger):
     async def _look(self) -> TriggerEvent | None:
         """Poll once; return the event if the job has ended."""
         try:
-            jobs = jobs_of(await run_quietly(jobs_arguments(self.file)))
+            jobs = jobs_of(await run_quietly(jobs_arguments(self.file), time_s=ANSWER_S))
         except CommandError as error:
             return self._unanswered(error)
         self._answered_s = time.time()
@@ -126,7 +126,7 @@ class MonitorJob(CommandTask):
         """
         submission: Submission = context["ti"].xcom_pull(task_ids=self.submit_task_id)
         file, run = submission["file"], submission["run"]
-        jobs = self._jobs(file)
+        jobs = self.jobs(file)
         job = named(jobs, run)
         if job is None:
             msg = f"there is no run {run} any more: its folder is gone; trigger the DAG again"
@@ -155,12 +155,6 @@ class MonitorJob(CommandTask):
             raise AirflowSkipException
         msg = "the job is dead: the log above says why"
         raise AirflowException(msg)
-
-    def _jobs(self, file: str) -> list[Job]:
-        try:
-            return jobs_of(self.asked(*jobs_arguments(file)))
-        except CommandError as error:
-            raise AirflowException(str(error)) from None
 
     def _is_cleared(self, context: Context) -> bool:
         """Whether a user has cleared the task, so that this is its first attempt."""

@@ -9,6 +9,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
 from dags.operators.run_command import RunCommand
+from dags.operators.shown import check_file, check_run
 
 
 class RunChosen(RunCommand):
@@ -36,11 +37,14 @@ class RunChosen(RunCommand):
 
         Raises:
             AirflowSkipException: another one is.
+            AirflowFailException: another run or file is there than was shown.
         """
         params = context["params"]
         if (chosen := params.get(self.parameter)) not in (None, self.choice):
             msg = f"this DAG run was triggered with {self.parameter} = {chosen}"
             raise AirflowSkipException(msg)
+        if self.file is not None and (shown := check_file(context, self.file)) is not None:
+            check_run(shown, self.jobs(self.file))
         given = [(option, params.get(name)) for name, option in self.options.items()]
         told = [f"{option}={value}" for option, value in given if value is not None]
         return self.carried_out(context, *told)

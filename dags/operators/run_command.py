@@ -8,9 +8,11 @@ from typing import Any
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowException
 
-from dags.operators.action import DEPLOY, skip_unless
+from dags.operators.action import DEPLOY, clear_number, skip_unless
 from dags.operators.command import Command, CommandError, Output
+from dags.operators.job import Job, jobs_arguments, jobs_of
 from dags.operators.links import DataDocsLink, data_docs_page
+from dags.operators.shown import check_file
 
 
 class CommandTask(BaseOperator):
@@ -47,6 +49,17 @@ class CommandTask(BaseOperator):
         """
         return self._run(arguments, self.log.debug)
 
+    def jobs(self, file: str) -> list[Job]:
+        """Ask for the runs of a pipeline.
+
+        Raises:
+            AirflowException: with the command's own last sentence.
+        """
+        try:
+            return jobs_of(self.asked(*jobs_arguments(file)))
+        except CommandError as error:
+            raise AirflowException(str(error)) from None
+
     def _run(self, arguments: Sequence[str], log: Callable[[str], None]) -> Output:
         self._command = Command(arguments, log, self._more)
         return self._command.run()
@@ -61,23 +74,27 @@ class RunCommand(CommandTask):
     """Calls one subcommand; its result is the JSON object that the command printed, if any.
 
     A result with `data_docs` gives the task a link to these pages, even if the check failed. If the
-    DAG run's action is not deploy, it is skipped.
+    DAG run's action is not deploy, it is skipped. Nothing of it is a template: its arguments have
+    names of files, which may look like one.
 
     Args:
-        arguments: the command line after `slackwater`; templated.
+        arguments: the command line after `slackwater`.
+        file: the pipeline file, if the command works on it: see `shown`.
     """
 
-    template_fields = ("arguments",)
     operator_extra_links = (DataDocsLink(),)
     ui_color = "#e8f0fe"
 
-    def __init__(self, *, arguments: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, *, arguments: Sequence[str], file: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.arguments = arguments
+        self.file = file
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Run the command once."""
         skip_unless(DEPLOY, context)
+        if self.file is not None and not clear_number(context):
+            check_file(context, self.file)
         return self.carried_out(context)
 
     def carried_out(self, context: Context, *more: str) -> dict[str, Any] | None:
@@ -98,3 +115,24 @@ class RunCommand(CommandTask):
     def _link(self, context: Context, result: dict[str, Any] | None) -> None:
         if (result or {}).get("data_docs"):
             DataDocsLink().show(self, context, data_docs_page(self.dag_id))
+
+
+class RunOnSubmitted(RunCommand):
+    """Calls one subcommand for the submitted run, with the run's own copy of the file.
+
+    Both are taken from the task that has submitted it, so that a step cleared later keeps them.
+
+    Args:
+        verb: the subcommand.
+        submit_task_id: the task whose result is the submission.
+    """
+
+    def __init__(self, *, verb: str, submit_task_id: str, **kwargs: Any) -> None:
+        super().__init__(arguments=(verb,), **kwargs)
+        self.submit_task_id = submit_task_id
+
+    def carried_out(self, context: Context, *more: str) -> dict[str, Any] | None:
+        """Run the command; return its result."""
+        submission = context["ti"].xcom_pull(task_ids=self.submit_task_id)
+        told = (submission["file"], "--run", submission["run"], "--json")
+        return super().carried_out(context, *told, *more)

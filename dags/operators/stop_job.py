@@ -14,6 +14,7 @@ from dags.operators.action import STOP, skip_unless
 from dags.operators.command import CommandError, run_quietly
 from dags.operators.job import jobs_arguments, jobs_of, named
 from dags.operators.run_command import CommandTask
+from dags.operators.shown import check_file, check_run
 
 _FAILED = "failed"
 _TRIES, _PAUSE_S = 3, 5.0
@@ -44,6 +45,12 @@ class StopJob(CommandTask):
         """Call `slackwater stop`."""
         skip_unless(STOP, context)
         run = context["params"].get("run")
+        shown = check_file(context, self.file)
+        if shown is not None:
+            check_run(shown, self.jobs(self.file))
+            if (run := run or shown.run) is None:
+                self.log.info("it had never run when the page was shown: there is no job to stop")
+                return
         self.call("stop", self.file, *(["--run", run] if run else []))
 
 

@@ -11,12 +11,14 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from dags.entities import run_name
 from dags.operators import lineage, spark_driver
+from dags.operators.action import clear_number
 from dags.operators.choose_run import Choice, OnChange, Wish, YoungerRunError, choices
 from dags.operators.command import USAGE_ERROR, CommandError, Output
-from dags.operators.job import Job, jobs_arguments, jobs_of
+from dags.operators.job import Job
 from dags.operators.links import SparkDriverLink
 from dags.operators.run_command import CommandTask
-from dags.operators.targets import clear_number, fixed_ends
+from dags.operators.shown import Shown, check_file, check_run
+from dags.operators.targets import fixed_ends
 from infra.driver import Driver
 
 Submission = dict[str, Any]
@@ -77,25 +79,33 @@ class SubmitStream(ResumableJobMixin, CommandTask):
 
     def submit_job(self, context: Context) -> Submission:
         """Call `slackwater submit`, which attaches if a job with this name is running already."""
+        # A clear is an order of its own: what is there now goes on, and no younger job is ended.
+        shown = None if clear_number(context) else check_file(context, self.file)
         # An increment reads up to the topic's ends at its start: the target must be fixed before.
         until = fixed_ends(self, context, self.file) if self.available_now else None
-        submission = self._submit(context).result()
+        submission = self._submit(context, shown).result()
         if not submission or not {"submission_id", "run", "file"} <= submission.keys():
             msg = f"slackwater submit printed no submission_id, run and file but {submission}"
             raise AirflowException(msg)
         return submission | {"until": until} if until else submission
 
-    def _submit(self, context: Context) -> Output:
+    def _submit(self, context: Context, shown: Shown | None) -> Output:
         """Submit in the first way that is not refused; the log says what that stopped.
+
+        Args:
+            context: of the task.
+            shown: what was shown to whoever triggered the DAG run.
 
         Raises:
             AirflowException: it failed.
-            AirflowFailException: all ways are refused, and a retry would be too.
+            AirflowFailException: all ways are refused, and a retry would be too; or another run
+                is the live one than was shown.
         """
         self._more = lineage.parent(context)
-        before = self._jobs()
+        before = self.jobs(self.file)
         self._tell("before", before)
         wish = self._wish(context)
+        check_run(shown, before, wish.named, wish.first, wish.fresh)
         try:
             ways = choices(wish, before)
         except YoungerRunError as error:
@@ -109,16 +119,10 @@ class SubmitStream(ResumableJobMixin, CommandTask):
                     raise AirflowException(str(error)) from None
                 refused = str(error)
             else:
-                self._tell("after", [job for job in self._jobs() if job not in before])
+                self._tell("after", [job for job in self.jobs(self.file) if job not in before])
                 return output
         choose = f"\n{CHOOSE}" if wish.on_change is OnChange.refuse else ""
         raise AirflowFailException(f"{refused}{choose}")
-
-    def _jobs(self) -> list[Job]:
-        try:
-            return jobs_of(self.asked(*jobs_arguments(self.file)))
-        except CommandError as error:
-            raise AirflowException(str(error)) from None
 
     def _tell(self, when: str, jobs: list[Job]) -> None:
         for job in jobs:

@@ -8,15 +8,11 @@ from typing import Any
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 
+from dags.operators.action import clear_number
 from dags.operators.run_command import CommandTask
 
 Ends = dict[str, int]
 """The end of each partition of a topic: the offset after its last record, by partition number."""
-
-
-def clear_number(context: Context) -> int:
-    """Return how often the DAG run has been cleared: distinguishes a new attempt from a retry."""
-    return context["dag_run"].clear_number or 0
 
 
 def fixed_ends(task: CommandTask, context: Context, file: str) -> Ends:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from airflow.api.common.trigger_dag import trigger_dag
 from airflow.models.dag import DagModel
+from airflow.models.dagrun import DagRun
+from airflow.models.log import Log
+from airflow.utils.session import create_session
 from airflow.utils.types import DagRunTriggeredByType
 from fastapi import Request
+from sqlalchemy import select
 
 from dags.entities import NIGHTLY
 from dags.operators.action import DEPLOY, HANDOVER, REPLAY, STOP, VERIFY
@@ -140,6 +145,9 @@ ACTIONS: Final = (
     ),
 )
 
+EVENT: Final = "pipeline_"
+"""With the action's name behind it, the event in Airflow's audit log."""
+
 ACTION: Final = {action.name: action for action in ACTIONS}
 
 
@@ -157,29 +165,68 @@ class Started:
     waits: bool
 
 
-def start(dag_id: str, conf: Mapping[str, str], user: str) -> Started:
-    """Trigger a DAG run.
+def start(action: Action, pipeline: str, conf: Mapping[str, Any], user: str) -> str:
+    """Trigger the DAG run of an action, and note it in Airflow's audit log: both or neither.
+
+    Returns:
+        the DAG run's id.
 
     Args:
-        dag_id: its DAG.
-        conf: its parameters.
+        action: what is done.
+        pipeline: on whose page.
+        conf: the DAG run's parameters.
         user: who asked for it; shown in Airflow.
 
     Raises:
         DagNotFound: there is no such DAG.
         ValueError: the DAG allows no such run, or does not take the parameters.
     """
-    run = trigger_dag(
-        dag_id,
-        triggered_by=DagRunTriggeredByType.REST_API,
-        triggering_user_name=user,
-        conf=dict(conf),
+    dag_id = action.dag_of(pipeline)
+    with create_session() as session:
+        run = trigger_dag(
+            dag_id,
+            triggered_by=DagRunTriggeredByType.REST_API,
+            triggering_user_name=user,
+            conf=dict(conf),
+            session=session,
+        )
+        if run is None:
+            msg = f"Airflow has not started a run of {dag_id}"
+            raise ValueError(msg)
+        run_id = str(run.run_id)
+        session.add(_entry(action, pipeline, user, {"conf": dict(conf)}, run_id))
+    return run_id
+
+
+def refuse(action: Action, pipeline: str, why: str, user: str) -> None:
+    """Note in Airflow's audit log that somebody asked for an action, and why there is none."""
+    with create_session() as session:
+        session.add(_entry(action, pipeline, user, {"refused": why}))
+
+
+def _entry(
+    action: Action, pipeline: str, user: str, more: Mapping[str, Any], run_id: str | None = None
+) -> Log:
+    """Return an entry like those of Airflow's own API."""
+    return Log(
+        event=f"{EVENT}{action.name}",
+        owner=user,
+        owner_display_name=user,
+        extra=json.dumps({"pipeline": pipeline, **more}),
+        dag_id=action.dag_of(pipeline),
+        run_id=run_id,
     )
-    dag = DagModel.get_current(dag_id)
-    if run is None or dag is None:
-        msg = f"Airflow has not started a run of {dag_id}"
-        raise ValueError(msg)
-    return Started(dag_id, str(run.run_id), bool(dag.is_paused))
+
+
+def started(action: Action, pipeline: str, run_id: str) -> Started | None:
+    """Return a DAG run that an action has started; None: there is no such run."""
+    dag_id = action.dag_of(pipeline)
+    with create_session() as session:
+        found = select(DagRun.id).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id)
+        if session.scalar(found) is None:
+            return None
+        dag = DagModel.get_current(dag_id, session=session)
+        return Started(dag_id, run_id, waits=dag is not None and bool(dag.is_paused))
 
 
 def comes_from_here(request: Request) -> bool:

@@ -31,7 +31,7 @@ _PATIENCE_S: Final = 5.0
 """How long a page waits for the first answer, before it is shown without: it usually takes a
 second or two, and a page without it is of no use."""
 
-NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,249}")
 """What a pipeline's name looks like; anything else never reaches a path or a command."""
 
 Ask = Callable[[Sequence[str]], Awaitable[list[dict[str, Any]]]]
@@ -73,12 +73,12 @@ class Answers:
             name: the pipeline, or `ALL`.
             files: the pipeline's file.
         """
-        kept = self._kept(name)
+        kept = await asyncio.to_thread(_kept, name)
         if kept is None or kept[1] >= FRESH_S:
             task = self._ask(name, files)
             if kept is None:
                 await asyncio.wait([task], timeout=_PATIENCE_S)
-                kept = self._kept(name)
+                kept = await asyncio.to_thread(_kept, name)
         told, age_s = kept or (None, 0.0)
         return Answer(told, age_s, self._errors.get(name), name in self._asking)
 
@@ -91,23 +91,30 @@ class Answers:
     async def _replace(self, name: str, files: Sequence[str]) -> None:
         try:
             told = await self._look(files)
-            for one in told if name == ALL else ():
-                _write(_file(str(one["pipeline"])), [one])
-            _write(_file(name), told)
+            await asyncio.to_thread(_keep, name, told)
             self._errors.pop(name, None)
         except (CommandError, OSError, ValueError) as error:
             self._errors[name] = str(error)
         finally:
             del self._asking[name]
 
-    def _kept(self, name: str) -> tuple[list[dict[str, Any]], float] | None:
-        """Return the last answer with its age; None: there is none that can be read."""
-        file = _file(name)
-        try:
-            told, at_s = json.loads(file.read_bytes()), file.stat().st_mtime
-        except (OSError, ValueError):
-            return None
-        return told, max(time.time() - at_s, 0.0)
+
+def _kept(name: str) -> tuple[list[dict[str, Any]], float] | None:
+    """Return the last answer with its age; None: there is none that can be read."""
+    file = _file(name)
+    try:
+        told, at_s = json.loads(file.read_bytes()), file.stat().st_mtime
+    except (OSError, ValueError):
+        return None
+    return told, max(time.time() - at_s, 0.0)
+
+
+def _keep(name: str, told: list[dict[str, Any]]) -> None:
+    """Keep an answer; one for all is one for each, too."""
+    for one in told if name == ALL else ():
+        if NAME.fullmatch(str(one["pipeline"])):
+            _write(_file(str(one["pipeline"])), [one])
+    _write(_file(name), told)
 
 
 def _file(name: str) -> Path:

@@ -1,42 +1,44 @@
 """The application behind the page: who may see what, and who may act.
 
-Airflow mounts the applications of plugins without authentication. Each page here requires the login
-of the UI and the right to read the pipeline's DAG; each action, the right to trigger it.
+Each page requires the login of the UI and the right to read the pipeline's DAG; each action, the
+right to trigger it. Files, databases and templates are not for the event loop, which all of
+Airflow's pages share.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
-from airflow.api_fastapi.app import get_auth_manager
-from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
-from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
-from airflow.api_fastapi.core_api.security import get_user, requires_access_dag
+from airflow.api_fastapi.core_api.security import get_user
 from airflow.exceptions import AirflowException
 from fastapi import Depends, FastAPI, Form, HTTPException, Query, Request
-from fastapi.exception_handlers import http_exception_handler
-from fastapi.responses import HTMLResponse, JSONResponse, Response
-from pydantic import BaseModel, Field
-from starlette.exceptions import HTTPException as AnyHTTPException
+from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import AfterValidator, BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 
-from dags.entities import Deployment, plan_names, read_deployments
-from dags.operators.command import CommandError, pipelines_folder, project_root, run_quietly
-from dags.page.actions import ACTION, ACTIONS, comes_from_here, start
-from dags.page.answers import ALL, NAME, Answers
+from dags.entities import Deployment, plan_names
+from dags.operators.command import CommandError, pipelines_folder, project_root
+from dags.operators.job import jobs_arguments, jobs_of
+from dags.operators.shown import SHOWN, Shown, digest_now
+from dags.page.actions import ACTION, ACTIONS, Action, comes_from_here, refuse, start, started
+from dags.page.answers import ALL, NAME, Answer, Answers
+from dags.page.calls import Calls
+from dags.page.files import PipelineFiles
 from dags.page.follower import Follower
+from dags.page.rights import MAY_READ, may, may_trigger, readable
+from dags.page.site import Site
 from dags.page.views import charts_of, page, quality_of, row_of, sorted_by_light
-from windowing.model import parse_pipeline
 
 PREFIX: Final = "/pipelines"
 """Where the pages are, on Airflow's own site."""
 
-HEADERS: Final = {
+POLICY: Final = {
     "Content-Security-Policy": (
         "sandbox allow-same-origin allow-forms allow-scripts; "
         "default-src 'none'; style-src 'unsafe-inline'; "
@@ -53,22 +55,41 @@ because without that browsers do not let a page load itself again."""
 _ROWS = 50
 
 
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        msg = "the character NUL stands in no name and no value: leave it out"
+        raise ValueError(msg)
+    return text
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+Name = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+Value = Annotated[Text, Field(max_length=4_096)]
+"""A value of a key; a longer one would not fit an address, either."""
+
+
 class Asked(BaseModel):
     """A form, as it was sent.
 
     Attributes:
         action: the name of the action.
         run, replay_from, replay_to, plan: its fields, empty where the action has none of them.
+        shown_run: the run that the page showed as the live one; empty: there was none.
+        shown_file: the digest of the file that it showed; empty: it was sent by no page.
     """
 
-    action: str
-    run: Annotated[str, Field(max_length=80)] = ""
-    replay_from: Annotated[str, Field(max_length=2_100)] = ""
-    replay_to: Annotated[str, Field(max_length=2_100)] = ""
-    plan: Annotated[str, Field(max_length=80)] = ""
+    action: Annotated[Text, Field(max_length=40)]
+    run: Annotated[Text, Field(max_length=80)] = ""
+    replay_from: Annotated[Text, Field(max_length=2_100)] = ""
+    replay_to: Annotated[Text, Field(max_length=2_100)] = ""
+    plan: Annotated[Text, Field(max_length=250)] = ""
+    shown_run: Annotated[str, Field(pattern=f"^({NAME.pattern})?$")] = ""
+    shown_file: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""
 
-
-Name = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+    @property
+    def shown(self) -> Shown | None:
+        """What the page showed; None: it was sent by no page."""
+        return Shown(self.shown_run or None, self.shown_file) if self.shown_file else None
 
 
 class Window(BaseModel):
@@ -84,7 +105,7 @@ class Window(BaseModel):
     run: Name
     query: Name
     window: Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")]
-    key: list[str] = []
+    key: Annotated[list[Value], Field(max_length=100)] = []
 
     def asked(self, file: str) -> list[str]:
         """Return the command that asks about it."""
@@ -98,10 +119,11 @@ class Window(BaseModel):
 
 
 User = Annotated[BaseUser, Depends(get_user)]
-_may_read: Final = Depends(requires_access_dag("GET"))
 
 follower = Follower()
 answers = Answers(follower.ask)
+calls = Calls()
+files = PipelineFiles()
 
 
 @asynccontextmanager
@@ -113,198 +135,231 @@ async def _following(_: FastAPI) -> AsyncIterator[None]:
     await follower.stop()
 
 
-app = FastAPI(
-    title="Pipelines",
-    lifespan=_following,
-    dependencies=[Depends(get_user)],
-    docs_url=None,
-    redoc_url=None,
-    openapi_url=None,
-)
-
-
-@app.middleware("http")
-async def harmless(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Add the headers to every response, including errors."""
-    response = await answer(request)
-    response.headers.update(HEADERS)
-    return response
-
-
-@app.exception_handler(AnyHTTPException)
-async def refused(request: Request, error: AnyHTTPException) -> Response:
-    """Say why there is no answer: a browser gets a page, a program JSON."""
-    if "text/html" not in request.headers.get("accept", ""):
-        return await http_exception_handler(request, error)
-    told = page("refused.html", title="Pipelines", why=error.detail)
-    return HTMLResponse(told, status_code=error.status_code, headers=error.headers)
+app = Site(title="Pipelines", policy=POLICY, lifespan=_following)
 
 
 @app.get("/")
-async def index(user: User, search: Annotated[str, Query(max_length=100)] = "") -> HTMLResponse:
+async def index(user: User, search: Annotated[Text, Query(max_length=100)] = "") -> HTMLResponse:
     """Show all pipelines that the user may see, those first that somebody has to look at."""
     answer = await answers.of(ALL)
-    seen = [one for one in answer.told or () if _is_allowed(user, one["pipeline"], "GET")]
+    return HTMLResponse(await run_in_threadpool(_index, user, answer, search))
+
+
+def _index(user: BaseUser, answer: Answer, search: str) -> str:
+    told = answer.told or []
+    visible = readable(user, [one["pipeline"] for one in told])
+    seen = [one for one in told if one["pipeline"] in visible]
     chosen = [one for one in seen if search.casefold() in one["pipeline"].casefold()]
-    return HTMLResponse(
-        page(
-            "index.html",
-            title="Pipelines",
-            answer=answer,
-            told=sorted_by_light(chosen),
-            hidden=len(seen) - len(chosen),
-            search=search,
-        )
+    return page(
+        "index.html",
+        title="Pipelines",
+        answer=answer,
+        told=sorted_by_light(chosen),
+        hidden=len(seen) - len(chosen),
+        search=search,
     )
 
 
-@app.get("/{dag_id}/", dependencies=[_may_read])
+@app.get("/{dag_id}/", dependencies=[MAY_READ])
 async def pipeline(dag_id: str, user: User) -> HTMLResponse:
     """Show how one pipeline stands."""
-    file = _file_of(dag_id)
-    answer = await answers.of(dag_id, [file])
+    deployment = await _deployment_of(dag_id)
+    answer = await answers.of(dag_id, [deployment.file])
+    return HTMLResponse(await run_in_threadpool(_pipeline, user, deployment, answer))
+
+
+def _pipeline(user: BaseUser, deployment: Deployment, answer: Answer) -> str:
     one = answer.told[0] if answer.told else None
-    return HTMLResponse(
-        page(
-            "pipeline.html",
-            title=dag_id,
-            answer=answer,
-            one=one,
-            charts=charts_of(one) if one else [],
-            quality=quality_of(one) if one else [],
-            actions=[
-                action
-                for action in ACTIONS
-                if _is_allowed(user, action.dag_of(dag_id), "POST", DagAccessEntity.RUN)
-            ],
-            plans=plan_names(project_root()),
-        )
+    return page(
+        "pipeline.html",
+        title=deployment.name,
+        answer=answer,
+        one=one,
+        deployment=deployment,
+        charts=charts_of(one) if one else [],
+        quality=quality_of(one) if one else [],
+        actions=[action for action in ACTIONS if may_trigger(user, action.dag_of(deployment.name))],
+        plans=plan_names(project_root()),
     )
 
 
-@app.get("/{dag_id}/overview.json", dependencies=[_may_read])
+@app.get("/{dag_id}/overview.json", dependencies=[MAY_READ])
 async def as_json(dag_id: str) -> JSONResponse:
     """Return the answer that the page shows."""
-    answer = await answers.of(dag_id, [_file_of(dag_id)])
+    answer = await answers.of(dag_id, [(await _deployment_of(dag_id)).file])
     told = answer.told[0] if answer.told else None
-    return JSONResponse({"overview": told, "age_s": answer.age_s, "error": answer.error})
+    shown = {"overview": told, "age_s": answer.age_s, "error": answer.error}
+    return await run_in_threadpool(JSONResponse, shown)
 
 
-@app.get("/{dag_id}/rows", dependencies=[_may_read])
+@app.get("/{dag_id}/rows", dependencies=[MAY_READ])
 async def rows(
+    request: Request,
     dag_id: str,
     run: Annotated[Name, Query()],
     query: Annotated[Name, Query()],
 ) -> HTMLResponse:
     """Show the newest windows of a query, each with a way to its records."""
-    asked = ["newest", _file_of(dag_id), "--run", run, "--query", query, "--last", str(_ROWS)]
-    found, error = await _lines(asked)
-    shown = [row_of(one, run, query, _key_of(dag_id, query)) for one in reversed(found)]
-    columns = list(shown[0].cells) if shown else []
-    title = f"{dag_id}: {query}"
+    deployment = await _deployment_of(dag_id)
+    asked = ["newest", deployment.file, "--run", run, "--query", query, "--last", str(_ROWS)]
+    lines, error = await _lines(asked, request)
+
+    def shown() -> str:
+        key = deployment.keys.get(query, ())  # none, if the file has no such query any more
+        found = [row_of(json.loads(line), run, query, key) for line in reversed(lines)]
+        columns = list(found[0].cells) if found else []
+        title = f"{dag_id}: {query}"
+        return page("rows.html", title=title, run=run, columns=columns, rows=found, error=error)
+
+    return HTMLResponse(await run_in_threadpool(shown))
+
+
+@app.get("/{dag_id}/records", dependencies=[MAY_READ])
+async def records(
+    request: Request, dag_id: str, window: Annotated[Window, Query()]
+) -> HTMLResponse:
+    """Show the records of a window by offset, found by its rows: quick on a long log."""
+    asked = window.asked((await _deployment_of(dag_id)).file)
+    lines, error = await _lines([*asked, "--records", "--json"], request)
+
+    def shown() -> str:
+        found = json.loads(lines[0]) if lines else None
+        title = f"{dag_id}: {window.query}"
+        return page("records.html", title=title, window=window, found=found, error=error)
+
+    return HTMLResponse(await run_in_threadpool(shown))
+
+
+@app.get("/{dag_id}/why", dependencies=[MAY_READ])
+async def why(request: Request, dag_id: str, window: Annotated[Window, Query()]) -> HTMLResponse:
+    """Show why a window is as it is, by the definition: reads the whole log."""
+    asked = window.asked((await _deployment_of(dag_id)).file)
+    lines, error = await _printed(asked, request)
+    title, said = f"{dag_id}: {window.query}", "\n".join(lines)
     return HTMLResponse(
-        page("rows.html", title=title, run=run, columns=columns, rows=shown, error=error)
+        await run_in_threadpool(
+            page, "why.html", title=title, window=window, said=said, error=error
+        )
     )
 
 
-@app.get("/{dag_id}/records", dependencies=[_may_read])
-async def records(dag_id: str, window: Annotated[Window, Query()]) -> HTMLResponse:
-    """Show the records of a window by offset, found by its rows: quick on a long log."""
-    told, error = await _lines([*window.asked(_file_of(dag_id)), "--records", "--json"])
-    found = told[0] if told else None
-    title = f"{dag_id}: {window.query}"
-    return HTMLResponse(page("records.html", title=title, window=window, found=found, error=error))
-
-
-@app.get("/{dag_id}/why", dependencies=[_may_read])
-async def why(dag_id: str, window: Annotated[Window, Query()]) -> HTMLResponse:
-    """Show why a window is as it is, by the definition: reads the whole log."""
-    said, error = await _text(window.asked(_file_of(dag_id)))
-    title = f"{dag_id}: {window.query}"
-    return HTMLResponse(page("why.html", title=title, window=window, said=said, error=error))
-
-
-@app.post("/{dag_id}/actions", dependencies=[_may_read])
-def act(
+@app.post("/{dag_id}/actions", dependencies=[MAY_READ])
+async def act(
     request: Request,
     dag_id: str,
     user: User,
     form: Annotated[Asked, Form()],
-) -> HTMLResponse:
-    """Start the DAG run of an action.
+) -> JSONResponse:
+    """Start the DAG run of an action, and lead to the page that tells of it.
 
-    Who may do so is asked of the DAG that the action starts a run of.
+    Who may do so is asked of the DAG that the action starts a run of. What the page showed goes
+    into the DAG run, whose tasks look once more whether it still is so.
 
     Raises:
         HTTPException: 403, the form is not from this site, or the user may not trigger the DAG;
-            404, no such action or DAG; 422, a field is missing or wrong.
+            404, no such action or DAG; 409, another run or file is there than the page showed;
+            422, a field is missing or wrong.
     """
     if not comes_from_here(request):
         raise HTTPException(403, "this form was not sent by a page of this site")
     action = ACTION.get(form.action)
     if action is None:
         raise HTTPException(404, f"there is no action {form.action}")
-    dag = action.dag_of(_deployment_of(dag_id).name)
-    if not _is_allowed(user, dag, "POST", DagAccessEntity.RUN):
-        msg = f"{action.label}: you may look, but this starts a run of {dag}, and you have no right"
-        raise HTTPException(403, f"{msg} to trigger that DAG")
+    deployment = await _deployment_of(dag_id)
+    dag, name = action.dag_of(deployment.name), user.get_name()
     try:
-        conf = action.filled(form.model_dump())
+        if not await run_in_threadpool(may_trigger, user, dag):
+            msg = f"{action.label}: you may look, but this starts a run of {dag}, and you have no"
+            raise HTTPException(403, f"{msg} right to trigger that DAG")
+        conf: dict[str, Any] = _filled(action, form)
+        if form.shown is not None and not action.chaos:
+            await _check(form.shown, deployment.file, request)
+            conf[SHOWN] = form.shown.noted
+        run_id = await run_in_threadpool(_start, action, deployment.name, conf, name)
+    except HTTPException as error:
+        await run_in_threadpool(refuse, action, deployment.name, str(error.detail), name)
+        raise
+    place = urlencode({"action": action.name, "dag_run": run_id})
+    told = {"dag_id": dag, "dag_run_id": run_id}
+    return JSONResponse(told, status_code=303, headers={"Location": f"started?{place}"})
+
+
+def _filled(action: Action, form: Asked) -> dict[str, str]:
+    try:
+        return action.filled(form.model_dump())
     except ValueError as error:
         raise HTTPException(422, str(error)) from None
+
+
+def _start(action: Action, pipeline: str, conf: dict[str, Any], user: str) -> str:
     try:
-        started = start(dag, conf, user.get_name())
+        return start(action, pipeline, conf, user)
     except (AirflowException, ValueError) as error:
         raise HTTPException(404, str(error)) from None
-    told = page("started.html", title=dag_id, action=action, started=started)
-    return HTMLResponse(told, status_code=201)
 
 
-def _is_allowed(
-    user: BaseUser, name: str, method: ResourceMethod, entity: DagAccessEntity | None = None
-) -> bool:
-    return get_auth_manager().is_authorized_dag(
-        method=method, access_entity=entity, details=DagDetails(id=name), user=user
-    )
+async def _check(shown: Shown, file: str, request: Request) -> None:
+    """Check that the file and the live run are those that the page showed.
+
+    Raises:
+        HTTPException: 409, they are not; 503, there is no answer.
+    """
+    problem = shown.other_file(file, await run_in_threadpool(digest_now, file))
+    if problem is None:
+        try:
+            jobs = jobs_of(await calls.run(jobs_arguments(file), request))
+        except CommandError as error:
+            msg = f"nothing was done, as it cannot be told which run is the live one: {error}"
+            raise HTTPException(503, msg) from None
+        problem = shown.other_run(jobs)
+    if problem is not None:
+        raise HTTPException(409, problem)
 
 
-def _deployment_of(name: str) -> Deployment:
+@app.get("/{dag_id}/started", dependencies=[MAY_READ])
+def has_started(
+    dag_id: str,
+    user: User,
+    action: Annotated[Text, Query(max_length=40)],
+    dag_run: Annotated[Text, Query(max_length=250)],
+) -> HTMLResponse:
+    """Show what an action has started; to load this again starts nothing.
+
+    Raises:
+        HTTPException: 404, it has started no such run, or the user may not see the run's DAG.
+    """
+    chosen = ACTION.get(action)
+    if chosen is not None and may(user, chosen.dag_of(dag_id), "GET"):
+        found = started(chosen, dag_id, dag_run)
+        if found is not None:
+            told = page("started.html", title=dag_id, action=chosen, started=found)
+            return HTMLResponse(told)
+    raise HTTPException(404, "no action of this page has started such a run")
+
+
+async def _deployment_of(name: str) -> Deployment:
     """Return the deployment of a pipeline.
 
     Raises:
-        HTTPException: 404, no file has a pipeline of this name.
+        HTTPException: 404, no file that can be used has a pipeline of this name.
     """
     if NAME.fullmatch(name):
-        deployments, _ = read_deployments(project_root(), pipelines_folder())
-        for one in deployments:
-            if one.name == name:
-                return one
-    raise HTTPException(404, f"no file in the folder of pipelines has the name {name}")
+        found = await run_in_threadpool(files.named, project_root(), pipelines_folder(), name)
+        if found is not None:
+            return found
+    msg = f"no file in the folder of pipelines has the name {name}, or it cannot be used"
+    raise HTTPException(404, f"{msg}: see the import errors on Airflow's page of DAGs")
 
 
-def _file_of(name: str) -> str:
-    return _deployment_of(name).file
+async def _lines(arguments: Sequence[str], request: Request) -> tuple[list[str], str | None]:
+    """Return the lines of JSON that a command prints, or its error."""
+    printed, error = await _printed(arguments, request)
+    return [line for line in printed if line.startswith("{")], error
 
 
-def _key_of(name: str, query: str) -> Sequence[str]:
-    """Return the fields of a query's key; none, if the file has no such query any more."""
-    pipeline = parse_pipeline(_deployment_of(name).text)
-    return next((flow.key for flow in pipeline.flows if flow.name == query), ())
-
-
-async def _lines(arguments: Sequence[str]) -> tuple[list[dict[str, Any]], str | None]:
-    """Return the JSON objects that a command prints, or its error."""
+async def _printed(arguments: Sequence[str], request: Request) -> tuple[Sequence[str], str | None]:
+    """Return the lines that a command prints, or its error."""
     try:
-        output = await run_quietly(arguments)
+        return (await calls.run(arguments, request)).stdout, None
     except CommandError as error:
-        return [], str(error)
-    return [json.loads(line) for line in output.stdout if line.startswith("{")], None
-
-
-async def _text(arguments: Sequence[str]) -> tuple[str, str | None]:
-    """Return the text that a command prints, or its error."""
-    try:
-        output = await run_quietly(arguments)
-    except CommandError as error:
-        return "", str(error)
-    return "\n".join(output.stdout), None
+        return (), str(error)

@@ -58,6 +58,7 @@ class Follower:
         self._process: asyncio.subprocess.Process | None = None
         self._started: tuple[asyncio.AbstractEventLoop, _Start] | None = None
         self._turn = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._failed: tuple[_Start, float] | None = None
 
     async def start(self) -> None:
@@ -105,7 +106,9 @@ class Follower:
                 return await self._asked(start, files)
             except NoAnswer:
                 self._failed = (start, time.monotonic())
-        output = await run_quietly(["overview", *files, "--json"])
+        # In turn, too: there may be as many questions as there are pipelines.
+        async with self._turn_of(asyncio.get_running_loop()):
+            output = await run_quietly(["overview", *files, "--json"], time_s=ANSWER_S)
         told = json.loads(output.stdout[-1] if output.stdout else "")
         return told if isinstance(told, list) else [told]
 
@@ -135,10 +138,10 @@ class Follower:
 
     def _turn_of(self, loop: asyncio.AbstractEventLoop) -> asyncio.Lock:
         """Return what lets one question at a time through, on this loop."""
-        if self._started is not None and self._started[0] is not loop:
-            # Its loop has ended, and its input with it.
+        if self._loop is not loop:
+            # The other loop has ended, and the input of its process with it.
             self._process = self._started = None
-            self._turn = asyncio.Lock()
+            self._turn, self._loop = asyncio.Lock(), loop
         return self._turn
 
     async def _living(self, start: _Start) -> asyncio.subprocess.Process:

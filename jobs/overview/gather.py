@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,6 +50,8 @@ from windowing.engine.plan import plan_of
 from windowing.explain.families import memory_of
 from windowing.explain.pipeline import explain, memory
 from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.file.documents import unread
+from windowing.model.file.yaml_lines import LIMITS, Limits
 from windowing.model.query import AnyFlow
 
 if TYPE_CHECKING:
@@ -341,29 +344,34 @@ def _links(about: Surroundings, run: Run, state: Mapping[str, Any]) -> list[Link
     return [Link(name=name, href=href) for name, href in places.items() if href]
 
 
-def pipelines(about: Surroundings, folder: Path) -> dict[str, Path | None]:
+def pipelines(about: Surroundings, folder: Path, limits: Limits = LIMITS) -> dict[str, Path | None]:
     """Return the pipelines of a folder and all that have runs, each with its file, by name.
 
-    A file that is invalid counts as a pipeline with the file's name.
+    A file that is invalid, or not read, counts as a pipeline with the file's name.
     """
     found: dict[str, Path | None] = {}
     for file in sorted([*folder.glob("*.yml"), *folder.glob("*.yaml")]):
-        try:
-            found.setdefault(load_pipeline(file).name, file)
-        except PipelineError:
-            found.setdefault(file.stem, file)
+        name = file.stem
+        with suppress(PipelineError):
+            name = name if unread(file, limits) else load_pipeline(file).name
+        found.setdefault(name, file)
     for path in sorted((about.endpoints.state_dir / "runs").glob("*")):
         if path.name not in found and every_run(about.endpoints, path.name):
             found[path.name] = None
     return dict(sorted(found.items()))
 
 
-def overviews(about: Surroundings, found: Mapping[str, Path | None]) -> Iterator[Overview]:
+def overviews(
+    about: Surroundings, found: Mapping[str, Path | None], limits: Limits = LIMITS
+) -> Iterator[Overview]:
     """Yield how several pipelines stand; one whose master does not answer is a problem of its own.
 
     Args: as for `overview`.
     """
     for name, file in found.items():
+        if file is not None and (why := unread(file, limits)):
+            yield unknown(name, file, why)
+            continue
         try:
             yield overview(about, name, file, None)
         except InfraError as error:

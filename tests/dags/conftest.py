@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from cluster import Cluster
+from pages import anybody, stored, told  # noqa: F401 - fixtures
 
 PROJECT = Path(__file__).resolve().parents[2]
 DAGS = PROJECT / "dags"

@@ -1,5 +1,6 @@
 """The Data Docs in the Airflow UI: who may read them, and which files."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -116,9 +117,67 @@ def test_a_hostile_name_is_text_on_the_page(reader, quality):
     name = "<script>alert(1)<"
     (quality / name / "gx/uncommitted/data_docs/local_site").mkdir(parents=True)
     (quality / name / "gx/uncommitted/data_docs/local_site/index.html").touch()
-    for page in (reader.get("/"), reader.get("/%3Cscript%3Ealert(1)/")):
-        assert "<script" not in page.text
-        assert "&lt;script&gt;" in page.text
+    assert "script" not in reader.get("/").text
+    asked = {"accept": "text/html"}
+    refused = reader.get("/%3Cscript%3Ealert(1)/", headers=asked)
+    assert refused.status_code == 404
+    assert "<script" not in refused.text
+    assert "&lt;script&gt;" in refused.text
+
+
+HIDDEN = "payments"
+
+
+@pytest.fixture
+def guarded(quality, monkeypatch):
+    """A client of Airflow's whole site, under an auth manager that grants rights by DAG."""
+    from airflow.api_fastapi import app
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+    from fastapi.testclient import TestClient
+
+    class ByDag(SimpleAuthManager):
+        """Shows every DAG but one."""
+
+        def is_authorized_dag(self, *, method, user, access_entity=None, details=None):
+            return details is None or details.id != HIDDEN
+
+    shutil.copytree(quality / "flight_delays", quality / HIDDEN)
+    monkeypatch.setattr(app._AuthManagerState, "instance", None)
+    monkeypatch.setattr(app, "get_auth_manager_cls", lambda: ByDag)
+    return login(TestClient(app.create_app(apps="core")))
+
+
+@pytest.mark.usefixtures("airflow_database")
+@pytest.mark.parametrize("way", ["", "index.html", "no.html"])
+def test_whoever_may_not_read_a_dag_may_not_read_its_data_docs(guarded, way):
+    assert guarded.get(f"/pipelines/{HIDDEN}/").status_code == 403
+    refused = guarded.get(f"/data-docs/{HIDDEN}/{way}")
+    assert refused.status_code == 403
+    assert "all windows" not in refused.text
+    listed = guarded.get("/data-docs/").text
+    assert "flight_delays" in listed
+    assert HIDDEN not in listed
+    assert guarded.get("/data-docs/flight_delays/index.html").text == QUALITY_PAGE
+
+
+@pytest.mark.usefixtures("airflow_database", "quality")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/a%00b/",
+        "/flight_delays/a%00b",
+        "/flight_delays/index.html?a=%00",
+        f"/{'x' * 260}/",
+        f"/flight_delays/{'x' * 900}",
+        f"/flight_delays/{'x/' * 2_000}",
+        "/%2e%2e/",
+    ],
+)
+def test_an_address_that_nothing_has_is_refused_with_a_sentence_and_the_policy(reader, path):
+    answer = reader.get(path)
+    assert 400 <= answer.status_code < 500, answer.text
+    assert answer.json()["detail"]
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
 
 
 def test_airflow_finds_the_plugin():

@@ -3,81 +3,15 @@
 import copy
 import json
 import shutil
-import sys
 import time
-from pathlib import Path
 
 import pytest
-from conftest import store_dags
+from pages import NAME, SENT, example, login, page
 
-PROJECT = Path(__file__).parents[2]
-EXAMPLES = PROJECT / "tests" / "data" / "overview"
-NAME = "flight_delays"
 HOSTILE = "<script>alert(1)</script>"
 
 FOLLOWING = "overview --follow"
 """How the application calls the command when it starts."""
-
-# What `slackwater` prints, from a folder of answers, one file for each subcommand.
-COMMAND = """
-import pathlib, sys
-folder = pathlib.Path(sys.argv[1])
-(folder / "calls").open("a").write(" ".join(sys.argv[2:]) + "\\n")
-found = folder / (sys.argv[2] + (".json" if "--json" in sys.argv else ".txt"))
-if not found.exists():
-    sys.exit("error: nothing is known of " + sys.argv[2])
-print(found.read_text())
-"""
-
-
-def example(name=NAME):
-    return json.loads((EXAMPLES / f"{name}.json").read_text())
-
-
-@pytest.fixture
-def told(tmp_path, monkeypatch):
-    """The folder of what the command answers, for a project with the pipeline of the flights."""
-    folder, project = tmp_path / "told", tmp_path / "project"
-    (project / "pipelines").mkdir(parents=True)
-    folder.mkdir()
-    shutil.copy(PROJECT / "pipelines" / f"{NAME}.yml", project / "pipelines")
-    script = tmp_path / "slackwater.py"
-    script.write_text(COMMAND)
-    monkeypatch.setenv("SLACKWATER_COMMAND", f"{sys.executable} {script} {folder}")
-    monkeypatch.setenv("SLACKWATER_ROOT", str(project))
-    monkeypatch.setenv("SLACKWATER_STATE_DIR", str(tmp_path / "state"))
-    (folder / "overview.json").write_text(json.dumps(example()))
-    return folder
-
-
-@pytest.fixture
-def anybody(airflow_database):
-    """A client of the application that has not logged in."""
-    from airflow.api_fastapi.app import create_auth_manager
-    from fastapi.testclient import TestClient
-
-    from dags.page.app import app
-
-    create_auth_manager()
-    with TestClient(app) as client:
-        yield client
-
-
-def login(client, role="viewer"):
-    """Log a client in as the UI does it."""
-    from airflow.api_fastapi.app import get_auth_manager
-    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
-
-    user = SimpleAuthManagerUser(username=f"a-{role}", role=role)
-    client.cookies.set("_token", get_auth_manager().generate_jwt(user))
-    return client
-
-
-def page(client, path=f"/{NAME}/"):
-    answer = client.get(path)
-    assert answer.status_code == 200, answer.text
-    return answer.text
-
 
 WAYS = ["/", f"/{NAME}/", f"/{NAME}/overview.json", f"/{NAME}/rows?run=r&query=hourly"]
 
@@ -238,9 +172,6 @@ def test_a_look_that_fails_says_so_and_keeps_the_last_answer(anybody, told, monk
     assert "flights/0" in shown
 
 
-SENT = {"sec-fetch-site": "same-origin"}
-
-
 @pytest.mark.usefixtures("told")
 @pytest.mark.parametrize(
     "headers",
@@ -301,15 +232,6 @@ ROLES = {"viewer": False, "user": True, "op": True, "admin": True}
 """Whether each of Airflow's roles may trigger a DAG."""
 
 
-@pytest.fixture
-def stored(told, pipelines):
-    """All DAGs of the project in Airflow's database, that of a chaos plan among them."""
-    plans = told.parent / "project" / "chaos" / "plans"
-    plans.mkdir(parents=True)
-    shutil.copy(PROJECT / "chaos" / "plans" / "first.yml", plans)
-    store_dags()
-
-
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("role", ROLES)
 def test_whoever_may_trigger_the_dag_sees_all_buttons_and_nobody_else_any(anybody, role):
@@ -329,13 +251,16 @@ def test_an_action_starts_a_run_of_its_dag_for_those_who_may_trigger_it(anybody,
     data = {"action": action, **form}
     dag = "chaos_nightly" if action == "chaos" else NAME
     for role, may in ROLES.items():
-        answer = login(anybody, role).post(f"/{NAME}/actions", data=data, headers=SENT)
-        assert answer.status_code == (201 if may else 403), answer.text
+        client = login(anybody, role)
+        answer = client.post(f"/{NAME}/actions", data=data, headers=SENT, follow_redirects=False)
+        assert answer.status_code == (303 if may else 403), answer.text
         with create_session() as session:
             runs = session.query(DagRun).filter_by(triggering_user_name=f"a-{role}").all()
             assert [(run.dag_id, run.conf) for run in runs] == [(dag, conf)] * may
             for run in runs:
-                assert run.run_id in answer.text
+                # To load the page again, which a browser is led to, starts nothing.
+                told = page(client, f"/{NAME}/{answer.headers['location']}")
+                assert f"<code>{run.run_id}</code>" in told
                 session.delete(run)
         if not may:
             assert "you have no right to trigger that DAG" in answer.json()["detail"]
@@ -350,3 +275,9 @@ def test_a_refusal_is_a_page_for_a_browser(anybody):
     assert f"Stop: you may look, but this starts a run of {NAME}" in answer.text
     assert '<a href="./">back</a>' in answer.text
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("asked", ["action=stop&dag_run=none", "action=dance&dag_run=none"])
+def test_no_run_is_told_of_that_no_action_has_started(anybody, asked):
+    assert login(anybody).get(f"/{NAME}/started?{asked}").status_code == 404

@@ -6,6 +6,7 @@ The cluster is pretended (`tests/life/pretended.py`), the tables are real.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from infra.layout import PIPELINES_VARIABLE
 from jobs.overview.schema import Overview
 from jobs.runs.verdicts import Judge, keep_verdict
 from slackwater.main import app
+from tests.bounds import within
 from tests.life.machine import BAD, FILE, GOOD
 from tests.slackwater.test_run_commands import Desk, desk, write_tables
 from windowing.engine.plan import plan_of
@@ -132,6 +134,28 @@ def test_who_follows_is_answered_line_by_line_like_one_who_calls(desk: Desk) -> 
     assert "nowhere.yml" in told[2]["error"]
     assert "tide" in {one["pipeline"] for one in told[4]["overviews"]}
     desk.call("overview", desk.file, "--follow", code=2)
+
+
+def test_no_file_of_the_folder_makes_all_who_follow_wait(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "pipelines"
+    folder.mkdir()
+    text = FILE.format(name="ebb", topic=GOOD)
+    (folder / "ebb.yml").write_text(text)
+    (folder / "large.yml").write_text(text.replace("ebb", "flood") + "# " + "x" * 300_000)
+    os.mkfifo(folder / "pipe.yml")
+    monkeypatch.setenv(PIPELINES_VARIABLE, str(folder))
+    with within(60):
+        done = CliRunner().invoke(app, ["overview", "--follow"], input="[]\n")
+    (line,) = done.stdout.splitlines()
+    told = {one["pipeline"]: one for one in json.loads(line)["overviews"]}
+    assert told["ebb"]["problems"] == []
+    assert "pipe.yml is not a file" in told["pipe"]["problems"][0]
+    assert "at most 256 KiB are read, split it" in told["large"]["problems"][0]
+    # Who asks for themselves gets the answer.
+    found = answers(desk, folder / "ebb.yml", folder / "large.yml")
+    assert found["flood"]["problems"] == []
 
 
 def test_a_damaged_copy_of_the_file_is_said(desk: Desk) -> None:

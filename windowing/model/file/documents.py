@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.problems import describe
-from windowing.model.file.yaml_lines import BYTES_MAX, Path, load_with_lines, too_large
+from windowing.model.file.yaml_lines import LIMITS, Limits, Path, load_with_lines, too_large
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -22,6 +23,7 @@ def parse_document(
     *,
     shape: str,
     prepare: Callable[[dict[str, Any]], dict[str, Any]] = lambda value: value,
+    limits: Limits = LIMITS,
 ) -> tuple[Model, dict[Path, int]]:
     """Parse and validate a document.
 
@@ -31,6 +33,7 @@ def parse_document(
         model: the model to validate it against.
         shape: the message for a document that is not a mapping.
         prepare: expands short spellings into the model's shape.
+        limits: how large it may be.
 
     Returns:
         the model, and the line (from 1) of each path into the document.
@@ -38,7 +41,7 @@ def parse_document(
     Raises:
         PipelineError: with all problems found.
     """
-    value, lines = load_with_lines(text, file)
+    value, lines = load_with_lines(text, file, limits)
     if not isinstance(value, dict):
         raise PipelineError([Problem(file, 1, "", shape)])
     try:
@@ -47,7 +50,7 @@ def parse_document(
         raise PipelineError(describe(error, file, lines)) from None
 
 
-def read_text(path: str | FilePath) -> str:
+def read_text(path: str | FilePath, limits: Limits = LIMITS) -> str:
     """Read a document's file, up to the size limit.
 
     Raises:
@@ -59,15 +62,30 @@ def read_text(path: str | FilePath) -> str:
 
     try:
         with FilePath(path).open("rb") as file:
-            content = file.read(BYTES_MAX + 1)
+            content = file.read(limits.bytes_max + 1)
+            size = max(os.fstat(file.fileno()).st_size, len(content))
     except (OSError, ValueError) as error:  # ValueError: a name with NUL
         why = getattr(error, "strerror", None) or error
         raise problem(0, f"cannot be read: {why}") from None
-    if len(content) > BYTES_MAX:
-        raise problem(0, too_large("too many bytes")) from None
+    if len(content) > limits.bytes_max:
+        raise problem(0, too_large(f"{size:,} bytes", limits)) from None
     try:
         return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         msg = f"is not UTF-8 (byte 0x{content[error.start]:02x}): save it as text in UTF-8"
         raise problem(line, msg) from None
+
+
+def unread(path: FilePath, limits: Limits) -> str | None:
+    """Say why a service does not read a file of a folder; None: it does.
+
+    Reading a pipe would block for ever, and what a large file costs, all others wait for.
+    """
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+    if size is None:
+        return f"{path} is not a file: take it out of the folder"
+    return f"{path} {too_large(f'{size:,} bytes', limits)}" if size > limits.bytes_max else None

@@ -33,7 +33,7 @@ from windowing.model.file.conflicts import Conflict, Place
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.layout import LayoutError, check_one_table
 from windowing.model.file.queries import FieldError, resolve_join, resolve_query
-from windowing.model.file.yaml_lines import line_of, spell
+from windowing.model.file.yaml_lines import LIMITS, Limits, line_of, spell
 from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.join import Join, JoinedSource
 from windowing.model.late import Late
@@ -361,18 +361,19 @@ _NOT_WITH_JOIN = {
 """Options of a pipeline of queries that a join does not have, and why."""
 
 
-def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
+def parse_pipeline(text: str, file: str = "<pipeline>", limits: Limits = LIMITS) -> Pipeline:
     """Parse a pipeline from YAML text.
 
     Args:
         text: the document.
         file: its name, for messages.
+        limits: how large it may be.
 
     Raises:
         PipelineError: with all problems found.
     """
     shape = "a pipeline file is a mapping that begins with name: and source:"
-    pipeline, lines = parse_document(text, file, Pipeline, shape=shape)
+    pipeline, lines = parse_document(text, file, Pipeline, shape=shape, limits=limits)
     pipeline._text = text
     try:
         pipeline.flows  # noqa: B018 - resolved here, so that mistakes surface now
@@ -383,10 +384,10 @@ def parse_pipeline(text: str, file: str = "<pipeline>") -> Pipeline:
     return pipeline
 
 
-def load_pipeline(path: str | FilePath) -> Pipeline:
-    """Read a pipeline file.
+def load_pipeline(path: str | FilePath, limits: Limits = LIMITS) -> Pipeline:
+    """Read a pipeline file, unless it is larger than the limits.
 
     Raises:
         PipelineError: the file is missing, unreadable, or breaks a rule.
     """
-    return parse_pipeline(read_text(path), str(path))
+    return parse_pipeline(read_text(path, limits), str(path), limits)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import yaml
 from yaml.composer import Composer
@@ -29,6 +30,32 @@ BYTES_MAX = 4 * 1024 * 1024
 
 NODES_MAX = 300_000
 """The most nodes in a document, with those that aliases repeat."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large a document may be for whoever reads it.
+
+    Attributes:
+        bytes_max: its bytes.
+        nodes_max: its nodes, with those that aliases repeat.
+        remedy: what to do about one that is larger.
+    """
+
+    bytes_max: int = BYTES_MAX
+    nodes_max: int = NODES_MAX
+    remedy: str = "split it"
+
+
+LIMITS: Final = Limits()
+"""For who reads a document on their own behalf."""
+
+SHARED_LIMITS: Final = Limits(
+    bytes_max=256 * 1024,
+    nodes_max=20_000,
+    remedy="split it: only commands, which make nobody else wait, take a larger one",
+)
+"""For a service that reads everybody's documents: what one costs, all others wait for."""
 
 DEPTH_MAX = 40
 """The deepest nesting of lists and mappings."""
@@ -71,9 +98,11 @@ class _Loader(Composer, SafeConstructor, Resolver):
     Args:
         text: the document.
         parser: where its events come from.
+        limits: how large it may be.
     """
 
-    def __init__(self, text: str, parser: Callable[[str], Any]) -> None:
+    def __init__(self, text: str, parser: Callable[[str], Any], limits: Limits) -> None:
+        self._limits = limits
         events = parser(text)
         self.check_event, self.peek_event = events.check_event, events.peek_event
         self.get_event, self.dispose = events.get_event, events.dispose
@@ -100,9 +129,9 @@ class _Loader(Composer, SafeConstructor, Resolver):
         if is_alias and id(node) not in self._sizes:  # still being composed
             raise _Refused(mark, "an alias inside of what it stands for: write the value itself")
         self._nodes += self._sizes[id(node)] if is_alias else 1
-        if self._nodes > NODES_MAX:
-            msg = f"more than {NODES_MAX:,} keys and values, aliases counted as often as they stand"
-            raise _Refused(mark, f"{msg}: split the file, or repeat less")
+        if self._nodes > (most := self._limits.nodes_max):
+            msg = f"more than {most:,} keys and values, aliases counted as often as they stand"
+            raise _Refused(mark, f"{msg}: repeat less, or {self._limits.remedy}")
         if not is_alias:
             self._sizes[id(node)] = self._nodes - before
             _check_node(node)
@@ -164,8 +193,13 @@ def spell(document: Any) -> str:
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
 
-def load_with_lines(text: str, file: str) -> tuple[Any, dict[Path, int]]:
+def load_with_lines(text: str, file: str, limits: Limits = LIMITS) -> tuple[Any, dict[Path, int]]:
     """Load one YAML document.
+
+    Args:
+        text: the document.
+        file: its name, for messages.
+        limits: how large it may be.
 
     Returns:
         the plain value, and the line (from 1) of each path into it.
@@ -173,20 +207,22 @@ def load_with_lines(text: str, file: str) -> tuple[Any, dict[Path, int]]:
     Raises:
         PipelineError: not YAML, more than one document, a key given twice, or too large.
     """
-    if len(text) > BYTES_MAX:
-        raise PipelineError([Problem(file, 0, "", too_large(f"{len(text):,} characters"))])
+    if len(text) > limits.bytes_max:
+        size = f"{len(text):,} characters"
+        raise PipelineError([Problem(file, 0, "", too_large(size, limits))])
     try:
-        return _loaded(_Loader(text, CParser), file)
+        return _loaded(_Loader(text, CParser, limits), file)
     except yaml.YAMLError:
-        return _loaded_slowly(text, file)
+        return _loaded_slowly(text, file, limits)
     except UnicodeEncodeError:  # a surrogate
-        return _loaded_slowly(text, file)
+        return _loaded_slowly(text, file, limits)
 
 
-def _loaded_slowly(text: str, file: str) -> tuple[Any, dict[Path, int]]:
+def _loaded_slowly(text: str, file: str, limits: Limits) -> tuple[Any, dict[Path, int]]:
     """Load one document by the parser that says best what is wrong; like `load_with_lines`."""
     try:
-        return _loaded(_Loader(text, _Parser if len(text) <= _SLOW_MAX else CParser), file)
+        parser = _Parser if len(text) <= _SLOW_MAX else CParser
+        return _loaded(_Loader(text, parser, limits), file)
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         msg = f"not YAML: the character {_code(text[error.start])} is not allowed: take it out"
@@ -222,9 +258,9 @@ def _loaded(loader: _Loader, file: str) -> tuple[Any, dict[Path, int]]:
         loader.dispose()
 
 
-def too_large(size: str) -> str:
+def too_large(size: str, limits: Limits) -> str:
     """Return the problem of a document that is too large."""
-    return f"has {size}: at most {BYTES_MAX // 1024} KiB are read, split it"
+    return f"has {size}: at most {limits.bytes_max // 1024} KiB are read, {limits.remedy}"
 
 
 def _code(character: str | int) -> str:

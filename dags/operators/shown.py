@@ -1,0 +1,136 @@
+"""What a page showed when its button was pressed, and whether that still is so.
+
+Between a look at a page and the task that carries out an action there may be days: another run may
+be the live one by then, or the file another one. Then nothing is done. A DAG run that was triggered
+elsewhere was shown nothing, and works on what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowFailException
+
+from dags.entities import digest_of
+from dags.operators.command import project_root
+from dags.operators.job import Job, meant
+from windowing.model.file.yaml_lines import SHARED_LIMITS
+
+SHOWN: Final = "shown"
+"""The key in a DAG run's `conf`: `{"run": NAME or null, "file": DIGEST}`."""
+
+_DIGITS = 12
+"""How much of a digest people are shown."""
+
+_LOOK = "nothing was done: look at the pipeline's page again"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page showed.
+
+    Attributes:
+        run: the live run, else the newest; None: the pipeline had never run.
+        digest: of the pipeline file's content.
+    """
+
+    run: str | None
+    digest: str
+
+    @classmethod
+    def of(cls, conf: Mapping[str, Any] | None) -> Shown | None:
+        """Return what is noted in a DAG run's `conf`; None: nothing was shown.
+
+        Raises:
+            ValueError: that is something else.
+        """
+        told = (conf or {}).get(SHOWN)
+        if told is None:
+            return None
+        if isinstance(told, dict) and told.keys() == {"run", "file"}:
+            run, digest = told["run"], told["file"]
+            if isinstance(digest, str) and (run is None or isinstance(run, str)):
+                return cls(run, digest)
+        msg = f'{SHOWN} is what a page notes, as {{"run": "r1", "file": "DIGEST"}}: leave it out'
+        raise ValueError(msg)
+
+    @property
+    def noted(self) -> dict[str, str | None]:
+        """It as `conf` has it."""
+        return {"run": self.run, "file": self.digest}
+
+    def other_file(self, file: str, digest: str | None) -> str | None:
+        """Say that the file is another one now; None: it is the same.
+
+        Args:
+            file: its name.
+            digest: of its content now; None: it is gone.
+        """
+        if digest == self.digest:
+            return None
+        now = "it is gone" if digest is None else f"its sha256 is {digest[:_DIGITS]}"
+        before = f"the page showed {file} with the sha256 {self.digest[:_DIGITS]}"
+        return f"{before}, and now {now}; {_LOOK}"
+
+    def other_run(self, jobs: Sequence[Job], own: Sequence[str | None] = ()) -> str | None:
+        """Say that another run is the live one now; None: it is the same.
+
+        Args:
+            jobs: the pipeline's runs now.
+            own: runs which the DAG run itself makes the live one, so that it can be tried again.
+        """
+        job = meant(jobs)
+        now = None if job is None else job.run
+        if now == self.run or (now is not None and now in own):
+            return None
+        before = "no run" if self.run is None else f"run {self.run}"
+        return f"the page showed {before}, and now {_named(now)} is the live one; {_LOOK}"
+
+
+def _named(run: str | None) -> str:
+    return "none" if run is None else f"run {run}"
+
+
+def digest_now(file: str) -> str | None:
+    """Return the digest of a pipeline file's content; None: there is no such file.
+
+    Args:
+        file: its name, relative to the checkout.
+    """
+    path: Path = project_root() / file
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as opened:
+            return digest_of(opened.read(SHARED_LIMITS.bytes_max + 1))
+    except OSError:
+        return None
+
+
+def check_file(context: Context, file: str) -> Shown | None:
+    """Check that a pipeline file is the one that was shown; return what was shown, if anything was.
+
+    Raises:
+        AirflowFailException: it is another one; a retry would not help.
+    """
+    try:
+        shown = Shown.of(context["dag_run"].conf)
+    except ValueError as error:
+        raise AirflowFailException(str(error)) from None
+    if shown is not None and (problem := shown.other_file(file, digest_now(file))):
+        raise AirflowFailException(problem)
+    return shown
+
+
+def check_run(shown: Shown | None, jobs: Sequence[Job], *own: str | None) -> None:
+    """Check that the live run is the one that was shown.
+
+    Raises:
+        AirflowFailException: it is another one; a retry would not help.
+    """
+    if shown is not None and (problem := shown.other_run(jobs, own)):
+        raise AirflowFailException(problem)
