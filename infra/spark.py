@@ -212,7 +212,7 @@ def _prepare(layout: Layout, ports: Ports) -> None:
     if not _is_any_alive(layout, "spark-worker"):
         # What the master remembers ended with the workers: drivers must not be revived when a
         # stopped stack is started again.
-        if recovery.exists():
+        if recovery.exists() and not _is_any_alive(layout, "yarn-"):
             forget_all(layout.state_dir)
         shutil.rmtree(recovery, ignore_errors=True)
     if not _is_any_alive(layout, "spark-"):

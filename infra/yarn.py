@@ -225,9 +225,9 @@ def _environment(layout: Layout) -> dict[str, str]:
 
 
 def _prepare(layout: Layout, ports: Ports) -> None:
-    if not _any_alive(layout):
+    if not _any_alive(layout, "yarn-"):
         # Applications ended with the daemons, and must not be revived by the next start.
-        if (layout.yarn / "recovery").exists():
+        if (layout.yarn / "recovery").exists() and not _any_alive(layout, "spark-worker"):
             forget_all(layout.state_dir)
         for name in ("recovery", "local"):
             shutil.rmtree(layout.yarn / name, ignore_errors=True)
@@ -266,9 +266,9 @@ def _format(layout: Layout) -> None:
         raise InfraError(text)
 
 
-def _any_alive(layout: Layout) -> bool:
+def _any_alive(layout: Layout, prefix: str) -> bool:
     running = read(layout).running
-    return any(is_alive(one.process) for name, one in running.items() if name.startswith("yarn-"))
+    return any(is_alive(one.process) for name, one in running.items() if name.startswith(prefix))
 
 
 # --- settings ----------------------------------------------------------------------------------

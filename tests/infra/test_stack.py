@@ -91,6 +91,12 @@ def test_a_cluster_that_starts_anew_finds_no_secret_of_jobs_before_it(layout: La
     left = layout.state_dir / "runs/p/r1/kafka/password"
     left.parent.mkdir(parents=True)
     left.touch()
+    us, record = process.identify(os.getpid()), read(layout)
+    assert us is not None
+    record.started("yarn-nodemanager", Running(us, "", "yarn.log"))
+    component.prepare()
+    assert left.exists(), "it may be of a job on YARN"
+    record.ended(["yarn-nodemanager"])
     component.prepare()
     assert not left.parent.exists()
 
