@@ -41,7 +41,7 @@ _HOUR_US: Final = 3_600_000_000
 _BEHIND_ALL: Final = INT64_MAX
 _SECRET: Final = b"whatever the pipeline's may be"
 
-Headers = list[tuple[str, bytes | None]]
+Headers = list[tuple[str, bytes]]
 
 
 @dataclass(frozen=True)
@@ -155,13 +155,15 @@ class _Hostile:
         text = self._rng.choice(texts)
         yield HostileRecord(lane, "no control record", [(CONTROL_HEADER, text)])
         header = (CONTROL_HEADER, b'{"end": true}')
-        several: Headers = self._rng.choice([[(CONTROL_HEADER, None)], [header, header]])
-        yield HostileRecord(lane, "headers that stand twice, or are null", several)
+        several: Headers = self._rng.choice([[(CONTROL_HEADER, b"")], [header, header]])
+        yield HostileRecord(lane, "headers that stand twice, or are empty", several)
         said: Any = self._rng.choice(
             [None, [], {}, {"add": []}, {"add": {"x": 1}}, {"drop": {}}, {"remove": {"x": "soon"}}]
         )
         yield self._of("no change of the queries", lane, said)
-        wrong: dict[str, Any] = self._rng.choice([{"window": "RANGE"}, {"colour": "red"}, {"aggregates": {}}])
+        wrong: dict[str, Any] = self._rng.choice(
+            [{"window": "RANGE"}, {"colour": "red"}, {"aggregates": {}}]
+        )
         yield self._of("a query that no file can have", lane, self._added(**wrong))
         yield self._of("the end of nobody", lane, {"remove": {self._name(): self._later_us()}})
 
