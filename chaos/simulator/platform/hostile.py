@@ -49,6 +49,7 @@ _WRONGS: Final = (
     *("again", "again", "another lane's", "another secret", "unsigned"),
     *(SIGNATURE_HEADER, COUNTER_HEADER),
 )
+_WIDE: Final = LANE_WINDOWS_MAX // WINDOWS_MAX
 _FAR_US: Final = 2**50
 
 os.environ.setdefault(KEY, SECRET)
@@ -160,7 +161,7 @@ def _control(rng: random.Random, pipeline: Pipeline, number: int, rule: dict[str
         return {"queries": {"remove": {rng.choice(names): _instant(rng, pipeline)}}}
     count = rng.choice([1] * 8 + [2, rule.get("queries", 1) + 1])
     names = [rng.choice(_NAMES) if place == 0 else f"n{place}" for place in range(count)]
-    if rng.random() < 0.05:
+    if rule.get("queries", 1) >= _WIDE + 1 and rng.random() < 0.3:
         return {"queries": {"add": _wide(rng, pipeline)}}
     return {"queries": {"add": {name: _query(rng, pipeline) for name in names}}}
 
@@ -187,10 +188,10 @@ def _query(rng: random.Random, pipeline: Pipeline) -> Any:
     query = _grid(rng, pipeline, _instant(rng, pipeline))
     ways: list[Callable[[], dict[str, Any]]] = [
         *[lambda: {}] * 6,
-        lambda: _of_windows(WINDOWS_MAX + 1),
-        lambda: {"aggregates": {"n": rng.choice(_CLASSES)}},
+        *[lambda: _of_windows(WINDOWS_MAX + 1)] * 2,
+        *[lambda: {"aggregates": {"n": rng.choice(_CLASSES)}}] * 2,
         lambda: {"aggregates": rng.choice([{}, {"n": "sum(nothing)"}, {"n": 7}, []])},
-        lambda: {"retention": {"entries": 1}},
+        *[lambda: {"retention": {"entries": 1}}] * 2,
         lambda: {"window": {"months": {"shift": 1}, "wattr": "ts"}},
         lambda: {"window": rng.choice(["", "RANGE", 5, {}, "SESSION 5 us WATTR ts"])},
         lambda: {"group_by": ["nothing"]},
@@ -203,8 +204,7 @@ def _query(rng: random.Random, pipeline: Pipeline) -> Any:
 def _wide(rng: random.Random, pipeline: Pipeline) -> dict[str, Any]:
     """Draw queries with as many windows as a lane may add, or with some more."""
     query = _query(rng, pipeline) | _of_windows(WINDOWS_MAX)
-    count = LANE_WINDOWS_MAX // WINDOWS_MAX + rng.choice([0, 1])
-    return {f"wide{number}": query for number in range(count)}
+    return {f"wide{number}": query for number in range(_WIDE + rng.choice([0, 1]))}
 
 
 def _of_windows(count: int) -> dict[str, Any]:
