@@ -61,7 +61,11 @@ class CommitWatcher:
             self._begun_s[first + number] = at_s
             self.history.note(at_s, "begun", batch=first + number)
         for number, at_s in self._new("commits"):
-            batch, offsets = first + number, total_offsets(self.checkpoint, number)
+            try:
+                offsets = total_offsets(self.checkpoint, number)
+            except FileNotFoundError:  # another checkpoint has just taken its place
+                continue
+            batch = first + number
             self._committed_s[batch] = at_s
             self.batches, self.offsets = max(self.batches, batch + 1), max(self.offsets, offsets)
             self.history.note(at_s, "commit", batch=batch, offsets=offsets)
