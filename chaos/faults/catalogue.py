@@ -14,7 +14,7 @@ __all__ = ["FAULTS", "fault_named"]
 _MODULES: Final = (
     *("cluster", "rolling_workers", "master", "hadoop", "broker", "rolling_brokers", "isolation"),
     *("deployment", "network", "checkpoint", "damage", "disk", "identity", "partitions"),
-    *("retention", "silence", "topic", "written_files"),
+    *("retention", "silence", "topic", "hostile", "written_files"),
 )
 for _module in _MODULES:
     import_module(f"chaos.faults.{_module}")

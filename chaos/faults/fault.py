@@ -156,6 +156,7 @@ class FaultContext:
         poison: those of them that the job must reject.
         losses: what the job said about what the faults took from it, in order.
         deployments: outcomes of the deployments that faults interrupted, in order.
+        imported: what a job imported because its log names it, which it must not.
         log: the whole log, read before a fault removed records from it; None: no fault did.
         tables: the folder of the job's tables.
     """
@@ -177,6 +178,7 @@ class FaultContext:
     poison: list[PoisonedRecord] = field(default_factory=list)
     losses: list[ReportedLoss] = field(default_factory=list)
     deployments: list[DeploymentOutcome] = field(default_factory=list)
+    imported: list[str] = field(default_factory=list)
     log: list[LogEntry] | None = None
     tables: Path = Path()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from chaos.history import History
+from jobs.checkpoints.base import read_base
 from windowing.places import is_remote
 
 _POLL_S: Final = 0.1
@@ -44,18 +45,27 @@ class CommitWatcher:
     _seen: dict[Path, int] = field(default_factory=dict)
     _begun_s: dict[int, float] = field(default_factory=dict)
     _committed_s: dict[int, float] = field(default_factory=dict)
+    _base: int = 0
 
     def now(self) -> float:
         """Seconds since the run began."""
         return time.time() - self.began_s
 
     def look(self) -> None:
-        """Record what is new in the checkpoint."""
-        for batch, at_s in self._new("offsets"):
-            self._begun_s[batch] = at_s
-            self.history.note(at_s, "begun", batch=batch)
-        for batch, at_s in self._new("commits"):
-            offsets = total_offsets(self.checkpoint, batch)
+        """Record what is new in the checkpoint.
+
+        A job that goes on with other queries has another checkpoint, which begins with batch 0.
+        """
+        first = self._first()
+        for number, at_s in self._new("offsets"):
+            self._begun_s[first + number] = at_s
+            self.history.note(at_s, "begun", batch=first + number)
+        for number, at_s in self._new("commits"):
+            try:
+                offsets = total_offsets(self.checkpoint, number)
+            except FileNotFoundError:  # another checkpoint has just taken its place
+                continue
+            batch = first + number
             self._committed_s[batch] = at_s
             self.batches, self.offsets = max(self.batches, batch + 1), max(self.offsets, offsets)
             self.history.note(at_s, "commit", batch=batch, offsets=offsets)
@@ -93,6 +103,15 @@ class CommitWatcher:
         while (left_s := until_s - time.monotonic()) > 0:
             self.look()
             time.sleep(min(_POLL_S, left_s))
+
+    def _first(self) -> int:
+        """Return the run's number of the first batch in its checkpoint."""
+        try:
+            self._base = read_base(self.checkpoint).batch
+        except OSError:
+            if not is_remote(self.checkpoint):
+                raise
+        return self._base
 
     def _new(self, folder: str) -> list[tuple[int, float]]:
         """Return the new and rewritten files of a log of the checkpoint, with times, in order."""

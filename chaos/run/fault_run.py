@@ -110,7 +110,8 @@ class FaultRun:
             return "over with its last fault"
         if not self._finish(self._total()):
             return "not drained in time"
-        self.drained = DrainedLog(self.watcher.batches - 1, self._committed())
+        batches, ends = committed_offsets(self.job.checkpoint, self.job.accepted.source)
+        self.drained = DrainedLog(batches - 1, ends)
         self._sent += send_ends(self.job.pipeline, self._bootstrap, self.part)
         total = self._total()
         self.history.note(self.watcher.now(), "sent", total=total)
@@ -123,10 +124,6 @@ class FaultRun:
             if not self._await_batches(self.watcher.batches + 1):
                 return False
         return True
-
-    def _committed(self) -> dict[int, int]:
-        """Return the next offset of each lane."""
-        return committed_offsets(self.job.checkpoint, self.job.accepted.source)[1]
 
     def _total(self) -> int:
         """Return the number of records in the topic."""

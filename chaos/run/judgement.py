@@ -80,6 +80,7 @@ def _facts(fault_run: FaultRun) -> FinishedRun:
         poisoned=fault_run.poison,
         within_s=fault_run.plan.recovery.within_us / 1e6,
         taken=fault_run.context.log is not None,
+        imported=fault_run.context.imported,
     )
 
 

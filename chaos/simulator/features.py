@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final, get_args
 
-from chaos.simulator.case import Case, FailureKind, PlannedBatch
+from chaos.simulator.case import Case, FailureKind, PlannedBatch, record
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
@@ -42,6 +42,9 @@ from windowing.model.windows.policy import (
     WindowClause,
 )
 from windowing.model.windows.window import Window
+from windowing.semantics.lanes import follow
+from windowing.semantics.values import ValueReader
+from windowing.semantics.view import lanes_of
 
 Feature = tuple[str, str]
 """The subject of a feature, and its value."""
@@ -84,6 +87,8 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *("idle lanes", "key may be null", "a lane joined"),
     ),
     "control": ("bound", "bound on", "now", "seen", "end"),
+    "believes": ("none", "bounds", "all", "signed"),
+    "refused": ("not_allowed", "change_too_late", "malformed"),
     "run": (
         *("several shards", "several queries", "compaction at once", "compaction later"),
         *("rows through the sinks' code", "redelivery is an error", "hundreds of records"),
@@ -105,7 +110,7 @@ OPERATOR_SUBJECTS: Final = (
 """The subjects of features that only queries with operators have."""
 
 SEVERAL: Final = {
-    *("aggregate", "window", "join", "source", "control", "run", "fault"),
+    *("aggregate", "window", "join", "source", "control", "believes", "refused", "run", "fault"),
     # A chain has several windows.
     *(of for of in OPERATOR_SUBJECTS if of != "order"),
 }
@@ -117,7 +122,8 @@ _NUMBER: Final = {feature: number for number, feature in enumerate(ALL)}
 
 def pairs_of(case: Case, pipeline: Pipeline) -> frozenset[int]:
     """Return the numbers of the pairs of features that meet in a case; see `pair_number`."""
-    around = {*_source(pipeline), *_log(case), *_run(case, pipeline), *_faults(case)}
+    around = {*_source(pipeline), *_believes(pipeline), *_log(case), *_run(case, pipeline)}
+    around |= {*_faults(case), *_refused(case, pipeline)}
     pairs: set[int] = set()
     for query in pipeline.flows:
         numbers = sorted(_NUMBER[feature] for feature in around | {*_flow(pipeline, query)})
@@ -320,6 +326,26 @@ def _log(case: Case) -> Iterator[Feature]:
             yield from (("control", name) for name in ("now", "seen", "end") if name in control)
     if any("raw" in event for lane in case.lanes for event in lane):
         yield "log", "bad values"
+
+
+def _believes(pipeline: Pipeline) -> Iterator[Feature]:
+    for part in pipeline.source.parts:
+        yield "believes", part.control.believe
+        if part.control.key is not None:
+            yield "believes", "signed"
+
+
+def _refused(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
+    """Yield why control records are dead letters, by what their own lane has said before."""
+    lanes = lanes_of(pipeline.source, None)
+    for number, (lane, events) in enumerate(zip(lanes, case.lanes, strict=True)):
+        entries = [record(event) for event in events]
+        controls = {entry.offset for entry in entries if entry.control is not None}
+        if not controls:
+            continue
+        for arrival in follow(lane, entries, ValueReader(pipeline, number, takes_changes=True)):
+            if arrival.offset in controls and arrival.content in FEATURES["refused"]:
+                yield "refused", str(arrival.content)
 
 
 def _run(case: Case, pipeline: Pipeline) -> Iterator[Feature]:

@@ -189,6 +189,21 @@ ILLEGAL: Final = (
         "without update a query has no retention",
     ),
     Illegal(
+        ("believes", ("none", "bounds", "all")),
+        ("believes", ("none", "bounds", "all")),
+        "a source believes one of them",
+    ),
+    Illegal(
+        ("believes", ("none",)),
+        ("refused", ("malformed", "change_too_late")),
+        "where nothing is believed, everything is not allowed",
+    ),
+    Illegal(
+        ("believes", ("bounds",)),
+        ("refused", ("change_too_late",)),
+        "where no change is believed, each is not allowed",
+    ),
+    Illegal(
         ("run", ("compaction at once",)), ("run", ("compaction later",)), "a shard has one of them"
     ),
     Illegal(

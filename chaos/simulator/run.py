@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 import traceback
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chaos.simulator.case import Case, record
+from chaos.simulator.case import Case, SimulatedRecord, record
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
 from chaos.simulator.features import pairs_of
+from chaos.simulator.history import SimulationHistory
 from chaos.simulator.platform.changed_log import with_change
 from chaos.simulator.platform.hostile import with_hostile
 from chaos.simulator.platform.parts import OWN, EngineParts
@@ -19,8 +22,10 @@ from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
 _TRIES = 400
 _CHANGES = 0.4
-_HOSTILE = 0.25
 """How often logs change the queries, where they can."""
+
+_HOSTILE = 0.25
+"""How often somebody hostile writes to the log."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class RunResult:
     Attributes:
         case: the case.
         findings: the checks that failed; empty if it passed.
-        faults: how often each kind of fault took effect.
+        faults: how often each kind of fault took effect, and each refusal of a control record.
         pairs: the pairs of features that met in it, by number.
     """
 
@@ -104,7 +109,27 @@ def run_case(case: Case, parts: EngineParts) -> RunResult:
         job.history.error_kind = type(error).__name__
         job.history.error = f"{type(error).__name__}: {error} (in {where})"
     findings = judge(pipeline, lanes, job.history)
-    return RunResult(case, tuple(findings), job.history.faults, pairs_of(case, pipeline))
+    faults = job.history.faults + _refused(lanes, job.history)
+    return RunResult(case, tuple(findings), faults, pairs_of(case, pipeline))
+
+
+def _refused(
+    lanes: Sequence[Sequence[SimulatedRecord]], history: SimulationHistory
+) -> Counter[str]:
+    """Return how many control records the sink has as dead letters, by reason."""
+    controls = {
+        (one.source, one.partition, one.offset)
+        for lane in lanes
+        for one in lane
+        if one.control is not None
+    }
+    letters = [json.loads(line) for batch in history.batches.values() for _, line in batch.dead]
+    return Counter(
+        f"control record {letter['reason']}"
+        for letter in letters
+        if letter["query"] is None
+        and (letter["source"], letter["partition"], letter["offset"]) in controls
+    )
 
 
 @lru_cache(maxsize=64)

@@ -69,6 +69,7 @@ class FinishedRun:
         states: reads the state of this run and of a clean one; None: this run did not read all of
             its log.
         taken: whether a fault removed records from the log.
+        imported: what the job imported because its log names it, which it must not.
     """
 
     faults: Sequence[str]
@@ -80,6 +81,7 @@ class FinishedRun:
     within_s: float
     states: States | None = None
     taken: bool = False
+    imported: Sequence[str] = ()
 
 
 def _always(run: FinishedRun) -> bool:
@@ -105,7 +107,7 @@ class CheckKind:
 
     Attributes:
         name: its name in plans.
-        order: its place among the checks of a plan that lists none; the built-in ones have 1 to 8.
+        order: its place among the checks of a plan that lists none; the built-in ones have 1 to 9.
         when: whether it applies to a run.
         takes_s: approximate duration in seconds.
         function: judges a run.

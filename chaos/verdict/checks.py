@@ -23,6 +23,11 @@ def _sent_poison(run: FinishedRun) -> bool:
     return any(FAULTS[name].poisons for name in run.faults)
 
 
+def _was_hostile(run: FinishedRun) -> bool:
+    """Whether somebody hostile wrote to the log."""
+    return "hostile_producer" in run.faults
+
+
 def _deployed(run: FinishedRun) -> bool:
     """Whether a fault interrupted a deployment."""
     return any(run.history.of("deployed"))
@@ -72,6 +77,13 @@ def poison(poisoned: Sequence[PoisonedRecord], output: Output) -> Check:
     if not poisoned:
         return Check("poison", Outcome.unknown, "no poison was sent: nothing shown")
     return _check("poison", not missing, detail, tuple(missing))
+
+
+@check("nothing_imported", order=9, when=_was_hostile)
+def nothing_imported(imported: Sequence[str]) -> Check:
+    """Check that the job imported nothing because a record of its log names it."""
+    detail = "no class that only the log names was imported"
+    return _check("nothing_imported", not imported, detail, tuple(imported))
 
 
 @check("progress", order=4)

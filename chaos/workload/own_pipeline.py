@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model.control import parse_control_rule
 
 _KEPT_OF_NAME = 120
 
@@ -22,7 +23,8 @@ def own_pipeline(
     Args:
         file: the pipeline file.
         run: suffix for the pipeline's name.
-        topic: another log to read; None: the pipeline's. For a join: prefix of its topics' names.
+        topic: another log to read, whose lanes chaos ends itself, and so unsigned; None: the
+            pipeline's. For a join: prefix of its topics' names.
         shards: another number of shards, which does not affect rows; None: the pipeline's.
 
     Raises:
@@ -47,8 +49,15 @@ def own_pipeline(
 
 
 def _move(source: dict[str, Any], topic: str) -> None:
-    """Give a source another topic, and rename the lanes that it names accordingly."""
+    """Give a source another topic, and rename the lanes that it names accordingly.
+
+    It believes at least bounds, which chaos sends, and no signatures, which name lanes, too.
+    """
     old, source["topic"] = source["topic"], topic
+    rule = parse_control_rule(source.get("control", "bounds"))
+    if rule.believe == "none" or rule.key is not None:
+        believe = "bounds" if rule.believe == "none" else rule.believe
+        source["control"] = {"believe": believe, "queries": rule.queries}
 
     def moved(by_lane: dict[str, Any]) -> dict[str, Any]:
         pairs = ((str(lane), told) for lane, told in by_lane.items())

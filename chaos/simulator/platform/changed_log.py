@@ -43,7 +43,7 @@ def with_change(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
     case, pipeline = msgspec.structs.replace(case, pipeline=text), parse_pipeline(text)
     lanes, after = case.lanes, pipeline
     share_from = 2 if case.shared else None
-    can_join, can_leave = templates(pipeline), _may_leave(pipeline)
+    can_join, can_leave = templates(pipeline), may_leave(pipeline)
     if can_join and (not can_leave or rng.random() < 0.8):
         lanes, after = _joining(rng, lanes, pipeline, rng.choice(can_join), share_from)
     joined = after is not pipeline
@@ -81,7 +81,7 @@ def templates(pipeline: Pipeline) -> list[str]:
     return [query.name for query in _slides(pipeline)]
 
 
-def _may_leave(pipeline: Pipeline) -> list[str]:
+def may_leave(pipeline: Pipeline) -> list[str]:
     """Return the queries that can leave: those without an end."""
     found = []
     for query in _slides(pipeline):
@@ -96,11 +96,11 @@ def _joining(
 ) -> tuple[Lanes, Pipeline]:
     """Let a query join; return the pipeline with it, or the same if it cannot be added."""
     places = [rng.randint(0, len(lane)) for lane in lanes]
-    reached = [max(newest + 1, progress) for newest, progress in _reached(lanes, pipeline, places)]
+    known = [max(newest + 1, progress) for newest, progress in reached(lanes, pipeline, places)]
     query = like(rng, pipeline, of)
-    slide = _slide(pipeline, of)
-    begins_us = rng.choice([max, max, max, min])(reached)
-    query["from"] = _instant(begins_us + rng.choice([0, 0, 1, slide, 3 * slide]))
+    slide = slide_of(pipeline, of)
+    begins_us = rng.choice([max, max, max, min])(known)
+    query["from"] = instant(begins_us + rng.choice([0, 0, 1, slide, 3 * slide]))
     change = Change({_NEW: query}, {})
     after = changed(pipeline, Copy(pipeline.source.lane(0), 0, change))
     if isinstance(after, str):
@@ -113,10 +113,10 @@ def _joining(
 def _leaving(rng: random.Random, lanes: Lanes, pipeline: Pipeline, name: str) -> Lanes:
     """Let a query leave, before some windows that would come."""
     places = [rng.randint(_behind(lane), len(lane)) for lane in lanes]
-    reached = [progress for _, progress in _reached(lanes, pipeline, places)]
-    until_us = rng.choice([max, max, max, min])(reached)
-    slides = rng.choice([0, 0, 1, 2, 5]) * _slide(pipeline, name)
-    control = {"queries": {"remove": {name: _instant(until_us + slides)}}}
+    known = [progress for _, progress in reached(lanes, pipeline, places)]
+    until_us = rng.choice([max, max, max, min])(known)
+    slides = rng.choice([0, 0, 1, 2, 5]) * slide_of(pipeline, name)
+    control = {"queries": {"remove": {name: instant(until_us + slides)}}}
     return _written(rng, lanes, places, control)
 
 
@@ -146,11 +146,12 @@ def like(rng: random.Random, pipeline: Pipeline, name: str) -> dict[str, Any]:
     return query
 
 
-def _slide(pipeline: Pipeline, name: str) -> int:
+def slide_of(pipeline: Pipeline, name: str) -> int:
+    """Return the slide of a query's windows."""
     return next(query.window.slide for query in pipeline.queries if query.name == name)
 
 
-def _reached(lanes: Lanes, pipeline: Pipeline, places: list[int]) -> list[tuple[float, float]]:
+def reached(lanes: Lanes, pipeline: Pipeline, places: list[int]) -> list[tuple[float, float]]:
     """Return the newest time and the progress of each lane before a place, without changes in it.
 
     A lane that says nothing yet, or has ended, has those of an instant around 0.
@@ -168,7 +169,8 @@ def _finite(us: float) -> float:
     return us if math.isfinite(us) else 0
 
 
-def _instant(us: float) -> int:
+def instant(us: float) -> int:
+    """Return the nearest instant in 64 bits."""
     return int(max(-INT64_MAX, min(us, INT64_MAX)))
 
 

@@ -9,16 +9,27 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from chaos.simulator.case import Case, Event
 from chaos.simulator.draw.values import draw_no_control
-from chaos.simulator.platform.changed_log import believing, inserted, like, templates
+from chaos.simulator.platform.changed_log import (
+    Lanes,
+    believing,
+    inserted,
+    instant,
+    like,
+    may_leave,
+    reached,
+    slide_of,
+    templates,
+)
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, WINDOWS_MAX, signature
-from windowing.model.file.pipeline import Pipeline
+from windowing.model.file.allowed import LANE_WINDOWS_MAX
+from windowing.model.file.pipeline import Pipeline, parse_pipeline
 from windowing.model.source import Source
 
 KEY: Final = "SLACKWATER_SIMULATED_KEY"
@@ -26,8 +37,20 @@ KEY: Final = "SLACKWATER_SIMULATED_KEY"
 
 SECRET: Final = "a secret of simulated runs"  # noqa: S105 - it protects nothing
 
+Lane = tuple[Event, ...]
+
 _NAMES: Final = ("new", "new", "newer", "q0", "joins", "metrics", "../x", "")
-_CLASSES: Final = ("python:os:system(g)", "python:nowhere.to.be.found:Class(g)", "python:x:Y()")
+_CLASSES: Final = (
+    *("python:os:system(g)", "python:nowhere.to.be.found:Class(g)", "python:x:Y()"),
+    # This one is there, and some files name it.
+    *("python:chaos.simulator.draw.swing:Swing(x)", "python:chaos.simulator.draw.swing:Swing(v)"),
+)
+_WRONGS: Final = (
+    *("again", "again", "another lane's", "another secret", "unsigned"),
+    *(SIGNATURE_HEADER, COUNTER_HEADER),
+)
+_WIDE: Final = LANE_WINDOWS_MAX // WINDOWS_MAX
+_FAR_US: Final = 2**50
 
 os.environ.setdefault(KEY, SECRET)
 
@@ -41,43 +64,80 @@ def with_hostile(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
         pipeline: its pipeline.
     """
     rule = _rule(rng, pipeline)
-    at_most, lanes = rng.choice([2, 3, 4, 8]), list[tuple[Event, ...]]()
-    both = case.lanes
-    if rule["believe"] == "all" and templates(pipeline) and rng.random() < 0.5:
-        both = _conflicting(rng, case.lanes, pipeline)
-    for number, lane in enumerate(both):
-        own = lane
+    text, at_most, lanes = believing(case.pipeline, rule), rng.choice([2, 3, 4, 8]), case.lanes
+    for number, lane in enumerate(lanes):
         for _ in range(rng.randint(0, at_most) if lane else 0):
             event = {"control": _control(rng, pipeline, number, rule)}
-            own = inserted(own, rng.randint(0, len(own)), event)
-        if rule.get("key") is not None:
-            own = _signed(rng, own, pipeline.source.lane(number))
-        lanes.append(own)
-    text = believing(case.pipeline, rule)
-    return msgspec.structs.replace(case, pipeline=text, lanes=tuple(lanes))
+            lanes = _written(lanes, number, rng.randint(0, len(lanes[number])), event)
+    if rule["believe"] == "all" and pipeline.join is None:
+        # Nothing is signed yet.
+        lanes = _disputing(rng, lanes, parse_pipeline(believing(text, {**rule, "key": None})))
+    if rule.get("key") is not None:
+        lanes = tuple(_signed(rng, lane, pipeline, number) for number, lane in enumerate(lanes))
+    return msgspec.structs.replace(case, pipeline=text, lanes=lanes)
 
 
-def _conflicting(
-    rng: random.Random, lanes: tuple[tuple[Event, ...], ...], pipeline: Pipeline
-) -> tuple[tuple[Event, ...], ...]:
-    """Return lanes with a copy each, early and so in time, that do not say the same."""
-    name, known = rng.choice(["new", "newer"]), templates(pipeline)
-    begins_us = max(_instant(rng, pipeline) for _ in range(6))
-    variants = [{**like(rng, pipeline, rng.choice(known)), "from": begins_us} for _ in range(2)]
-    changes: list[dict[str, Any]] = [{"add": {name: one}} for one in variants]
-    if rng.random() < 0.4:
-        left = rng.choice([name, *known])
-        until_us = begins_us + rng.randint(0, 9) * variants[0]["from"]
-        changes = [{"remove": {left: until_us + more}} for more in (0, rng.choice([1, 50]))]
-    found, at = [], rng.choice([0, 1, 3])
-    for lane in lanes:
-        own, chosen = lane, rng.choice([0, 0, 1])
-        for change in changes[chosen : chosen + 1] + rng.choice([[], changes[:1]]):
-            if lane and rng.random() < 0.9:
-                event = {"control": {"queries": change}}
-                own = inserted(own, rng.randint(0, min(at, len(own))), event)
-        found.append(own)
-    return tuple(found)
+def _written(lanes: Lanes, number: int, at: int, event: Event) -> Lanes:
+    """Return lanes with one more record in one of them."""
+    return (*lanes[:number], inserted(lanes[number], at, event), *lanes[number + 1 :])
+
+
+def _disputing(rng: random.Random, lanes: Lanes, pipeline: Pipeline) -> Lanes:
+    """Return lanes that do not say the same of a query, or of its end: early, and so in time."""
+    places, length = [_early(rng, lane) for lane in lanes], 1
+    known = [max(newest + 1, progress) for newest, progress in reached(lanes, pipeline, places)]
+    behind_us, own = instant(rng.choice([max] * 11 + [min])(known)), may_leave(pipeline)
+    name, adds, alike = rng.choice(["new", "newer"]), True, rng.random() < 0.45
+    if alike and own and rng.random() < 0.7:
+        name, adds = rng.choice(own), False
+    slide = slide_of(pipeline, name) if not adds else 1
+    variants = [_grid(rng, pipeline, behind_us + rng.choice([0, 0, 1])) for _ in range(2)]
+    if adds:
+        slide, length = _lengths(pipeline, variants)
+    if variants[0] == variants[1]:
+        variants[1]["from"] += rng.choice([1, slide])
+    turn, ends = rng.randrange(2), alike or rng.random() < 0.4
+    least_us = behind_us + (length + 1 if adds else 0)
+    for number, lane in enumerate(lanes):
+        said: list[dict[str, Any]] = []
+        if adds:
+            says = 0 if alike else (number + turn) % 2 if rng.random() < 0.8 else rng.randrange(2)
+            said.append({"add": {name: variants[says]}})
+        if ends:
+            until_us = least_us + rng.choice([0, 1, 2, 3, 5]) * slide + rng.choice([0, 0, 0, 1])
+            said.append({"remove": {name: until_us}})
+        if rng.random() < 0.1:
+            said.append({"add": {name: rng.choice(variants)}})
+        at = places[number]
+        for change in said if lane and rng.random() < 0.95 else ():
+            lanes = _written(lanes, number, at, {"control": {"queries": change}})
+            at += rng.choice([1, 1, 1, 2])
+            at = min(at, len(lanes[number]))
+    return lanes
+
+
+def _early(rng: random.Random, lane: Lane) -> int:
+    """Draw a place in a lane, mostly among its first records."""
+    return min(rng.choice([0, 0, 1, 2, 3, 5, 8]), len(lane))
+
+
+def _grid(rng: random.Random, pipeline: Pipeline, begins_us: int) -> dict[str, Any]:
+    """Draw a query that a log may add: like one of the file, if some are of this kind."""
+    if known := templates(pipeline):
+        return {**like(rng, pipeline, rng.choice(known)), "from": begins_us}
+    slide = rng.choice([1, 2, 5, 10])
+    window = f"RANGE {slide * rng.choice([1, 2, 3])} us SLIDE {slide} us"
+    time = pipeline.source.event_time.field
+    return {"window": f"{window} WATTR {time}", "aggregates": {"n": "count"}, "from": begins_us}
+
+
+def _lengths(pipeline: Pipeline, queries: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Return the longest slide and the longest range of some queries, in microseconds."""
+    try:
+        windows = [pipeline.resolved("new", query).window for query in queries]
+    except ValueError:  # no file could have them, beside its rules for all queries
+        return 1, 1
+    return max(one.slide for one in windows), max(one.range_ or 0 for one in windows)
 
 
 def _rule(rng: random.Random, pipeline: Pipeline) -> dict[str, Any]:
@@ -85,7 +145,7 @@ def _rule(rng: random.Random, pipeline: Pipeline) -> dict[str, Any]:
     believes = ["all"] * 8 if changes else ["all"] * 4
     rule: dict[str, Any] = {"believe": rng.choice([*believes, "bounds", "bounds", "none"])}
     if rule["believe"] == "all":
-        rule["queries"] = rng.choice([1, 1, 2, 3, 100])
+        rule["queries"] = rng.choice([1, 2, 3, 3, 100])
     if rng.random() < 0.4:
         rule["key"] = KEY
     return rule
@@ -101,6 +161,8 @@ def _control(rng: random.Random, pipeline: Pipeline, number: int, rule: dict[str
         return {"queries": {"remove": {rng.choice(names): _instant(rng, pipeline)}}}
     count = rng.choice([1] * 8 + [2, rule.get("queries", 1) + 1])
     names = [rng.choice(_NAMES) if place == 0 else f"n{place}" for place in range(count)]
+    if rule.get("queries", 1) >= _WIDE + 1 and rng.random() < 0.3:
+        return {"queries": {"add": _wide(rng, pipeline)}}
     return {"queries": {"add": {name: _query(rng, pipeline) for name in names}}}
 
 
@@ -123,16 +185,13 @@ def _other(rng: random.Random, source: Source, rule: dict[str, Any]) -> Any:
 
 def _query(rng: random.Random, pipeline: Pipeline) -> Any:
     """Draw a query: mostly like one of the file, and wrong in one way, or too much."""
-    if not (known := templates(pipeline)):
-        return {"window": "RANGE 1 us SLIDE 1 us WATTR ts", "aggregates": {"n": "count"}, "from": 1}
-    query = like(rng, pipeline, rng.choice(known))
-    query["from"] = _instant(rng, pipeline)
+    query = _grid(rng, pipeline, _instant(rng, pipeline))
     ways: list[Callable[[], dict[str, Any]]] = [
         *[lambda: {}] * 6,
-        lambda: {"window": f"RANGE {WINDOWS_MAX + 1} us SLIDE 1 us WATTR ts"},
-        lambda: {"aggregates": {"n": rng.choice(_CLASSES)}},
+        *[lambda: _of_windows(WINDOWS_MAX + 1)] * 2,
+        *[lambda: {"aggregates": {"n": rng.choice(_CLASSES)}}] * 2,
         lambda: {"aggregates": rng.choice([{}, {"n": "sum(nothing)"}, {"n": 7}, []])},
-        lambda: {"retention": {"entries": 1}},
+        *[lambda: {"retention": {"entries": 1}}] * 2,
         lambda: {"window": {"months": {"shift": 1}, "wattr": "ts"}},
         lambda: {"window": rng.choice(["", "RANGE", 5, {}, "SESSION 5 us WATTR ts"])},
         lambda: {"group_by": ["nothing"]},
@@ -142,27 +201,42 @@ def _query(rng: random.Random, pipeline: Pipeline) -> Any:
     return {**query, **rng.choice(ways)()}
 
 
+def _wide(rng: random.Random, pipeline: Pipeline) -> dict[str, Any]:
+    """Draw queries with as many windows as a lane may add, or with some more."""
+    query = _query(rng, pipeline) | _of_windows(WINDOWS_MAX)
+    return {f"wide{number}": query for number in range(_WIDE + rng.choice([0, 1]))}
+
+
+def _of_windows(count: int) -> dict[str, Any]:
+    """Return the window of a query that no record reaches, with so many windows at once."""
+    return {"window": f"RANGE {count} us SLIDE 1 us WATTR ts", "from": _FAR_US}
+
+
 def _instant(rng: random.Random, pipeline: Pipeline) -> int:
     """Draw an instant near the edges of the windows that a log is about."""
     slides = [query.window.slide for query in pipeline.queries] or [1]
     return rng.choice(slides) * rng.randint(-4, 30) + rng.choice([0, 0, 0, 1, -1])
 
 
-def _signed(rng: random.Random, lane: tuple[Event, ...], name: str) -> tuple[Event, ...]:
-    """Return a lane whose control records are signed, most of them rightly."""
-    counter, found = rng.choice([0, 0, 1, 2**62]), list[Event]()
+def _signed(rng: random.Random, lane: Lane, pipeline: Pipeline, number: int) -> Lane:
+    """Return a lane whose control records are signed, in some lanes all of them rightly."""
+    source, counter, found = pipeline.source, rng.choice([0, 0, 1, 2**62]), list[Event]()
+    wrong = rng.choice([0.0, 0.3, 0.6])
     for plain in lane:
         event = plain
         if "control" in event:
             body = json.dumps(event["control"]).encode()
-            counter += rng.choice([1, 1, 1, 1, 1, 1, 7, 0, -1])
-            secret = rng.choice([SECRET] * 12 + ["another secret"])
-            of = rng.choice([name] * 12 + ["s/9"])
-            digits = signature(secret.encode(), of, max(counter, 0), body).decode()
-            headers = {SIGNATURE_HEADER: digits, COUNTER_HEADER: str(max(counter, 0))}
-            spoiled = rng.choice([None] * 12 + [SIGNATURE_HEADER, COUNTER_HEADER])
-            if spoiled is not None:
-                headers[spoiled] = rng.choice(["", "0", "00", "-1", "²", "f" * 64, str(2**63)])
-            event = {**plain, "headers": headers} if rng.random() < 0.95 else plain
+            counter += rng.choice([1, 1, 7])
+            how = rng.choice(_WRONGS) if rng.random() < wrong else None
+            if how == "again":
+                counter -= rng.choice([7, 8])
+            counter = max(counter, 0)
+            of = rng.randrange(source.partitions) if how == "another lane's" else number
+            secret = "another secret" if how == "another secret" else SECRET
+            digits = signature(secret.encode(), source.lane(of), counter, body).decode()
+            headers = {SIGNATURE_HEADER: digits, COUNTER_HEADER: str(counter)}
+            if how in headers:
+                headers[how] = rng.choice(["", "0", "00", "-1", "²", "f" * 64, str(2**63)])
+            event = plain if how == "unsigned" else {**plain, "headers": headers}
         found.append(event)
     return tuple(found)

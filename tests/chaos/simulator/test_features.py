@@ -145,6 +145,9 @@ BY_DEFINITION = {
     "only joins have sides",
     "one side or both",
     "a shard has one of them",
+    "a source believes one of them",
+    "where nothing is believed, everything is not allowed",
+    "where no change is believed, each is not allowed",
     "one length",
     "without update a query has no retention",
 }
