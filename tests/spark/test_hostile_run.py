@@ -13,7 +13,7 @@ import pytest
 
 from infra import stack
 from jobs.brokers.producing import send_all
-from jobs.runs import read_run
+from jobs.runs.folder import read_run
 from tests.spark.test_change import PATIENCE_S, PIPELINE, file, overview, send, slackwater, through
 
 __all__ = ["file"]
