@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 
 from chaos.readers.delta import read_tables
 from chaos.readers.log import read_events
-from chaos.readers.output import OutputError, output_of, read_files
+from chaos.readers.output import OutputError, read_files
 from chaos.verdict.verify import Verdict, verify, with_records
 from tests.strategies import Case, Entry, cases, entry
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
-from windowing.model.rows import DeadLetter, Row, dead_letter_lines, row_lines
+from windowing.model.rows import Row, dead_letter_lines, row_lines
 from windowing.semantics import Counts, Outcome, evaluate
-from windowing.semantics.effective import effective
 
 DATA = Path(__file__).parents[2] / "data" / "pipelines"
 CASES = sorted(folder for folder in DATA.iterdir() if folder.is_dir())
@@ -546,20 +545,3 @@ def test_a_damaged_table_is_named(tmp_path: Path, harm: str) -> None:
     with pytest.raises(OutputError, match=re.escape(str(tmp_path))) as caught:
         read_tables(tmp_path, pipeline)
     assert caught.value.exit_code in (1, 2)
-
-
-def test_dead_letters_of_a_name_that_lanes_dispute_are_passed_over() -> None:
-    """A run had written some before it knew; those of any other name count."""
-    add = {"window": "RANGE 10 us SLIDE 10 us WATTR ts", "group_by": ["k"], "from": 20}
-    log = [
-        Entry("s", lane, 0, None, json.dumps({"queries": {"add": {"new": query}}}).encode(), None)
-        for lane, query in enumerate({**add, "aggregates": {name: "count"}} for name in "ab")
-    ]
-    asked = parse_pipeline(PIPELINE.replace("partitions: 2", "partitions: 2\n  control: all"))
-    pipeline = effective(asked, log)
-    assert [*pipeline.conflicts] == ["new"]
-    outcome, early = evaluate(pipeline, log), DeadLetter("s", 0, 7, "new", "late")
-    assert [letter.reason for letter in outcome.dead] == ["not_allowed"]
-    for letter, is_right in ((early, True), (replace(early, query="w"), False)):
-        output = output_of(outcome.rows, [*outcome.dead, letter], "run")
-        assert verify(pipeline, log, output).ok is is_right
