@@ -112,13 +112,13 @@ class HostileProducer:
         if not await_that(lambda: self._is_over(context), _READ_S):
             msg = f"the job has not read past the control records within {_READ_S:.0f} s"
             raise FaultDidNotApply(msg)
+        if _marker(context).exists():
+            context.imported.append(f"{IMPORTED}: {_marker(context)} is there")
         found = self._refused(context)
         told = ", ".join(f"{reason} {count}" for reason, count in found.most_common()) or "none"
         if not all(found[reason] for reason in _REFUSED):
             msg = f"the job has read past the control records, and its dead letters are: {told}"
             raise FaultDidNotApply(msg)
-        if _marker(context).exists():
-            context.imported.append(f"{IMPORTED}: {_marker(context)} is there")
         return f"the job has read past them; dead letters: {told}"
 
     def _release(self, context: FaultContext) -> int:

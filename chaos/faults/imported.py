@@ -1,4 +1,4 @@
-"""What no log may have imported: the class that records of a hostile producer name.
+"""What no log may have imported: the module of a class that records of a hostile producer name.
 
 Whoever imports this module leaves a file in the folder of the stack's state, which its jobs know.
 """
@@ -13,7 +13,3 @@ from infra.layout import STATE_DIR_VARIABLE
 
 if (_state := os.environ.get(STATE_DIR_VARIABLE)) is not None and Path(_state).is_dir():
     (Path(_state) / IMPORTED_FILE).touch()
-
-
-class Imported:
-    """Anything: as soon as it is there, the module was imported."""

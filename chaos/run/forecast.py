@@ -28,7 +28,7 @@ def forecast(order: PreparedPlan) -> Iterator[str]:
     yield f"{plan.name}: {order.pipeline} on {', '.join(plan.components)} of its own"
     yield f"  {plan.workload}: {body} sent first, {-(-body // size)} batches of {size} at the most"
     if plan.reserve:
-        yield f"  {plan.reserve} held back for the partitions that are not silent"
+        yield f"  {plan.reserve} held back, for the last fault to send"
     drawn = "in an order drawn from the seed" if plan.order == "seeded" else "in this order"
     rounds = "" if plan.rounds == 1 else f", {plan.rounds} times"
     yield f"  faults, {drawn}{rounds}:"

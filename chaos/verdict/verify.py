@@ -209,7 +209,7 @@ def _of_one_query(letters: Iterable[Line], pipeline: Pipeline) -> Iterable[Line]
 
     A run may have written some before it knew.
     """
-    conflicts = {json.dumps(name, ensure_ascii=False) for name in pipeline.conflicts}
+    conflicts = {json.dumps(name) for name in pipeline.conflicts}
     return (line for line in letters if line[0][-1] not in conflicts) if conflicts else letters
 
 

@@ -39,7 +39,7 @@ def test_a_plan_has_its_defaults() -> None:
     assert plan.recovery.within_us == 60_000_000
     assert plan.checks == (
         *("deterministic", "exactly_once", "state", "progress", "poison", "recovered"),
-        *("named", "one_job"),
+        *("named", "one_job", "nothing_imported"),
     )
     assert (plan.order, plan.rounds, plan.give_up_us) == ("listed", 1, 300_000_000)
 

@@ -39,7 +39,7 @@ SECRET: Final = "a secret of simulated runs"  # noqa: S105 - it protects nothing
 
 Lane = tuple[Event, ...]
 
-_NAMES: Final = ("new", "new", "newer", "q0", "joins", "metrics", "../x", "")
+_NAMES: Final = ("new", "new", "newest", "q0", "joins", "metrics", "../x", "")
 _CLASSES: Final = (
     *("python:os:system(g)", "python:nowhere.to.be.found:Class(g)", "python:x:Y()"),
     # This one is there, and some files name it.
@@ -71,7 +71,9 @@ def with_hostile(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
             lanes = _written(lanes, number, rng.randint(0, len(lanes[number])), event)
     if rule["believe"] == "all" and pipeline.join is None:
         # Nothing is signed yet.
-        lanes = _disputing(rng, lanes, parse_pipeline(believing(text, {**rule, "key": None})))
+        unsigned = parse_pipeline(believing(text, {**rule, "key": None}))
+        for _ in range(rng.choice([1, 2])):
+            lanes = _disputing(rng, lanes, unsigned)
     if rule.get("key") is not None:
         lanes = tuple(_signed(rng, lane, pipeline, number) for number, lane in enumerate(lanes))
     return msgspec.structs.replace(case, pipeline=text, lanes=lanes)
@@ -87,7 +89,7 @@ def _disputing(rng: random.Random, lanes: Lanes, pipeline: Pipeline) -> Lanes:
     places, length = [_early(rng, lane) for lane in lanes], 1
     known = [max(newest + 1, progress) for newest, progress in reached(lanes, pipeline, places)]
     behind_us, own = instant(rng.choice([max] * 11 + [min])(known)), may_leave(pipeline)
-    name, adds, alike = rng.choice(["new", "newer"]), True, rng.random() < 0.45
+    name, adds, alike = rng.choice(["new", "newest"]), True, rng.random() < 0.5
     if alike and own and rng.random() < 0.7:
         name, adds = rng.choice(own), False
     slide = slide_of(pipeline, name) if not adds else 1
@@ -96,7 +98,7 @@ def _disputing(rng: random.Random, lanes: Lanes, pipeline: Pipeline) -> Lanes:
         slide, length = _lengths(pipeline, variants)
     if variants[0] == variants[1]:
         variants[1]["from"] += rng.choice([1, slide])
-    turn, ends = rng.randrange(2), alike or rng.random() < 0.4
+    turn, ends = rng.randrange(2), alike or rng.random() < 0.5
     least_us = behind_us + (length + 1 if adds else 0)
     for number, lane in enumerate(lanes):
         said: list[dict[str, Any]] = []
@@ -145,7 +147,7 @@ def _rule(rng: random.Random, pipeline: Pipeline) -> dict[str, Any]:
     believes = ["all"] * 8 if changes else ["all"] * 4
     rule: dict[str, Any] = {"believe": rng.choice([*believes, "bounds", "bounds", "none"])}
     if rule["believe"] == "all":
-        rule["queries"] = rng.choice([1, 2, 3, 3, 100])
+        rule["queries"] = rng.choice([1, 2, 3, 100, 100])
     if rng.random() < 0.4:
         rule["key"] = KEY
     return rule

@@ -86,7 +86,7 @@ def test_the_readme_has_a_row_for_every_fault_and_check() -> None:
 
 def test_what_no_fault_can_follow_ends_the_run_or_needs_the_reserve() -> None:
     last = {name for name, kind in FAULTS.items() if kind.last_because}
-    assert last == {"delete_records", "recreate_topic", "silent_partition"}
+    assert last == {"delete_records", "recreate_topic", "silent_partition", "hostile_producer"}
 
 
 def test_a_fault_takes_its_parameters_from_the_plan() -> None:

@@ -14,6 +14,7 @@ from chaos.reports.timeline import lag, progress_days, throughput, timeline
 from chaos.run.commit_watcher import CommitWatcher, JobFailed
 from chaos.run.runner import RunReport
 from chaos.verdict.check import Check, Outcome
+from jobs.checkpoints.base import Base, write_base
 
 PLAN = """\
 name: small
@@ -124,6 +125,29 @@ def test_batches_are_seen_when_they_come_and_again_when_they_are_run_again(tmp_p
     watcher.look()
     seen = [(entry["batch"], entry.at_s) for entry in watcher.history.of("commit")]
     assert seen == [(0, 1.0), (1, 2.0), (1, 5.0)]
+
+
+def test_batches_go_on_where_another_checkpoint_takes_the_place_of_the_first(
+    tmp_path: Path,
+) -> None:
+    """Spark counts from 0 again, and its state was looked for in a batch of another number."""
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.mkdir()
+    watcher = CommitWatcher(checkpoint, History(), began_s=1000.0, job_error=lambda: None)
+    batch(checkpoint, 0, 10, 1001.0)
+    batch(checkpoint, 1, 20, 1002.0)
+    watcher.look()
+    checkpoint.rename(tmp_path / "checkpoint.before-2")
+    checkpoint.mkdir()
+    write_base(checkpoint, Base(2, {"t/0": 20, "t/1": 1}))
+    watcher.look()
+    assert (watcher.batches, watcher.offsets) == (2, 21)
+    batch(checkpoint, 0, 30, 1005.0)
+    watcher.look()
+    assert (watcher.batches, watcher.offsets) == (3, 31)
+    seen = [(entry["batch"], entry["offsets"]) for entry in watcher.history.of("commit")]
+    assert seen == [(0, 11), (1, 21), (2, 31)]
+    assert watcher.fresh_batch(3.0) == (2, 5.0)
 
 
 def test_only_a_batch_that_was_begun_since_shows_a_recovery(tmp_path: Path) -> None:

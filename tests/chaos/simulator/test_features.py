@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from chaos.simulator.case import Case, Failure, PlannedBatch
+from chaos.simulator.case import Case, Event, Failure, PlannedBatch
 from chaos.simulator.features import ALL, pair_number, pairs_of
 from chaos.simulator.pairs import ILLEGAL, legal, spelled, summary
 from chaos.simulator.platform.parts import EngineParts
@@ -205,6 +205,31 @@ def test_features_are_read_off_pipeline_log_and_plan() -> None:
         "aggregate count × run compaction at once",
     } <= met
     assert not any("tumbling" in pair or "several lanes" in pair for pair in met)
+
+
+def test_what_is_believed_and_refused_is_read_off() -> None:
+    """By what a lane itself has said: its first change is in time, and the other is not."""
+    query = {"window": "RANGE 4 us SLIDE 2 us WATTR ts", "aggregates": {"n": "count"}, "from": 4}
+    contents: tuple[Event, ...] = (
+        {"control": {"queries": {"add": {"a": query}}}},
+        {"value": {"ts": 9, "g": "x", "h": 1, "n": 1}},
+        {"control": {"queries": {"add": {"b": query}}}},
+        {"control": {"soon": True}},
+    )
+    place = {"source": "s", "partition": 0}
+    lane = tuple({**place, "offset": at, **content} for at, content in enumerate(contents))
+    refused: dict[str, set[str]] = {}
+    for rule in ("none", "bounds", "all"):
+        text = PIPELINE.replace("partitions: 1", f"partitions: 1\n  control: {rule}")
+        case = Case("by hand", "slackwater", text, (lane,), ())
+        met = {spelled(number) for number in pairs_of(case, parse_pipeline(text))}
+        assert f"class sliding × believes {rule}" in met
+        refused[rule] = {pair[24:] for pair in met if pair.startswith("class sliding × refused")}
+    assert refused == {
+        "none": {"not_allowed"},
+        "bounds": {"not_allowed", "malformed"},
+        "all": {"change_too_late", "malformed"},
+    }
 
 
 def test_nearly_all_legal_pairs_are_drawn_and_no_other() -> None:

@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from chaos.plan import kind_of, parse_plan
@@ -22,7 +23,10 @@ from chaos.workload.own_pipeline import own_pipeline
 from chaos.workload.records import WorkloadRecord, read_records
 from slackwater.main import app
 from windowing.model import PipelineError, load_pipeline, parse_pipeline
+from windowing.model.control import ControlRule
 from windowing.semantics.controls import Observation, read_control
+from windowing.semantics.values import ValueReader
+from windowing.semantics.view import lanes_of
 
 ROOT = Path(__file__).parents[3]
 SHOP = """\
@@ -181,6 +185,45 @@ def test_a_pipeline_keeps_its_meaning_under_another_topic(tmp_path: Path, disord
     back = parse_pipeline(own.text.replace("elsewhere", "orders"))
     assert back.fingerprint == load_pipeline(tmp_path / "p.yml").fingerprint
     assert own.source.topic == "elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("rule", "believe", "queries"),
+    [
+        ("none", "bounds", 100),
+        ("{believe: none, key: CONTROL_KEY}", "bounds", 100),
+        ("bounds", "bounds", 100),
+        ("{believe: bounds, key: CONTROL_KEY}", "bounds", 100),
+        ("{believe: all, queries: 3}", "all", 3),
+        ("{believe: all, queries: 3, key: CONTROL_KEY}", "all", 3),
+    ],
+)
+def test_a_copy_believes_the_ends_that_chaos_writes(
+    rule: str, believe: str, queries: int, tmp_path: Path
+) -> None:
+    """Unsigned, or refused by `control: none`, they used to leave its windows open for ever."""
+    (tmp_path / "p.yml").write_text(
+        SHOP.replace("partitions: 2", f"partitions: 2\n  control: {rule}")
+    )
+    users = load_pipeline(tmp_path / "p.yml")
+    own = own_pipeline(tmp_path / "p.yml", "run", topic="t")
+    assert own.source.control == ControlRule(believe=believe, queries=queries)  # type: ignore[arg-type]
+    for number, end in enumerate(cut([], own).ends):
+        lane = lanes_of(own.source, None)[number]
+        assert end.control is not None
+        assert ValueReader(own, number).control(end.control, None, lane) == "end"
+    # Where the log stays the user's, so does the rule.
+    assert own_pipeline(tmp_path / "p.yml", "run").source.control == users.source.control
+
+
+def test_both_sides_of_a_join_believe_the_ends(tmp_path: Path) -> None:
+    text = (ROOT / "pipelines" / "departures_weather.yml").read_text()
+    document = yaml.safe_load(text)
+    for side in ("left", "right"):
+        document["join"][side]["source"]["control"] = "none"
+    (tmp_path / "p.yml").write_text(yaml.safe_dump(document))
+    own = own_pipeline(tmp_path / "p.yml", "run", topic="t")
+    assert [part.control.believe for part in own.source.parts] == ["bounds", "bounds"]
 
 
 def test_lanes_that_joined_are_named_by_their_new_topic(tmp_path: Path) -> None:
