@@ -53,6 +53,7 @@ from jobs.session import session
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.control import ControlKeyError
+from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.model.source import Source
 from windowing.model.user.user_aggregate import UserAggregateError
@@ -193,7 +194,7 @@ def _run_until_changed(
     args: argparse.Namespace, owner: Owner, attempt: Attempt
 ) -> QueriesChanged | None:
     """Run the pipeline until its log changes the queries; None: until its end."""
-    pipeline = load_pipeline(args.pipeline)
+    pipeline = load_pipeline(args.pipeline, RUN_LIMITS)
     examine(args.checkpoint)
     changes: list[QueriesChanged] = []
     with (
@@ -368,7 +369,7 @@ def _die(
 
 
 def _refusal(args: argparse.Namespace, text: str) -> str | None:
-    topics = [part.topic for part in load_pipeline(args.pipeline).source.parts]
+    topics = [part.topic for part in load_pipeline(args.pipeline, RUN_LIMITS).source.parts]
     return refusal(text, settings_for(args.bootstrap), topics)
 
 

@@ -225,13 +225,14 @@ def _judge(
 ) -> Verdict:
     """Judge an output by the pipeline that the log makes of the file."""
     from windowing.semantics.changes import Changed
+    from windowing.semantics.effective import following
 
-    while True:
-        try:
-            return _verdict(of, log, read(of), means, since, keeps=keeps)
-        except Changed as more:
-            of = replace(of, pipeline=more.pipeline)
-            tell("the log changes the queries, and is read again with them")
+    try:
+        return _verdict(of, log, read(of), means, since, keeps=keeps)
+    except Changed:
+        tell("the log changes the queries, and is read again with them")
+        of = replace(of, pipeline=following(of.pipeline, log))
+        return _verdict(of, log, read(of), means, since, keeps=keeps)
 
 
 def _verdict(

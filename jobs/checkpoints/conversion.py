@@ -30,6 +30,7 @@ from windowing.model import Pipeline, PipelineError, load_pipeline, parse_pipeli
 from windowing.model.file.added import added_queries
 from windowing.model.file.changes import places
 from windowing.model.file.width import with_shards
+from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.run_errors import CheckpointMismatch, SecondDriver
 from windowing.places import move_file, remove_folder
 from windowing.spark.seed import write_seed
@@ -208,7 +209,7 @@ def resume_conversion(run: Run) -> None:
     """Finish a change of the queries by the log that was interrupted; for the driver of the run."""
     ready = run.checkpoint.with_name(_READY)
     copy = ready / run.file.name
-    if ready.exists() and places(load_pipeline(copy if copy.exists() else run.file)):
+    if ready.exists() and places(load_pipeline(copy if copy.exists() else run.file, RUN_LIMITS)):
         _take_place(run)
         sys.stderr.write(f"run {run.run}: a change of the queries that was interrupted is done\n")
 

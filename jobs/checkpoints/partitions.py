@@ -22,7 +22,7 @@ from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.owner import Owner
 from jobs.state import highest
 from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model import Pipeline, PipelineError
 from windowing.model.file.joining import with_lanes
 from windowing.model.joined import JoinedLane
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition
@@ -98,7 +98,7 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
         CheckpointMismatch: the run's state is not that of the run's file.
         BrokerError, TopicError: the broker does not list the partitions.
     """
-    own = load_pipeline(run.file)
+    own = run.own_pipeline()
     names = _new(own.source, bootstrap)
     if not names:
         msg = f"run {run.run} reads {own.source.lanes}, and that is all there is: nothing to accept"

@@ -14,6 +14,7 @@ from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.file.added import QueryChange, query_change
 from windowing.model.file.changes import as_written, with_control
 from windowing.model.file.joining import with_lanes
+from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.names import RUN_MAX, check_name
 from windowing.places import place
 
@@ -110,7 +111,7 @@ class Run:
         Raises:
             PipelineError: the copy is damaged.
         """
-        return load_pipeline(self.file)
+        return load_pipeline(self.file, RUN_LIMITS)
 
 
 def folder_of(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Path:
@@ -258,7 +259,7 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
         return pipeline
     told = pipeline.source.joined_lanes
     try:
-        own = load_pipeline(find(endpoints, pipeline, run).file)
+        own = find(endpoints, pipeline, run).own_pipeline()
         if (written := as_written(own)) is not own:
             if pipeline.fingerprint == written.fingerprint:
                 return own

@@ -217,7 +217,7 @@ class Watch:
         seen, partition = self.seen, record.partition
         control = control_of(record.headers)
         if control is not None:
-            body, _ = self._gates[partition].open(control)
+            body = self._gates[partition].open(control).body
             if body is not None and _ends(body):
                 seen.ended.add(partition)
             return

@@ -7,8 +7,8 @@ _WAYS_OUT = {
     "not_allowed": "a control record that source.control does not believe: find out who writes it; "
     "believe more (all), or sign it, if it is yours",
     "after_end": "nothing may follow an end record: write to a new topic or partition",
-    "malformed": "the producer sends something else than a JSON object; `slackwater record` gives "
-    "you the record",
+    "malformed": "the producer sends something else than a JSON object, or a control record that "
+    "is none; `slackwater record` gives you the record",
     "missing_event_time": "let the producer set the event time, or name another field under "
     "source.event_time",
     "bad_event_time": "let the producer send the unit that source.event_time names, or name its "

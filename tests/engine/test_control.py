@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -167,6 +168,29 @@ def test_a_signature_is_good_once_and_in_its_lane(rows: int) -> None:
         "believed",
         "after_end",
     ]
+
+
+@pytest.mark.parametrize("rule", ["bounds", "all"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"bound": 100' + b" " * 4_200 + b"}",
+        b'{"end": true' + b" " * 4_200 + b"}",
+        b'{"bound": 100' + b" " * 5_000 + b"}",
+        b'{"queries":{"\\ud800":1}}',
+        b'{"queries":{"add":{"a":"\\udc00"}}}',
+        b'{"bound":1,"\\ud800":"' + b"x" * 5_000 + b'"}',
+        b'{"bound": ' + b"1" * 5_000 + b"}",
+        b'{"queries": ' + b"1" * 4_350 + b"}",
+        b'{"queries":{"add":{"x":{"from":1,"group_by":[[1]],"y":"' + b"x" * 5_000 + b'"}}}}',
+        b'{"queries":' + b"[" * 967 + b"]" * 967 + b"}",
+        b'{"queries":' + b"[" * 40 + b"]" * 40 + b"}",
+    ],
+    ids=lambda body: repr(body[:30]),
+)
+def test_engine_and_definition_read_alike_what_is_oddly_spelled(body: bytes, rule: str) -> None:
+    event = record({"source": "s", "partition": 0, "offset": 0, "control": {}})
+    run(rule, [replace(event, control=body), *log([data(5), data(6)])[1:]])
 
 
 def test_nobody_ends_a_lane_who_may_not() -> None:

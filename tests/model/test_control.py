@@ -15,19 +15,23 @@ from windowing.model import Pipeline, PipelineError, parse_pipeline
 from windowing.model.control import (
     WINDOWS_MAX,
     ControlKeyError,
+    Outline,
     Sealed,
+    outline,
     parse_control_rule,
     sealed,
     signature,
     unsealed,
 )
-from windowing.model.file.allowed import LANE_WINDOWS_MAX
+from windowing.model.file.allowed import LANE_CELLS_MAX
 from windowing.model.file.changes import (
+    Change,
     Copy,
     as_written,
     changed,
     parse_change,
     places,
+    read_change,
     refused_copies,
 )
 
@@ -207,6 +211,8 @@ def test_changes_are_made_by_a_log_that_may(believe: str) -> None:
         ),
         ({"new": query(colour="red")}, "malformed"),
         ({"new": query(aggregates={})}, "malformed"),
+        ({"new": query(aggregates={f"a{n}": "count" for n in range(100)})}, None),
+        ({"new": query(aggregates={f"a{n}": "count" for n in range(101)})}, "not_allowed"),
         ({"new": query(aggregates={"n": "sum(nothing)"})}, "malformed"),
         ({"new": query(window="SESSION 5 us WATTR ts")}, "malformed"),
         ({"new": query(window={"months": {"shift": 1}, "wattr": "ts"})}, "malformed"),
@@ -235,17 +241,68 @@ def test_a_lane_may_add_so_many_queries_whatever_others_do() -> None:
 def test_all_that_a_lane_adds_has_so_many_windows() -> None:
     pipeline = parse_pipeline(TEXT.replace("CONTROL", "{believe: all, queries: 50}"))
     wide = query(window=f"RANGE {WINDOWS_MAX} us SLIDE 1 us WATTR ts")
-    many = LANE_WINDOWS_MAX // WINDOWS_MAX
+    many = LANE_CELLS_MAX // (WINDOWS_MAX * 11)
     full = made(*(copy(0, n, add={f"q{n}": wide}) for n in range(many)), pipeline=pipeline)
-    assert changed(full, copy(0, 99, add={"more": query()})) == "not_allowed"
-    assert not isinstance(changed(full, copy(1, 99, add={"more": query()})), str)
+    assert changed(full, copy(0, 99, add={"more": wide})) == "not_allowed"
+    assert not isinstance(changed(full, copy(0, 99, add={"more": query()})), str)
+    assert not isinstance(changed(full, copy(1, 99, add={"more": wide})), str)
 
 
-def test_a_change_of_the_wrong_depth_is_none() -> None:
-    deep = {"window": {"months": {"shift": 1}}, "from": 1}
-    assert parse_change({"queries": {"add": {"x": deep}}}) is not None
-    deep = {"window": {"months": {"shift": [1]}}, "from": 1}
-    assert parse_change({"queries": {"add": {"x": deep}}}) is None
+def test_what_lanes_add_to_one_table_has_columns_of_the_file() -> None:
+    """Else two lanes could have two types for one, and what came first would decide."""
+    text = TEXT.replace("CONTROL", "all").replace("group_by: [k]", "group_by: []")
+    text += "sink: {table: p, layout: one}\n"
+    pipeline = parse_pipeline(text)
+    assert not isinstance(changed(pipeline, copy(0, 5, add={"new": query()})), str)
+    for aggregates in ({"x": "first(k)"}, {"n": "sum(x)"}):
+        added = {"new": query(aggregates=aggregates)}
+        assert changed(pipeline, copy(0, 5, add=added)) == "not_allowed"
+
+
+def test_whatever_lanes_add_can_be_read_again() -> None:
+    """The most that one may: a run's own copy of its file is read at every start."""
+    pipeline = parse_pipeline(TEXT.replace("CONTROL", "all"))
+    wide = query(aggregates={f"a{n}": "count" for n in range(100)})
+    for at in range(33):
+        added = {f"q{at}-{n}": wide for n in range(3)}
+        after = changed(pipeline, copy(0, at, add=added))
+        assert not isinstance(after, str)
+        pipeline = after
+    assert parse_pipeline(pipeline.text).fingerprint == pipeline.fingerprint
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"queries":{"add":{"x":{"window":{"months":{"shift":[1]}},"from":1}}}}',
+        b'{"queries":{"add":{"x":{"group_by":[[1]],"from":1}}}}',
+        b'{"queries":{"add":{"x":{"retention":1e400,"from":1}}}}',
+        b'{"queries":{"add":{"x":{"from":1,"\\ud800":1}}}}',
+        b'{"queries":' + b"[" * 500 + b"]" * 500 + b"}",
+    ],
+)
+def test_what_is_no_change_is_none_however_long(body: bytes) -> None:
+    assert read_change(body) is None
+    assert read_change(b'{"queries":{"remove":{"x":1}}}') == Change({}, {"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("body", "about"),
+    [
+        (b'{"bound":1}', Outline(change=False)),
+        (b'{"queries":1,"more":2}', Outline(change=False)),
+        (b'{"queries":null}', Outline(change=True)),
+        (b'{"\\u0071ueries":{"add":{"x":1,"y":2},"remove":{}}}', Outline(change=True, names=2)),
+        (b'{"queries":' + b"[" * 31 + b"]" * 31 + b"}", Outline(change=True)),
+        (b'{"queries":' + b"[" * 33 + b"]" * 33 + b"}", None),
+        (b'{"queries":"' + b"[" * 99 + b'"}', Outline(change=True)),
+        (b"[]", None),
+        (b"\xff", None),
+        (b'{"a":1', None),
+    ],
+)
+def test_an_outline_is_what_decides(body: bytes, about: Outline | None) -> None:
+    assert outline(body) == about
 
 
 A, B = query(), query(window="RANGE 30 us SLIDE 10 us WATTR ts")

@@ -84,7 +84,7 @@ def test_a_run_goes_on_whatever_its_log_says(file: Path, monkeypatch: pytest.Mon
 
     # A change that what is around the log forbids ends the job; without it, the run goes on.
     run = read_run(file.parent / "state" / "runs" / "p" / "r1")
-    pl.DataFrame({"n": ["text"], "run": ["r0"]}).write_delta(str(run.table / "taken"))
+    pl.DataFrame({"values": [{"n": "text"}]}).write_delta(str(run.table / "taken"))
     write(added("taken"))
     until(lambda: overview(file)["r1"]["state"] == "failed")
     assert "taken" in overview(file)["r1"]["why"]
@@ -98,6 +98,7 @@ def test_a_run_goes_on_whatever_its_log_says(file: Path, monkeypatch: pytest.Mon
     dead = pl.read_delta(str(run.table / "dead_letters"))
     reasons = dict(dead.group_by("reason").len().iter_rows())
     assert reasons["not_allowed"] == 2 * 3 + 1 + 2
-    assert reasons["malformed"] == 2 * 3
+    assert reasons["malformed"] == 2 * 2
+    assert reasons["change_too_late"] == 2
     rows = pl.read_delta(str(run.table / "more"))
     assert len(rows) > 10

@@ -8,7 +8,6 @@ and whoever runs the plan goes on with another one from the state before the bat
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from windowing.engine.progress.clock import Clock, ClockState, Rows
 from windowing.engine.progress.reached import Reached
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import Pipeline
-from windowing.model.file.changes import Change, Copy, changed, parse_change
+from windowing.model.file.changes import Change, Copy, changed, read_change
 from windowing.model.file.conflicts import Place, number_of
 from windowing.model.run_errors import WindowingError
 
@@ -130,7 +129,7 @@ def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgem
         if (lane, claim.offset) in taken:
             refused += settled.get((lane, claim.offset), ())
             continue
-        change = parse_change(json.loads(claim.text))
+        change = read_change(claim.text.encode())
         assert change is not None  # noqa: S101 - the packer has looked at its shape
         if _is_late(change, claim.reached):
             refused.append(_Refused(partition, claim.offset, "change_too_late", claim.text))
@@ -185,7 +184,7 @@ def _dead_letters(refused: Iterable[_Refused]) -> pl.DataFrame:
 def after_all(pipeline: Pipeline, taken: Iterable[Taken]) -> Pipeline:
     """Return a pipeline with the changes that lanes have taken."""
     for one in sorted(taken, key=lambda taken: (taken.partition, taken.offset)):
-        change = parse_change(json.loads(one.text))
+        change = read_change(one.text.encode())
         assert change is not None  # noqa: S101 - as above
         copy = Copy(pipeline.source.lane(one.partition), one.offset, change)
         after = changed(pipeline, copy)

@@ -18,6 +18,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
+import msgspec
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from windowing.model.facts import Facts, told
@@ -31,6 +33,9 @@ COUNTER_HEADER: Final = "slackwater-counter"
 
 WINDOWS_MAX: Final = 10_000
 """In how many windows of a query that a log adds a record may lie."""
+
+AGGREGATES_MAX: Final = 100
+"""How many aggregates such a query has at the most."""
 
 _BOUND_BYTES, _LANE_BYTES, _QUERY_BYTES = 4_096, 300, 1_024
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -135,6 +140,63 @@ def parse_control_rule(value: object) -> ControlRule:
         msg = "control is none, bounds or all, or a mapping, as {believe: all, queries: 100}"
         raise ValueError(msg)
     return ControlRule.model_validate(_mapping(value))
+
+
+class Outline(NamedTuple):
+    """What a control record is about, as far as it takes to know whether it is believed.
+
+    Attributes:
+        change: whether it is about queries.
+        names: how many queries it adds, or removes, whichever are more; 0 if it says neither.
+    """
+
+    change: bool
+    names: int = 0
+
+
+class _Parts(msgspec.Struct):
+    add: dict[str, msgspec.Raw] = {}
+    remove: dict[str, msgspec.Raw] = {}
+
+
+_MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_PARTS: Final = msgspec.json.Decoder(_Parts)
+_TEXTS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_DEPTH_MAX: Final = 32
+
+
+def outline(body: bytes) -> Outline | None:
+    """Return the outline of a control record; None: it is no JSON object, or nests too deep.
+
+    Engine and definition share it: two parsers differ in what they call JSON where nobody looks,
+    and one record would then be two dead letters.
+    """
+    if _is_deep(body):
+        return None
+    try:
+        members = _MEMBERS.decode(body.decode())
+        if {*members} != {"queries"}:
+            return Outline(change=False)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    try:
+        parts = _PARTS.decode(members["queries"])
+    except msgspec.DecodeError:
+        return Outline(change=True)
+    return Outline(True, max(len(parts.add), len(parts.remove)))
+
+
+def _is_deep(body: bytes) -> bool:
+    """Whether brackets outside of texts stand in each other deeper than any control record's."""
+    if body.count(b"{") + body.count(b"[") <= _DEPTH_MAX:
+        return False
+    marks = np.frombuffer(_TEXTS.sub(b"", body), np.uint8)
+    opens, closes = np.isin(marks, _OPEN), np.isin(marks, _CLOSED)
+    return int(np.cumsum(opens.astype(np.int32) - closes).max(initial=0)) > _DEPTH_MAX
+
+
+_OPEN: Final = np.frombuffer(b"{[", np.uint8)
+_CLOSED: Final = np.frombuffer(b"}]", np.uint8)
 
 
 class Sealed(NamedTuple):

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from windowing.model.control import ControlRule, unsealed
+from windowing.model.control import ControlRule, outline, unsealed
 
 
 class Signed(Protocol):
@@ -59,13 +58,13 @@ class Believed:
             if counter <= lane.counter:
                 return None
             lane.counter = counter
-        outline = _outline(found.body)
-        if outline is None:
+        about = outline(found.body)
+        if about is None:
             return found.body
-        if [*outline] != ["queries"]:
+        if not about.change:
             too_long = size > rule.bytes_max(self.lanes, change=False)
             return None if too_long else found.body
-        if rule.believe != "all" or _names(outline["queries"]) > rule.queries:
+        if rule.believe != "all" or about.names > rule.queries:
             return None
         return found.body
 
@@ -75,26 +74,3 @@ def _counter(text: bytes | None) -> int | None:
     if text is None or not text.isdigit() or len(text) > 19 or text != b"%d" % int(text):
         return None
     return int(text) if int(text) < 2**63 else None
-
-
-def _outline(body: bytes) -> dict[str, Any] | None:
-    """Return a JSON object, whatever stands in it; None: it is none."""
-    try:
-        found = json.loads(body.decode(), parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
-
-
-def _names(queries: Any) -> int:
-    """Return how many queries a change adds, or removes, whichever are more."""
-    if not isinstance(queries, dict):
-        return 0
-    parts = [queries.get(part, {}) for part in ("add", "remove")]
-    if not all(isinstance(part, dict) for part in parts):
-        return 0
-    return max(map(len, parts))

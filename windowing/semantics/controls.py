@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from windowing.model.file.changes import Change, parse_change
+from windowing.model.control import outline
+from windowing.model.file.changes import Change, read_change
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.progress import Heartbeat
 from windowing.semantics.json_objects import parse_object
@@ -50,12 +51,15 @@ def read_control(control: bytes) -> Control | None:
     Returns:
         None: it is not a JSON object of a known shape.
     """
+    about = outline(control)
+    if about is None:
+        return None
+    if about.change:
+        return read_change(control)
     fields = parse_object(control)
     if fields is None:
         return None
     names = set(fields)
-    if names == {"queries"}:
-        return parse_change(fields)
     if names == {"end"}:
         return "end" if fields["end"] is True else None
     if names in ({"bound"}, {"bound", "on"}):

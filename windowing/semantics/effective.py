@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from windowing.model.file.changes import places
 from windowing.model.file.pipeline import Pipeline
 from windowing.semantics.changes import check_places, may_change
 from windowing.semantics.lanes import follow
-from windowing.semantics.log import LogEntry, split_lanes
+from windowing.semantics.log import LogEntry, LogOrder, split_lanes
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of
 
@@ -25,10 +25,25 @@ def effective(pipeline: Pipeline, log: Sequence[LogEntry]) -> Pipeline:
     """
     if not places(pipeline) and not may_change(pipeline, log):
         return pipeline
-    lanes = split_lanes(pipeline.source, log)
-    check_places(pipeline, lanes)
-    for number, lane in enumerate(lanes_of(pipeline.source, None)):
-        reader = ValueReader(pipeline, number, takes_changes=True)
-        follow(lane, lanes[number], reader)
-        pipeline = reader.pipeline
+    check_places(pipeline, split_lanes(pipeline.source, log))
+    return following(pipeline, log)
+
+
+def following(pipeline: Pipeline, log: Iterable[LogEntry]) -> Pipeline:
+    """Return a pipeline with all changes of its queries that a log makes, in one pass over it.
+
+    In any interleaving of lanes: no lane's decision needs another lane's.
+
+    Raises:
+        BadLogError: not a log of this pipeline.
+    """
+    lanes, order = lanes_of(pipeline.source, None), LogOrder(pipeline.source)
+    readers = [ValueReader(pipeline, number, takes_changes=True) for number in range(len(lanes))]
+    for entry in log:
+        number = order.lane_of(entry)
+        if number is not None:
+            reader = readers[number]
+            reader.pipeline = pipeline
+            follow(lanes[number], [entry], reader)
+            pipeline = reader.pipeline
     return pipeline

@@ -13,7 +13,7 @@ from typing import Any
 
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.commanded import with_gate
-from windowing.engine.input.gate import Gate
+from windowing.engine.input.gate import Gate, Opened
 from windowing.model.file.allowed import names_too_much
 from windowing.model.file.pipeline import Pipeline
 
@@ -21,7 +21,7 @@ from windowing.model.file.pipeline import Pipeline
 class Credulous(Gate):
     """Lets changes in."""
 
-    def open(self, control: bytes) -> tuple[bytes | None, int | None]:  # noqa: D102
+    def open(self, control: bytes) -> Opened:  # noqa: D102
         if self.rule.believe != "bounds":
             return super().open(control)
         rule = self.rule.model_copy(update={"believe": "all"})

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from chaos.planted_bugs.bug import planted_bug
 from chaos.planted_bugs.commanded import with_gate
-from windowing.engine.input.gate import Gate
+from windowing.engine.input.gate import Gate, Opened
 
 
 class Credulous(Gate):
     """Believes bounds in any case."""
 
-    def open(self, control: bytes) -> tuple[bytes | None, int | None]:  # noqa: D102
+    def open(self, control: bytes) -> Opened:  # noqa: D102
         if self.rule.believe != "none":
             return super().open(control)
         rule = self.rule.model_copy(update={"believe": "bounds"})

@@ -12,7 +12,7 @@ from chaos.planted_bugs.commanded import believing
 
 BUG = planted_bug(
     believing(
-        "windows_of_a_query_counted", {"windowing.model.file.allowed:LANE_WINDOWS_MAX": 1 << 40}
+        "windows_of_a_query_counted", {"windowing.model.file.allowed:LANE_CELLS_MAX": 1 << 40}
     ),
     *("dead letters", "deterministic", "conservation"),
 )

@@ -28,7 +28,7 @@ from chaos.simulator.platform.changed_log import (
     templates,
 )
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, WINDOWS_MAX, signature
-from windowing.model.file.allowed import LANE_WINDOWS_MAX
+from windowing.model.file.allowed import LANE_CELLS_MAX
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 from windowing.model.source import Source
 
@@ -49,7 +49,7 @@ _WRONGS: Final = (
     *("again", "again", "another lane's", "another secret", "unsigned"),
     *(SIGNATURE_HEADER, COUNTER_HEADER),
 )
-_WIDE: Final = LANE_WINDOWS_MAX // WINDOWS_MAX
+_WIDE: Final = LANE_CELLS_MAX // (11 * WINDOWS_MAX)
 _FAR_US: Final = 2**50
 
 os.environ.setdefault(KEY, SECRET)

@@ -1,19 +1,17 @@
-"""Control records in the log: heartbeats, punctuations, the end of a lane, changes of the queries.
+"""Control records in the log: heartbeats, punctuations, the end of a lane.
 
-A control record's JSON has one of five shapes; the engine honours those that its generator uses,
-ends and changes, and ignores the others. What is read here has passed the lane's `gate`.
+Their JSON has one of four shapes; the engine honours ends and those that its generator uses, and
+ignores the others. What is read here has passed the lane's `gate`. Changes of the queries are read
+by `windowing.model.file.changes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-import msgspec
+from typing import Any
 
 from windowing.engine.input.values import BadValue, parse_object
-from windowing.model.file.changes import parse_change
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.progress import Delays
 
@@ -26,7 +24,6 @@ class Control:
         bound_us: no record below this instant follows in the lane; None: no bound.
         on: field and value, if the bound applies only to records with that value.
         end: nothing follows in the lane.
-        changes: it changes the queries (`windowing.engine.changes`).
         now_us: the clock of a heartbeat's emitter.
         seen_us: by lane, the time of a record that the emitter knows to have arrived.
     """
@@ -34,7 +31,6 @@ class Control:
     bound_us: int | None = None
     on: Mapping[str, Any] | None = None
     end: bool = False
-    changes: bool = False
     now_us: int | None = None
     seen_us: Mapping[str, int] = field(default_factory=dict)
 
@@ -55,15 +51,6 @@ class Control:
         return max(known, default=None)
 
 
-_Scalar = str | int | float | bool | None
-_Clauses = dict[str, _Scalar] | list[_Scalar] | _Scalar
-_Value = dict[str, _Clauses] | list[_Scalar] | _Scalar
-_Parts = dict[str, dict[str, dict[str, _Value] | _Scalar]]
-
-_SHORT: Final = 4_096
-_CHANGE: Final = msgspec.json.Decoder(dict[str, _Parts])
-
-
 class ControlError(ValueError):
     """A control record of an unknown shape."""
 
@@ -75,32 +62,22 @@ def read_control(text: bytes) -> Control:
         ControlError: with the text and the shapes that are legal.
     """
     try:
-        control = _shape(parse_object(text) if len(text) <= _SHORT else _parsed(text))
+        control = _shape(parse_object(text))
     except BadValue:
         control = None
     if control is None:
         msg = (
             f'{text!r} is not a control record: write {{"bound": us}}, {{"bound": us, "on": …}}, '
-            f'{{"now": us, "seen": …}}, {{"end": true}} or {{"queries": …}}'
+            f'{{"now": us, "seen": …}} or {{"end": true}}'
         )
         raise ControlError(msg)
     return control
-
-
-def _parsed(text: bytes) -> dict[str, Any]:
-    """Parse a long control record, which can only be a change: no deeper than one is."""
-    try:
-        return _CHANGE.decode(text.decode())
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise BadValue("malformed") from None
 
 
 def _shape(parsed: dict[str, Any]) -> Control | None:
     names = set(parsed)
     if names == {"end"}:
         return Control(end=True) if parsed["end"] is True else None
-    if names == {"queries"}:
-        return None if parse_change(parsed) is None else Control(changes=True)
     if names == {"bound"}:
         return Control(bound_us=parsed["bound"]) if _instant(parsed["bound"]) else None
     if names == {"bound", "on"}:

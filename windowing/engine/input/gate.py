@@ -1,31 +1,16 @@
 """Which control records a lane lets in: of the others no more is parsed than it takes to know that.
 
 A lane judges a record by its length, its signature and its outline, in this order, and then by what
-`source.control` says of its kind. The cost of one that is refused does not grow with its length.
+`source.control` says of its kind. Nothing of one that is refused here is decoded.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Self, TypeVar
+from typing import Final, NamedTuple, Self
 
-import msgspec
-
-from windowing.model.control import ControlRule, unsealed
+from windowing.model.control import ControlRule, Outline, outline, unsealed
 from windowing.model.file.pipeline import Pipeline
-
-
-class _Names(msgspec.Struct):
-    """The names in a change of the queries; their values stay text."""
-
-    add: dict[str, msgspec.Raw] = {}
-    remove: dict[str, msgspec.Raw] = {}
-
-
-_Outline = TypeVar("_Outline")
-
-_MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_NAMES: Final = msgspec.json.Decoder(_Names)
 
 
 @dataclass(frozen=True)
@@ -53,41 +38,41 @@ class Gate:
         """Whether control records have a signature and a counter."""
         return self.rule.key is not None
 
-    def open(self, control: bytes) -> tuple[bytes | None, int | None]:
-        """Return the JSON of a control record, and the counter of a signature that is right.
+    def open(self, control: bytes) -> Opened:
+        """Judge a control record.
 
         Args:
             control: as `windowing.model.control.sealed` spells it.
-
-        Returns:
-            None for the JSON: it is not believed.
         """
         rule, found = self.rule, unsealed(control)
         longest = rule.bytes_max(self.lanes, change=rule.believe == "all")
         if rule.believe == "none" or len(found.body) > longest:
-            return None, None
+            return _REFUSED
         counter = None if rule.secret is None else found.checked(rule.secret, self.lane)
-        if (rule.secret is not None and counter is None) or self._is_too_much(found.body):
-            return None, counter
-        return found.body, counter
-
-    def _is_too_much(self, body: bytes) -> bool:
-        """Whether a record's outline says that it is not believed; False: it has to be parsed."""
-        long = len(body) > self.rule.bytes_max(self.lanes, change=False)
-        members = _decoded(_MEMBERS, body)
-        if members is None:
-            return False
-        if {*members} != {"queries"}:
-            return long
-        if self.rule.believe != "all":
-            return True
-        names = _decoded(_NAMES, bytes(members["queries"]))
-        return names is not None and max(len(names.add), len(names.remove)) > self.rule.queries
+        if rule.secret is not None and counter is None:
+            return _REFUSED
+        about = outline(found.body)
+        if about is None:
+            return Opened(found.body, counter, None)
+        if about.change:
+            believed = rule.believe == "all" and about.names <= rule.queries
+        else:
+            believed = len(found.body) <= rule.bytes_max(self.lanes, change=False)
+        return Opened(found.body if believed else None, counter, about)
 
 
-def _decoded(decoder: msgspec.json.Decoder[_Outline], body: bytes) -> _Outline | None:
-    """Return what a decoder makes of a text; None: it is no such JSON."""
-    try:
-        return decoder.decode(body.decode())
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+class Opened(NamedTuple):
+    """A control record that was judged.
+
+    Attributes:
+        body: its JSON; None: it is not believed.
+        counter: of a signature that is right; None: there is none.
+        about: what it is about; None: it is no JSON object.
+    """
+
+    body: bytes | None
+    counter: int | None
+    about: Outline | None
+
+
+_REFUSED: Final = Opened(None, None, None)

@@ -17,8 +17,10 @@ from windowing.engine.columns import COUNTER, KIND, OFFSET, REFUSAL, TIME
 from windowing.engine.input.alike import decode_alike
 from windowing.engine.input.control import ControlError, read_control
 from windowing.engine.input.decode import decode_clean, series
+from windowing.engine.input.gate import Opened
 from windowing.engine.input.refusals import spelled
 from windowing.engine.input.values import BadValue, ValueRules, check_instant, read_value
+from windowing.model.file.changes import read_change
 from windowing.model.lengths import INT64_MIN
 
 # Kinds of a chunk's rows.
@@ -157,12 +159,11 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         refusal = ts_us = counter = None
         try:
             if control is not None:
-                body, counter = rules.gate.open(control)
-                if body is None:
-                    raise BadValue("not_allowed")
-                kind, ts_us, record = _control(body, append_us, rules)
+                opened = rules.gate.open(control)
+                counter = opened.counter
+                kind, ts_us, record = _control(opened, append_us, rules)
                 record = absent | record
-                refusal = body.decode() if kind == CHANGE else None
+                refusal = opened.body.decode() if kind == CHANGE and opened.body else None
             else:
                 ts_us, record = read_value(value, append_us, rules)
                 kind = DATA
@@ -185,17 +186,23 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 
 
 def _control(
-    text: bytes, append_us: int | None, rules: ValueRules
+    opened: Opened, append_us: int | None, rules: ValueRules
 ) -> tuple[int, int | None, dict[str, Any]]:
     """Return kind and instant of a control record, and the field's value that its bound is for."""
+    if opened.body is None:
+        raise BadValue("not_allowed")
+    if opened.about is None:
+        raise BadValue("malformed")
+    if opened.about.change:
+        if read_change(opened.body) is None:
+            raise BadValue("malformed")
+        return CHANGE, None, {}
     try:
-        control = read_control(text)
+        control = read_control(opened.body)
     except ControlError:
         raise BadValue("malformed") from None
     if control.end:
         return END, None, {}
-    if control.changes:
-        return CHANGE, None, {}
     bound_us, observed = control.bound_us, control.bound_us is None
     instant_us = control.reached_us(rules.delays) if bound_us is None else bound_us
     if instant_us is None:

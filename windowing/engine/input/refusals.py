@@ -153,7 +153,7 @@ def not_allowed(rule: ControlRule) -> str:
     """Return what a control record has to be, to be believed."""
     if rule.believe == "none":
         return "source.control: none: this pipeline believes no control records"
-    kinds = "bounds, heartbeats and ends" if rule.believe == "bounds" else "all within its limits"
+    kinds = "bounds, heartbeats and ends" if rule.believe == "bounds" else _ASKED_TOO_MUCH
     signed = "" if rule.key is None else f", signed with {rule.key} and a counter that rises"
     return f"source.control: {rule.believe}: {kinds}{signed}, and no longer than its limits"
 

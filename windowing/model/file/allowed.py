@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from windowing.model.control import WINDOWS_MAX
+from windowing.model.control import AGGREGATES_MAX, WINDOWS_MAX
 from windowing.model.fields import Aggregate, parse_aggregate
-from windowing.model.file.conflicts import windows_of
+from windowing.model.file.conflicts import cells_of, windows_of
+from windowing.model.file.layout import column_types
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.user_code import user_classes
 from windowing.model.query import Query
 from windowing.model.windows.own import OwnWindow, own_kind
 
-LANE_WINDOWS_MAX: Final = 10 * WINDOWS_MAX
-"""In how many windows of all queries that a lane has added a record may lie."""
+LANE_CELLS_MAX: Final = 2_000_000
+"""How many cells of rows, of all queries that a lane has added, a record may make."""
 
 _Use = tuple[str, tuple[str, ...]]
 """A class, and the types of the fields that it is given."""
@@ -35,18 +36,20 @@ class _Permits:
         uses: the same with the types of the fields that they are given.
         kinds: of windows that plug-ins declare.
         entries: limits of entries.
-        added: by lane, offset and windows of each query that it has added.
+        columns: types of the columns of its own queries, where all share a table; None: none do.
+        added: by lane, offset and cells of each query that it has added.
     """
 
     classes: frozenset[str | None]
     uses: frozenset[_Use]
     kinds: frozenset[str]
     entries: frozenset[int | None]
+    columns: Mapping[str, str] | None
     added: Mapping[str, Sequence[tuple[int, int]]]
 
     def before(self, lane: str, offset: int) -> list[int]:
-        """Return the windows of each query that a lane has added before an offset."""
-        return [windows for at, windows in self.added.get(lane, ()) if at < offset]
+        """Return the cells of each query that a lane has added before an offset."""
+        return [cells for at, cells in self.added.get(lane, ()) if at < offset]
 
 
 class _Same(NamedTuple):
@@ -66,18 +69,30 @@ def _permits(of: _Same) -> _Permits:
     pipeline, added = of.pipeline, dict[str, list[tuple[int, int]]]()
     for query in pipeline.queries:
         for lane, at in (query.window.active and query.window.active.joined) or ():
-            added.setdefault(lane, []).append((at, windows_of(query)))
+            added.setdefault(lane, []).append((at, cells_of(query)))
     for conflict in pipeline.conflicts.values():
         for lane, own in conflict.items():
-            added.setdefault(lane, []).append((own.at, own.windows))
+            added.setdefault(lane, []).append((own.at, own.cells))
     kinds = (query.window.kind for query in pipeline.queries if isinstance(query.window, OwnWindow))
     return _Permits(
         frozenset(one.reference for one in user_classes(pipeline) if one.settings is None),
         frozenset(use for query in pipeline.queries for use in _uses(pipeline, query)),
         frozenset(kinds),
         frozenset({None, *(query.entries_max for query in pipeline.queries)}),
+        _columns(pipeline),
         added,
     )
+
+
+def _columns(pipeline: Pipeline) -> dict[str, str] | None:
+    """Return the types of the columns that the file's own queries give to a table of all."""
+    if pipeline.destination.layout != "one":
+        return None
+    found: dict[str, str] = {}
+    for query in pipeline.queries:
+        if query.window.active is None or query.window.active.joined is None:
+            found |= column_types(query, pipeline.source.fields)
+    return found
 
 
 def names_too_much(
@@ -95,6 +110,8 @@ def names_too_much(
     if rule.believe != "all" or len(added) > rule.queries:
         return True
     permits = _permits(_Same(pipeline))
+    if any(len(query.get("aggregates") or ()) > AGGREGATES_MAX for query in added.values()):
+        return True
     if added and len(permits.before(lane, offset)) + len(added) > rule.queries:
         return True
     return any(
@@ -107,9 +124,10 @@ def names_too_much(
 def asks_too_much(pipeline: Pipeline, lane: str, offset: int, added: Iterable[Query]) -> bool:
     """Return whether queries that a lane adds ask for more work, or for an error of a class.
 
-    A record may lie in `WINDOWS_MAX` windows of each, and in ten times as many of all that its lane
-    has added. A class gets fields of types that the file gives it. A limit of entries is the
-    file's, since a run ends where one is reached.
+    A record may lie in `WINDOWS_MAX` windows of each, and make `LANE_CELLS_MAX` cells of all that
+    its lane has added. A class gets fields of types that the file gives it. A limit of entries is
+    the file's, since a run ends where one is reached. In a table of all queries, columns are those
+    of the file's: lanes could not agree on others.
 
     Args:
         pipeline: as all copies before have made it.
@@ -118,10 +136,14 @@ def asks_too_much(pipeline: Pipeline, lane: str, offset: int, added: Iterable[Qu
         added: the queries, checked.
     """
     permits, queries = _permits(_Same(pipeline)), [*added]
-    windows = [windows_of(query) for query in queries]
-    total = sum(permits.before(lane, offset)) + sum(windows)
-    if max(windows, default=0) > WINDOWS_MAX or total > LANE_WINDOWS_MAX:
+    if any(windows_of(query) > WINDOWS_MAX for query in queries):
         return True
+    if sum(permits.before(lane, offset)) + sum(map(cells_of, queries)) > LANE_CELLS_MAX:
+        return True
+    if permits.columns is not None:
+        for query in queries:
+            if not column_types(query, pipeline.source.fields).items() <= permits.columns.items():
+                return True
     return any(
         query.entries_max not in permits.entries or not {*_uses(pipeline, query)} <= permits.uses
         for query in queries

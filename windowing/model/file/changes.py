@@ -17,6 +17,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+import msgspec
+
 from windowing.model.file.allowed import asks_too_much, names_too_much
 from windowing.model.file.conflicts import (
     Conflict,
@@ -34,9 +36,6 @@ from windowing.model.windows.activity import parse_moment
 
 _JOINED: Final = "joined"
 _OF_THE_LOG: Final = frozenset({_JOINED, "left", "later", "until"})
-
-_DEPTH_MAX: Final = 2
-"""How deep a value of a query nests: a window's clauses are the deepest."""
 
 ChangeRefusal = Literal["malformed", "not_allowed"]
 """Why a lane does not take a copy that comes in time."""
@@ -70,6 +69,22 @@ class Copy:
     change: Change
 
 
+_Scalar = str | int | float | bool | None
+_Value = dict[str, dict[str, _Scalar] | _Scalar] | list[_Scalar] | _Scalar
+_CHANGE: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, _Value] | _Scalar]]])
+
+
+def read_change(body: bytes) -> Change | None:
+    """Return the change that a control record's JSON asks for; None: it is none.
+
+    It is decoded no deeper than a change is: clauses of a window are the deepest.
+    """
+    try:
+        return parse_change(_CHANGE.decode(body.decode()))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
 def parse_change(parsed: Mapping[str, Any]) -> Change | None:
     """Return the change that a control record's JSON asks for; None: it is of another shape."""
     said = parsed.get("queries")
@@ -86,20 +101,7 @@ def parse_change(parsed: Mapping[str, Any]) -> Change | None:
             return None
         if not {*query}.isdisjoint({_JOINED, "left", "later"}):
             return None
-        if any(_depth(value) > _DEPTH_MAX for value in query.values()):
-            return None
     return Change(added, removed)
-
-
-def _depth(value: object) -> int:
-    """Return how deep lists and mappings stand in each other, up to one more than is legal."""
-    level, depth = [value], 0
-    while depth <= _DEPTH_MAX and (level := [one for one in level if isinstance(one, dict | list)]):
-        depth += 1
-        level = [
-            inner for one in level for inner in (one.values() if isinstance(one, dict) else one)
-        ]
-    return depth
 
 
 def _is_instant(value: object) -> bool:
@@ -149,6 +151,8 @@ def changed(pipeline: Pipeline, copy: Copy) -> Pipeline | ChangeRefusal:
     if {*pipeline.forgotten} & {*added, *copy.change.removed}:
         return "not_allowed"
     draft = _Draft(pipeline, copy)
+    if any(map(draft.is_taken, added)):
+        return "malformed"
     try:
         queries = {name: pipeline.resolved(name, query) for name, query in added.items()}
         for name, query in queries.items():
@@ -228,28 +232,26 @@ class _Draft:
             }
         return document
 
-    def add(self, name: str, query: Query) -> None:
-        """Let the lane take a query.
+    def is_taken(self, name: str) -> bool:
+        """Whether the file has a query of a name, or the lane has added one."""
+        known = self._queries.get(name)
+        if known is None:
+            return self._copy.lane in self._conflicts.get(name, {})
+        return _JOINED not in known or self._copy.lane in known[_JOINED]
 
-        Raises:
-            ValueError: the file or the lane has one of this name.
-        """
+    def add(self, name: str, query: Query) -> None:
+        """Let the lane take a query, whose name is not taken."""
         lane, at = self._copy.lane, self._copy.offset
         written = self._copy.change.added[name]
         known, conflict = self._queries.get(name), self._conflicts.get(name)
-        if known is not None:
-            if _JOINED not in known or lane in known[_JOINED]:
-                raise ValueError(name)
-            if spelled(_as_added(known)) != spelled(written):
-                conflict = self._of_query(name)
-                del self._queries[name]
+        if known is not None and spelled(_as_added(known)) != spelled(written):
+            conflict = self._of_query(name)
+            del self._queries[name]
         if conflict is None:
             before = {} if known is None else known[_JOINED]
             self._queries[name] = {**(known or written), _JOINED: {**before, lane: at}}
             self.touched.add(name)
             return
-        if lane in conflict:
-            raise ValueError(name)
         own, refused = own_copy(at, written, query), refused_copies(self._conflicts)
         self._conflicts[name] = with_copy(conflict, lane, own, self._pipeline.source, refused)
 

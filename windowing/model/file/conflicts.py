@@ -30,7 +30,7 @@ class OwnCopy(BaseModel):
     Attributes:
         at: the offset of its copy.
         query: a digest of what that says.
-        windows: in how many windows of it a record lies, at the most.
+        cells: how many cells of its rows a record may make, at the most.
         least_us: the earliest end that such a query can have.
         ends: whether the query has an end from the beginning.
         left: the offset of the record that removed it in this lane.
@@ -42,7 +42,7 @@ class OwnCopy(BaseModel):
 
     at: Offset
     query: str
-    windows: int
+    cells: int
     least_us: int
     ends: bool = False
     left: Offset | None = None
@@ -76,6 +76,11 @@ def windows_of(query: Query) -> int:
     return -(-(query.window.range_ or 0) // query.window.slide)
 
 
+def cells_of(query: Query) -> int:
+    """Return how many cells of rows a record may make: a row has ten besides its aggregates."""
+    return windows_of(query) * (10 + len(query.aggregates))
+
+
 def own_copy(offset: int, written: Mapping[str, Any], query: Query) -> OwnCopy:
     """Return what a lane says with its copy.
 
@@ -90,7 +95,7 @@ def own_copy(offset: int, written: Mapping[str, Any], query: Query) -> OwnCopy:
     return OwnCopy(
         at=offset,
         query=hashlib.sha256(spelled(written).encode()).hexdigest()[:32],
-        windows=windows_of(query),
+        cells=cells_of(query),
         least_us=active.begins_us + (1 if active.warmup == "emit" else query.window.range_ or 0),
         ends=written.get("until") is not None,
     )

@@ -46,7 +46,7 @@ def check_one_table(flows: Sequence[AnyFlow], fields: Mapping[str, FieldType]) -
                 "so that each query has a table of its own"
             )
             raise LayoutError(flow.name, msg)
-        for name, type_ in _types(flow, fields).items():
+        for name, type_ in column_types(flow, fields).items():
             where, before = known.setdefault(name, (flow.name, type_))
             if type_ != before:
                 msg = (
@@ -57,7 +57,7 @@ def check_one_table(flows: Sequence[AnyFlow], fields: Mapping[str, FieldType]) -
                 raise LayoutError(flow.name, msg)
 
 
-def _types(flow: AnyFlow, fields: Mapping[str, FieldType]) -> dict[str, str]:
+def column_types(flow: AnyFlow, fields: Mapping[str, FieldType]) -> dict[str, str]:
     """Return the types of a query's values, in words; of a user's class, its name.
 
     Reading a file imports no code of the user's.

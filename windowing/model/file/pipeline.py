@@ -33,7 +33,7 @@ from windowing.model.file.conflicts import Conflict, Place
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.layout import LayoutError, check_one_table
 from windowing.model.file.queries import FieldError, resolve_join, resolve_query
-from windowing.model.file.yaml_lines import LIMITS, Limits, line_of, spell
+from windowing.model.file.yaml_lines import LIMITS, RUN_LIMITS, Limits, line_of, spell
 from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.join import Join, JoinedSource
 from windowing.model.late import Late
@@ -361,13 +361,13 @@ _NOT_WITH_JOIN = {
 """Options of a pipeline of queries that a join does not have, and why."""
 
 
-def parse_pipeline(text: str, file: str = "<pipeline>", limits: Limits = LIMITS) -> Pipeline:
+def parse_pipeline(text: str, file: str = "<pipeline>", limits: Limits = RUN_LIMITS) -> Pipeline:
     """Parse a pipeline from YAML text.
 
     Args:
         text: the document.
         file: its name, for messages.
-        limits: how large it may be.
+        limits: how large it may be; of what is in memory already, that was asked when it was read.
 
     Raises:
         PipelineError: with all problems found.
