@@ -114,6 +114,9 @@ class HostileProducer:
             raise FaultDidNotApply(msg)
         if _marker(context).exists():
             context.imported.append(f"{IMPORTED}: {_marker(context)} is there")
+        if (why := context.job_error()) is not None:
+            msg = f"the job has given up before it had read past the control records: {why}"
+            raise FaultDidNotApply(msg)
         found = self._refused(context)
         told = ", ".join(f"{reason} {count}" for reason, count in found.most_common()) or "none"
         if not all(found[reason] for reason in _REFUSED):

@@ -18,6 +18,7 @@ from chaos.verdict.check import Check, FinishedRun, Outcome
 from chaos.verdict.verify import Verdict, verify, with_records
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
+from windowing.semantics.changes import Changed
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,24 @@ def judge(fault_run: FaultRun, bootstrap: str) -> Judgement:
         found = [checks.took_effect(history, len(plan.faults) * plan.rounds)]
         try:
             verdict, output = _compared(fault_run, bootstrap)
-        except OutputError as error:  # a job that never finished a batch has no output
-            found.append(Check("deterministic", Outcome.unknown, f"nothing to compare: {error}"))
-            found.append(checks.recovered(history, run.within_s))
-            kinds = [kind for kind in kinds if "states" in kind.asks]
+        except (OutputError, Changed) as error:
+            found += [_incomparable(error), checks.recovered(history, run.within_s)]
+            kinds = [kind for kind in kinds if {"states", "imported"} & {*kind.asks}]
         else:
             run = replace(run, verdict=verdict, output=output)
         # Checks of the state come last: the clean run goes on in the meantime.
         kinds.sort(key=lambda kind: "states" in kind.asks)
         found += [kind.judge(run) for kind in kinds if kind.when(run)]
     return Judgement(tuple(sorted(found, key=lambda check: _place(plan, check))), run.verdict)
+
+
+def _incomparable(error: OutputError | Changed) -> Check:
+    """Return what it means that an output cannot be compared with the definition."""
+    if isinstance(error, Changed):
+        why = f"the job has not made all changes of its queries that its log makes: {error}"
+        return Check("deterministic", Outcome.failed, why)
+    # A job that never finished a batch has none.
+    return Check("deterministic", Outcome.unknown, f"nothing to compare: {error}")
 
 
 def _facts(fault_run: FaultRun) -> FinishedRun:

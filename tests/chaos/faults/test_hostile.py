@@ -212,6 +212,13 @@ def test_a_job_that_has_not_read_it_shows_nothing(
         attack.heal(context)
 
 
+def test_a_job_that_gives_up_is_said_to(tmp_path: Path) -> None:
+    attack, context = written(tmp_path, ["malformed", "not_allowed"], read=8)
+    context.job_error = lambda: "it was commanded"
+    with pytest.raises(FaultDidNotApply, match=r"given up before .*: it was commanded"):
+        attack.heal(context)
+
+
 @pytest.mark.parametrize("reasons", [[], ["malformed", "malformed"], ["late", "not_allowed"]])
 def test_a_job_that_has_not_refused_it_shows_nothing(reasons: list[str], tmp_path: Path) -> None:
     attack, context = written(tmp_path, reasons, read=9)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import pytest
+
 from chaos.simulator.case import Case, Event, PlannedBatch, record
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
@@ -21,6 +23,7 @@ shards: 2
 queries:
   q: {window: RANGE 10 us SLIDE 10 us WATTR ts, group_by: [g], aggregates: {n: count}}
 """
+_TOO_WIDE = "RANGE 10001 us SLIDE 1 us WATTR ts"
 
 
 def add(range_us: int) -> Event:
@@ -90,3 +93,16 @@ def test_what_is_drawn() -> None:
     assert min(seen[one] for one in ("none", "bounds", "signed")) >= 10, seen
     assert seen["disputed names"] >= 0.07 * seen["all"], seen
     assert seen["disputed ends"] >= 0.07 * seen["all"], seen
+
+
+@pytest.mark.parametrize("plan", [(), (PlannedBatch(take=(1, 0)),)], ids=["one", "two"])
+def test_a_copy_is_refused_alike_in_one_batch_with_a_later_one_of_its_name(
+    plan: tuple[PlannedBatch, ...],
+) -> None:
+    """It asks for too much; where the other one was known already, it was `malformed`."""
+    query = {**add(10)["control"]["queries"]["add"]["new"], "window": _TOO_WIDE}
+    too_much: Event = {"control": {"queries": {"add": {"new": query}}}}
+    lanes = (lane(0, too_much, add(10), data(21)), lane(1, data(1), data(2)))
+    result = run_case(Case("by hand", "slackwater", PIPELINE, lanes, plan), EngineParts())
+    assert not result.findings
+    assert result.faults["control record not_allowed"] == 1

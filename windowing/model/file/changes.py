@@ -155,12 +155,13 @@ def changed(pipeline: Pipeline, copy: Copy) -> Pipeline | ChangeRefusal:
         return "malformed"
     try:
         queries = {name: pipeline.resolved(name, query) for name, query in added.items()}
+        # Before what else may be wrong: later copies in this lane, known or not, change nothing.
+        if asks_too_much(pipeline, copy.lane, copy.offset, queries.values()):
+            return "not_allowed"
         for name, query in queries.items():
             draft.add(name, query)
         for name, until_us in copy.change.removed.items():
             draft.remove(name, until_us)
-        if asks_too_much(pipeline, copy.lane, copy.offset, queries.values()):
-            return "not_allowed"
         # What is written into a run's file has to be read again.
         load_with_lines(spell({"queries": {**added}}), "a change")
         return pipeline.with_document(draft.document, draft.touched)
