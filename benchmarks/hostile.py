@@ -51,6 +51,10 @@ KINDS: Final[dict[str, tuple[str, Any]]] = {
         "all",
         {"queries": {"add": {**_adds(_added(), 99)["queries"]["add"], "x": _added(colour=1)}}},
     ),
+    "100 aggregates, the last one wrong": (
+        "all",
+        _adds(_added(aggregates={**{f"a{n}": "count" for n in range(99)}, "x": "sum(nothing)"})),
+    ),
     "100 kB of brackets": ("all", {"queries": [[1] for _ in range(20_000)]}),
     "900 kB": ("all", {"bound": 1, "on": {"v": "x" * 900_000}}),
 }

@@ -211,6 +211,8 @@ def test_changes_are_made_by_a_log_that_may(believe: str) -> None:
         ),
         ({"new": query(colour="red")}, "malformed"),
         ({"new": query(aggregates={})}, "malformed"),
+        ({"new": query(aggregates=7)}, "malformed"),
+        ({"new": query(aggregates=True, window=None, retention=1.5)}, "malformed"),
         ({"new": query(aggregates={f"a{n}": "count" for n in range(100)})}, None),
         ({"new": query(aggregates={f"a{n}": "count" for n in range(101)})}, "not_allowed"),
         ({"new": query(aggregates={"n": "sum(nothing)"})}, "malformed"),

@@ -110,7 +110,7 @@ def names_too_much(
     if rule.believe != "all" or len(added) > rule.queries:
         return True
     permits = _permits(_Same(pipeline))
-    if any(len(query.get("aggregates") or ()) > AGGREGATES_MAX for query in added.values()):
+    if any(_many(query.get("aggregates")) for query in added.values()):
         return True
     if added and len(permits.before(lane, offset)) + len(added) > rule.queries:
         return True
@@ -148,6 +148,11 @@ def asks_too_much(pipeline: Pipeline, lane: str, offset: int, added: Iterable[Qu
         query.entries_max not in permits.entries or not {*_uses(pipeline, query)} <= permits.uses
         for query in queries
     )
+
+
+def _many(aggregates: object) -> bool:
+    """Whether they are more than a log may add; what is no mapping, no file could have."""
+    return isinstance(aggregates, Mapping) and len(aggregates) > AGGREGATES_MAX
 
 
 def _own_kinds(window: object) -> set[str]:

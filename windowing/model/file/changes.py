@@ -234,17 +234,24 @@ class _Draft:
         return document
 
     def is_taken(self, name: str) -> bool:
-        """Whether the file has a query of a name, or the lane has added one."""
-        known = self._queries.get(name)
-        if known is None:
-            return self._copy.lane in self._conflicts.get(name, {})
-        return _JOINED not in known or self._copy.lane in known[_JOINED]
+        """Whether the file has a query of a name, or the lane has added one before the copy."""
+        lane, at, known = self._copy.lane, self._copy.offset, self._queries.get(name)
+        if known is not None:
+            return _JOINED not in known or known[_JOINED].get(lane, at) < at
+        own = self._conflicts.get(name, {}).get(lane)
+        return own is not None and own.at < at
 
     def add(self, name: str, query: Query) -> None:
-        """Let the lane take a query, whose name is not taken."""
+        """Let the lane take a query, whose name is not taken.
+
+        Raises:
+            ValueError: the lane takes another copy, further on.
+        """
         lane, at = self._copy.lane, self._copy.offset
         written = self._copy.change.added[name]
         known, conflict = self._queries.get(name), self._conflicts.get(name)
+        if lane in (conflict or {}) or lane in (known or {}).get(_JOINED, {}):
+            raise ValueError(name)
         if known is not None and spelled(_as_added(known)) != spelled(written):
             conflict = self._of_query(name)
             del self._queries[name]
