@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -108,7 +109,11 @@ def copied(rng: random.Random, lanes: list[tuple[Event, ...]], control: Any) -> 
 def test_the_engine_takes_the_changes_that_the_definition_takes(seed: int) -> None:
     rng = random.Random(seed)
     pipeline, lanes = drawn(rng)
-    log = [entry(event) for lane in lanes for event in lane]
+    compare(rng, pipeline, [entry(event) for lane in lanes for event in lane])
+
+
+def compare(rng: random.Random, pipeline: Pipeline, log: Sequence[Any]) -> None:
+    """Compare the engine, by either plan, with the definition: pipeline, rows, letters, counts."""
     after, outcome = effective(pipeline, log), evaluate(pipeline, log)
     for fused in (False, True):
         if fused and plan_of(pipeline).why_lanes is not None:

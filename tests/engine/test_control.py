@@ -17,16 +17,13 @@ from chaos.simulator.draw.log import draw_log
 from chaos.simulator.draw.pipeline import draw_pipeline
 from chaos.simulator.draw.wish import Wish
 from chaos.simulator.platform.hostile import KEY, SECRET, with_hostile
-from tests.engine.test_changes import defined, lines, told
+from tests.engine.test_changes import compare, defined, lines
 from tests.sampling import sampled
 from windowing.engine.input.batches import batches, interleave
-from windowing.engine.plan import plan_of
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, signature
-from windowing.runtime.counts import Counts
 from windowing.runtime.local import LocalEngine, Output
 from windowing.semantics import evaluate
-from windowing.semantics.effective import effective
 
 WISH = Wish(
     classes=("sliding", "keyed sliding", "session", "join", "operators"),
@@ -60,20 +57,7 @@ def hostile(seed: int) -> tuple[Pipeline, list[Any]]:
 
 @pytest.mark.parametrize("seed", sampled(range(60), every=2))
 def test_hostile_logs_have_the_rows_and_dead_letters_of_the_definition(seed: int) -> None:
-    pipeline, log = hostile(seed)
-    after, outcome = effective(pipeline, log), evaluate(pipeline, log)
-    rng = random.Random(seed)
-    for fused in (False, True):
-        if fused and plan_of(pipeline).why_lanes is not None:
-            continue
-        engine = LocalEngine(pipeline, fused=fused, chunk_rows=rng.choice([None, 1, 3]))
-        order = interleave(log, rng.randint(0, 99))
-        for batch in batches(order, rng.choice([1, 2, 5, 100]), pipeline):
-            engine.feed(batch)
-        assert engine.pipeline.fingerprint == after.fingerprint
-        assert lines(engine.output) == defined(outcome)
-        for name, due in outcome.counts.items():
-            assert told(engine.output.counts.get(name, Counts())) == told(due)
+    compare(random.Random(seed), *hostile(seed))
 
 
 def test_these_logs_are_of_all_kinds() -> None:
