@@ -1,8 +1,8 @@
-"""Lanes that write two dead letters for a copy that was taken, and refused later.
+"""Lanes that write a dead letter for each name for which a copy is refused.
 
-Defect: its own lane writes one, and the lane with which it was settled another one.
-How one gets it: both know that it is refused.
-Expected: an identity stands twice, if both are in one batch.
+Defect: a record that adds two queries, both of which another lane denies, is two dead letters.
+How one gets it: conflicts are names, and dead letters are records.
+Expected: an identity stands twice.
 """
 
 from __future__ import annotations
@@ -17,19 +17,23 @@ from windowing.engine.changes import _settled
 from windowing.model.file.pipeline import Pipeline
 
 
-def in_both_places(pipeline: Pipeline) -> Mapping[tuple[str, int], list[Any]]:
-    """Return the copies that are refused, by their own places, too."""
-    found = {place: [*letters] for place, letters in _settled(pipeline).items()}
-    for place, letters in [*_settled(pipeline).items()]:
-        for letter in letters:
-            own = pipeline.source.lane(letter.partition), letter.offset
-            if own != place:
-                found.setdefault(own, []).append(letter)
-    return found
+def for_each_name(pipeline: Pipeline) -> Mapping[tuple[str, int], list[Any]]:
+    """Return the copies that are refused, each as often as it has names that are."""
+    refused = [
+        (lane, own.at) for copies in pipeline.conflicts.values() for lane, own in copies.items()
+    ]
+    return {
+        place: [one for one in letters for _ in range(refused.count(_place(pipeline, one)))]
+        for place, letters in _settled(pipeline).items()
+    }
+
+
+def _place(pipeline: Pipeline, letter: Any) -> tuple[str, int]:
+    return pipeline.source.lane(letter.partition), letter.offset
 
 
 BUG = planted_bug(
-    believing("copy_refused_twice", {"windowing.engine.changes:_settled": in_both_places}),
+    believing("copy_refused_twice", {"windowing.engine.changes:_settled": for_each_name}),
     *("dead letters", "conservation", "exactly once"),
     shows_in=some_query(several_lanes),
 )

@@ -98,13 +98,14 @@ def _disputing(rng: random.Random, lanes: Lanes, pipeline: Pipeline) -> Lanes:
         slide, length = _lengths(pipeline, variants)
     if variants[0] == variants[1]:
         variants[1]["from"] += rng.choice([1, slide])
+    more = rng.choice([[], [], [f"{name}_too"]])
     turn, ends = rng.randrange(2), alike or rng.random() < 0.5
     least_us = behind_us + (length + 1 if adds else 0)
     for number, lane in enumerate(lanes):
         said: list[dict[str, Any]] = []
         if adds:
             says = 0 if alike else (number + turn) % 2 if rng.random() < 0.8 else rng.randrange(2)
-            said.append({"add": {name: variants[says]}})
+            said.append({"add": dict.fromkeys([name, *more], variants[says])})
         if ends:
             until_us = least_us + rng.choice([0, 1, 2, 3, 5]) * slide + rng.choice([0, 0, 0, 1])
             said.append({"remove": {name: until_us}})

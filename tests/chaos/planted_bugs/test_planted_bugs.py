@@ -35,7 +35,7 @@ SLOW = {
     *("outer_row_never_taken_back", "reused_identity", "session_forgotten_at_its_end"),
     *("join_forgets_what_was_alone", "unit_of_two_lanes", "tombstone_names_itself"),
     *("deleted_state_comes_back", "null_pattr_never_closes", "one_window_too_many"),
-    *("windows_of_a_query_counted", "limit_of_entries_of_the_log", "copy_refused_twice"),
+    *("windows_of_a_query_counted", "limit_of_entries_of_the_log"),
     "class_over_another_type",
 }
 HOUSE = Path(chaos.planted_bugs.__file__).parent
