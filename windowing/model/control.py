@@ -19,7 +19,6 @@ from hashlib import sha256
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
-import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from windowing.model.facts import Facts, told
@@ -187,16 +186,19 @@ def outline(body: bytes) -> Outline | None:
 
 
 def _is_deep(body: bytes) -> bool:
-    """Whether brackets outside of texts stand in each other deeper than any control record's."""
+    """Whether brackets outside of texts nest deeper than any control record's, or do not match."""
     if body.count(b"{") + body.count(b"[") <= _DEPTH_MAX:
         return False
-    marks = np.frombuffer(_TEXTS.sub(b"", body), np.uint8)
-    opens, closes = np.isin(marks, _OPEN), np.isin(marks, _CLOSED)
-    return int(np.cumsum(opens.astype(np.int32) - closes).max(initial=0)) > _DEPTH_MAX
+    marks = _TEXTS.sub(b"", body).translate(_BRACKETS, _OTHERS)
+    for _ in range(_DEPTH_MAX):
+        marks = marks.replace(b"[]", b"")
+        if not marks:
+            return False
+    return True
 
 
-_OPEN: Final = np.frombuffer(b"{[", np.uint8)
-_CLOSED: Final = np.frombuffer(b"}]", np.uint8)
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_OTHERS: Final = bytes({*range(256)} - {*b"[]{}"})
 
 
 class Sealed(NamedTuple):
