@@ -64,8 +64,9 @@ def test_each_reason_names_field_value_and_rule(
 
 
 def test_no_reason_of_the_contract_is_left_out() -> None:
-    of_changes = {"change_too_late"}  # tests/engine/test_changes.py
-    assert {case[1] for case in CASES} | of_changes == {*get_args(Reason)}
+    # tests/engine/test_changes.py, tests/engine/test_control.py
+    of_control = {"change_too_late", "not_allowed"}
+    assert {case[1] for case in CASES} | of_control == {*get_args(Reason)}
 
 
 @pytest.mark.parametrize("value", ["ä" * 500, b"\xff" * 500, {"a": "\ud800" * 99}, "x\0y", None])

@@ -75,7 +75,7 @@ def test_a_fault_strikes_and_heals(tidepool: Path, tmp_path: Path) -> None:
 
 
 def test_a_check_is_part_of_plans_and_judges(tidepool: Path) -> None:
-    assert parse_plan(PLAN).checks[-1] == "no_dead_letters"
+    assert "no_dead_letters" in parse_plan(PLAN).checks
     kind = CHECKS["no_dead_letters"]
     run: Any = SimpleNamespace(output=SimpleNamespace(dead=[(("q",), "a line")]), faults=[])
     assert kind.when(run)

@@ -12,7 +12,7 @@ from chaos.plan import parse_plan
 from tests.bounds import within
 from windowing.model import PipelineError, load_pipeline, parse_pipeline
 from windowing.model.file.documents import read_text
-from windowing.model.file.yaml_lines import BYTES_MAX, DEPTH_MAX, NODES_MAX, load_with_lines
+from windowing.model.file.yaml_lines import BYTES_MAX, DEPTH_MAX, LIMITS, NODES_MAX, load_with_lines
 
 GOOD = """\
 name: p
@@ -94,7 +94,7 @@ HOSTILE = {
 @pytest.mark.parametrize(("text", "said"), HOSTILE.values(), ids=HOSTILE)
 def test_what_cannot_be_read_is_named_with_its_line(text: str, said: str) -> None:
     with pytest.raises(PipelineError) as raised, within(12):
-        parse_pipeline(text, "p.yml")
+        parse_pipeline(text, "p.yml", LIMITS)
     first = str(raised.value).splitlines()[0]
     assert first.startswith("p.yml")
     assert re.search(said, str(raised.value))
