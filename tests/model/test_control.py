@@ -168,6 +168,11 @@ def test_what_is_sealed_is_unsealed(body: bytes, signed: tuple[bytes, bytes]) ->
     assert unsealed(sealed(body, *signed)) == Sealed(body, *signed)
 
 
+@pytest.mark.parametrize("control", [b"\x00", b"\x00ab\x00{}", b"\x00{}"])
+def test_what_nobody_has_sealed_is_no_control(control: bytes) -> None:
+    assert unsealed(control) == Sealed(b"null")
+
+
 @pytest.mark.parametrize(
     ("body", "signed", "counter", "is_read_as"),
     [

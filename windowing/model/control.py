@@ -254,8 +254,8 @@ def sealed(body: bytes, signed: bytes | None, counter: bytes | None) -> bytes:
 
 
 def unsealed(control: bytes) -> Sealed:
-    """Return what `sealed` was given."""
+    """Return what `sealed` was given; of bytes that it never makes, no control."""
     if not control.startswith(_SEAL):
         return Sealed(control)
-    _, signed, counter, body = control.split(_SEAL, 3)
-    return Sealed(body, signed, counter)
+    parts = control.split(_SEAL, 3)
+    return Sealed(parts[3], parts[1], parts[2]) if len(parts) == 4 else Sealed(b"null")
