@@ -16,7 +16,7 @@ import os
 import re
 from functools import cached_property
 from hashlib import sha256
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -49,10 +49,6 @@ class ControlKeyError(ValueError):
     """A pipeline whose control records are signed, and no secret to check or sign them with."""
 
     exit_code = 2
-
-
-def _mapping(value: Any) -> Any:
-    return {"believe": value} if isinstance(value, str) else value
 
 
 def _variable(value: object) -> object:
@@ -138,7 +134,7 @@ def parse_control_rule(value: object) -> ControlRule:
     if not isinstance(value, str | dict):
         msg = "control is none, bounds or all, or a mapping, as {believe: all, queries: 100}"
         raise ValueError(msg)
-    return ControlRule.model_validate(_mapping(value))
+    return ControlRule.model_validate({"believe": value} if isinstance(value, str) else value)
 
 
 class Outline(NamedTuple):

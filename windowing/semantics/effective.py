@@ -25,7 +25,8 @@ def effective(pipeline: Pipeline, log: Sequence[LogEntry]) -> Pipeline:
     """
     if not places(pipeline) and not may_change(pipeline, log):
         return pipeline
-    check_places(pipeline, split_lanes(pipeline.source, log))
+    if places(pipeline):
+        check_places(pipeline, split_lanes(pipeline.source, log))
     return following(pipeline, log)
 
 
