@@ -177,6 +177,19 @@ def test_engine_and_definition_read_alike_what_is_oddly_spelled(body: bytes, rul
     run(rule, [replace(event, control=body), *log([data(5), data(6)])[1:]])
 
 
+@pytest.mark.parametrize(("more", "refused"), [(0, {}), (1, {(0, 0): "not_allowed"})])
+@pytest.mark.parametrize(("rule", "change"), [("bounds", False), ("all", False), ("all", True)])
+def test_a_record_has_a_longest_length(
+    rule: str, more: int, refused: dict[Any, str], *, change: bool
+) -> None:
+    body = json.dumps(ADD if change else BOUND).encode()
+    known = parse_pipeline(TEXT.replace("CONTROL", rule)).source
+    longest = known.control.bytes_max(known.founding, change=change)
+    event = record({"source": "s", "partition": 0, "offset": 0, "control": {}})
+    event = replace(event, control=body + b" " * (longest - len(body) + more))
+    assert dead(run(rule, [event])) == refused
+
+
 def test_nobody_ends_a_lane_who_may_not() -> None:
     output = run("none", log([data(1), {"control": END}, data(2)]))
     assert output.counts["w"].applied == 2
