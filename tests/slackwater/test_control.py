@@ -166,6 +166,26 @@ def test_a_signed_log_is_run_and_verified_with_its_secret(
     assert code == 0, said
 
 
+def test_a_log_of_many_changes_is_read_again_once(case: dict[str, Path]) -> None:
+    case["p"].write_text(PIPELINE.replace("disorder:", "control: all\n  disorder:"))
+    lines = [json.loads(line) for line in EVENTS]
+    for offset in range(10, 14):
+        query = {"window": WINDOW, "aggregates": {"n": "count"}, "from": 50 + offset}
+        control = {"queries": {"add": {f"new{offset}": query}}}
+        lines += [
+            {"source": "t", "partition": lane, "offset": offset, "control": control}
+            for lane in (0, 1)
+        ]
+    case["e"].write_text("".join(json.dumps(line) + "\n" for line in lines))
+    asked = [str(case["p"]), "--input", str(case["e"]), "--output", str(case["o"])]
+    code, said = slackwater(case["p"].parent, "run", *asked)
+    assert code == 0, said
+    code, said = slackwater(case["p"].parent, "verify", *asked)
+    assert code == 0, said
+    assert said.count("is read again") == 1
+    assert said.count("new1") == 4  # each is accounted for
+
+
 @pytest.mark.spark
 def test_and_so_it_is_on_spark(case: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     test_a_signed_log_is_run_and_verified_with_its_secret(case, monkeypatch)
