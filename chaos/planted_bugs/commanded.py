@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from chaos.planted_bugs.planted import Defect, PlantedLane, planted
 from chaos.simulator.case import PlannedBatch
 from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.parts import EngineParts
-from windowing.engine.input.gate import Gate
+from windowing.engine.input.gate import Gate, Opened
+from windowing.model.control import Believes
 
 
 class CommandedJob(SimulatedJob):
@@ -36,6 +37,19 @@ def believing(name: str, names: Mapping[str, Any]) -> EngineParts:
     """
     job = partial(CommandedJob, Defect((), tuple(names.items())))
     return EngineParts(name, job=job, hostile=True)
+
+
+class Misreading(Gate):
+    """Reads one rule for control records as another; a bug says which."""
+
+    said: ClassVar[Believes]
+    read: ClassVar[Believes]
+
+    def open(self, control: bytes) -> Opened:  # noqa: D102
+        if self.rule.believe != self.said:
+            return super().open(control)
+        rule = self.rule.model_copy(update={"believe": self.read})
+        return Gate.open(replace(self, rule=rule), control)
 
 
 def with_gate(name: str, gate: type[Gate], names: Mapping[str, Any] | None = None) -> EngineParts:

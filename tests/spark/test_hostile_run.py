@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,8 @@ import pytest
 from infra import stack
 from jobs.brokers.producing import send_all
 from jobs.runs.folder import read_run
-from tests.spark.test_change import PATIENCE_S, PIPELINE, file, overview, send, slackwater, through
+from tests.spark.test_change import PIPELINE, file, overview, send, slackwater, through
+from tests.spark.test_changed_while_it_runs import until
 
 __all__ = ["file"]
 
@@ -42,13 +41,6 @@ def write(*controls: Any, lanes: tuple[int, ...] = (0, 1)) -> None:
     bootstrap = stack.endpoints(only=["kafka"]).kafka_bootstrap
     rows = [(lane, b"", json.dumps(control)) for control in controls for lane in lanes]
     send_all(bootstrap, "s", rows)
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(1)
 
 
 @pytest.mark.stack

@@ -8,24 +8,19 @@ Expected: dead letters are missing, and queries that nobody asked for have rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.commanded import with_gate
-from windowing.engine.input.gate import Gate, Opened
+from chaos.planted_bugs.commanded import Misreading, with_gate
 from windowing.model.file.allowed import names_too_much
 from windowing.model.file.pipeline import Pipeline
 
 
-class Credulous(Gate):
+class Credulous(Misreading):
     """Lets changes in."""
 
-    def open(self, control: bytes) -> Opened:  # noqa: D102
-        if self.rule.believe != "bounds":
-            return super().open(control)
-        rule = self.rule.model_copy(update={"believe": "all"})
-        return Gate.open(replace(self, rule=rule), control)
+    said = "bounds"
+    read = "all"
 
 
 def whatever_it_names(

@@ -7,21 +7,15 @@ Expected: dead letters are missing, and lanes make progress by promises of nobod
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.commanded import with_gate
-from windowing.engine.input.gate import Gate, Opened
+from chaos.planted_bugs.commanded import Misreading, with_gate
 
 
-class Credulous(Gate):
+class Credulous(Misreading):
     """Believes bounds in any case."""
 
-    def open(self, control: bytes) -> Opened:  # noqa: D102
-        if self.rule.believe != "none":
-            return super().open(control)
-        rule = self.rule.model_copy(update={"believe": "bounds"})
-        return Gate.open(replace(self, rule=rule), control)
+    said = "none"
+    read = "bounds"
 
 
 BUG = planted_bug(

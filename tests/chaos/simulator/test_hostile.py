@@ -10,6 +10,7 @@ import pytest
 from chaos.simulator.case import Case, Event, PlannedBatch, record
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
+from tests.chaos.simulator.test_change import data, lane
 from windowing.model import parse_pipeline
 from windowing.semantics import evaluate
 from windowing.semantics.effective import effective
@@ -34,15 +35,6 @@ def add(range_us: int) -> Event:
         "from": 20,
     }
     return {"control": {"queries": {"add": {"new": query}}}}
-
-
-def data(ts: int) -> Event:
-    return {"value": {"ts": ts, "g": "a"}}
-
-
-def lane(number: int, *contents: Event) -> tuple[Event, ...]:
-    place = {"source": "s", "partition": number}
-    return tuple({**place, "offset": at, **content} for at, content in enumerate(contents))
 
 
 LANES = (
