@@ -143,10 +143,10 @@ def change_file(run: Run, after: Pipeline) -> None:
         before, checkpoint = run.own_pipeline(), read_checkpoint(run.checkpoint)
         if before.fingerprint == after.fingerprint:
             return
-        _check_refused(run, before, after)
         if checkpoint.committed < 0 and not read_base(run.checkpoint).batch:
             _replace_file(run, after)
             return
+        _check_refused(run, before, after)
         _check_tables(run, before, checkpoint)
         _convert(run, after, checkpoint, dry_run=False)
 
@@ -259,8 +259,14 @@ def _check_refused(run: Run, before: Pipeline, after: Pipeline) -> None:
     if not after.source.control.believes_as_much(before.source.control):
         reasons |= {"change_too_late", "malformed"}
     found = letters_of(before, run.table, run.run)
-    letters = [] if found is None else [one for one in found[0] if one.reason in reasons]
-    if letters:
+    if found is None:
+        msg = (
+            f"run {run.run} writes to a sink of a plug-in ({before.destination.kind}), whose dead "
+            "letters cannot be read here: whether it has refused control records is not known; "
+            "submit the file as a new run"
+        )
+        raise CheckpointMismatch(msg)
+    if letters := [one for one in found[0] if one.reason in reasons]:
         first = letters[0]
         msg = (
             f"run {run.run} has refused {len(letters)} records by its rule for control records, "
