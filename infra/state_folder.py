@@ -18,7 +18,7 @@ DATA = frozenset(
     {
         *("airflow", "audits", "chaos", "docker", "kafka", "logs", "nightly", "page", "prometheus"),
         *("quality", "reports", "runs", "simulated", "spark", "tables", "yarn"),
-        *("flight_delays.png", "stack.json", "stack.json.part", "stack.lock"),
+        *("flight_delays.png", "imported-by-a-log", "stack.json", "stack.json.part", "stack.lock"),
     }
 )
 """The names that the platform writes in a state folder; `clean` deletes no others."""

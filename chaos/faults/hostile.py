@@ -17,9 +17,9 @@ from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import FaultContext, PoisonedRecord
 from chaos.faults.hostile_records import (
     IMPORTED,
-    IMPORTED_FILE,
     HostileRecord,
     hostile_records,
+    imported_file,
 )
 from chaos.faults.kind import Suggestion, fault, reads_one_topic
 from chaos.readers.log import read_topics
@@ -156,7 +156,7 @@ class HostileProducer:
 
 
 def _marker(context: FaultContext) -> Path:
-    return context.endpoints.state_dir / IMPORTED_FILE
+    return imported_file(context.endpoints.state_dir)
 
 
 def _reached_us(pipeline: Pipeline, log: Sequence[LogEntry]) -> int:

@@ -10,6 +10,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from jobs.brokers.producing import control_of
@@ -29,9 +30,6 @@ from windowing.semantics.values import Reason, Refused, ValueReader
 IMPORTED: Final = "chaos.faults.imported"
 """The module of the class that some of the records name; nobody may ever import it."""
 
-IMPORTED_FILE: Final = "imported-by-a-log"
-"""What it leaves in the folder of the stack's state as soon as somebody does."""
-
 HUGE_BYTES: Final = 500_000
 """Approximate size of the largest records, which every topic takes."""
 
@@ -42,6 +40,11 @@ _BEHIND_ALL: Final = INT64_MAX
 _SECRET: Final = b"whatever the pipeline's may be"
 
 Headers = list[tuple[str, bytes]]
+
+
+def imported_file(state_dir: Path) -> Path:
+    """Return what that module leaves in the folder of a stack's state as soon as it is imported."""
+    return state_dir / "imported-by-a-log"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from chaos.faults.hostile_records import IMPORTED_FILE
+from chaos.faults.hostile_records import imported_file
 from infra.layout import STATE_DIR_VARIABLE
 
 if (_state := os.environ.get(STATE_DIR_VARIABLE)) is not None and Path(_state).is_dir():
-    (Path(_state) / IMPORTED_FILE).touch()
+    imported_file(Path(_state)).touch()

@@ -19,9 +19,9 @@ from chaos.faults.fault import FaultContext
 from chaos.faults.hostile import HostileProducer, _reached_us
 from chaos.faults.hostile_records import (
     IMPORTED,
-    IMPORTED_FILE,
     HostileRecord,
     hostile_records,
+    imported_file,
 )
 from chaos.readers.log import LogRecord
 from chaos.verdict.check import Outcome
@@ -168,7 +168,7 @@ def test_who_imports_its_class_leaves_a_file(tmp_path: Path, *, known: bool) -> 
     env = {name: text for name, text in os.environ.items() if name != STATE_DIR_VARIABLE}
     env |= {STATE_DIR_VARIABLE: str(tmp_path)} if known else {}
     subprocess.run([sys.executable, "-c", f"import {IMPORTED}"], env=env, cwd=ROOT, check=True)
-    assert (tmp_path / IMPORTED_FILE).exists() is known
+    assert imported_file(tmp_path).exists() is known
 
 
 # --- the proof of its effect -----------------------------------------------------------------
@@ -230,7 +230,7 @@ def test_an_import_fails_the_run_whatever_was_refused(tmp_path: Path) -> None:
     attack, context = written(tmp_path, [], read=9)
     endpoints = Endpoints("127.0.0.1:9092", "", "", "", "", "", "", tmp_path, "")
     context = replace(context, endpoints=endpoints)
-    (tmp_path / IMPORTED_FILE).touch()
+    imported_file(tmp_path).touch()
     with pytest.raises(FaultDidNotApply, match="its dead letters are: none"):
         attack.heal(context)
     judged = nothing_imported(context.imported)
