@@ -12,9 +12,12 @@ from typing import Generic, TypeVar
 from windowing.engine.plan import plan_of
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.operators.steps import AggregateStep, WindowStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.policy import PartitionEviction, Policy
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -61,6 +64,10 @@ def _policy_joins(pipeline: Pipeline) -> Sequence[PolicyJoinQuery]:
     return (join,) if isinstance(join, PolicyJoinQuery) else ()
 
 
+def _operators(pipeline: Pipeline) -> Sequence[OperatorQuery]:
+    return pipeline.operators
+
+
 def some_flow(*asked: Holds[Flow]) -> Some[Flow]:
     """Return the condition that a pipeline has a query or a join that meets all of these."""
     return Some(_flows, asked)
@@ -79,6 +86,11 @@ def some_join(*asked: Holds[JoinQuery]) -> Some[JoinQuery]:
 def some_policy_join(*asked: Holds[PolicyJoinQuery]) -> Some[PolicyJoinQuery]:
     """Return the condition that it joins over policy windows and meets all of these."""
     return Some(_policy_joins, asked)
+
+
+def some_operators(*asked: Holds[OperatorQuery]) -> Some[OperatorQuery]:
+    """Return the condition that a pipeline has a query of operators that meets all of these."""
+    return Some(_operators, asked)
 
 
 def sliding(_: Pipeline, query: Query) -> bool:
@@ -284,3 +296,56 @@ class computing:  # noqa: N801 - reads as the functions above do
             and (self.kind is None or (a.field is not None and fields[a.field].kind == self.kind))
             for a in query.aggregates
         )
+
+
+def canonical(_: Pipeline, query: OperatorQuery) -> bool:
+    """Whether records are processed in canonical order."""
+    return query.order == "canonical"
+
+
+def numbered_by_lane_or_key(_: Pipeline, query: OperatorQuery) -> bool:
+    """Whether reports are numbered within many units."""
+    return bool(query.unit)
+
+
+@dataclass(frozen=True)
+class with_window:  # noqa: N801 - reads as the functions above do
+    """Queries with an operator of a kind, over a window of a kind.
+
+    Attributes:
+        kind: `tumbling` or `sliding`; None: any.
+        eviction: the kinds of its eviction policy; empty: any.
+        trigger: the kinds of its trigger; empty: any, and none.
+        partitions: the kinds of its partition eviction; empty: any, and none.
+        step: the kinds of operators; empty: any.
+    """
+
+    kind: str | None = None
+    eviction: tuple[type[Policy], ...] = ()
+    trigger: tuple[type[Policy], ...] = ()
+    partitions: tuple[type[PartitionEviction], ...] = ()
+    step: tuple[type[WindowStep], ...] = ()
+
+    def __call__(self, _: Pipeline, query: OperatorQuery) -> bool:
+        """Whether one of the query's operators is such."""
+        return any(self._holds(step) for step in query.windows)
+
+    def _holds(self, step: WindowStep) -> bool:
+        window = step.window
+        return (
+            self.kind in (None, window.kind)
+            and (not self.eviction or isinstance(window.eviction, self.eviction))
+            and (not self.trigger or isinstance(window.trigger, self.trigger))
+            and (not self.partitions or isinstance(window.partition_eviction, self.partitions))
+            and (not self.step or isinstance(step, self.step))
+        )
+
+
+def whole_windows_only(_: Pipeline, query: OperatorQuery) -> bool:
+    """Whether an Aggregate over a sliding window is silent until that is full."""
+    last = query.last
+    return (
+        isinstance(last, AggregateStep)
+        and last.window.kind == "sliding"
+        and not last.partial_windows
+    )

@@ -1,9 +1,4 @@
-"""Lanes and shards with planted defects, as parts of an engine under test.
-
-A defect is a subclass of a part of the engine, or a replacement for one of its functions. Every
-part of a lane or shard that has the subclass's base class becomes an instance of the subclass; a
-function is replaced only while the lane or shard works.
-"""
+"""Plant a defect: declare, beside a replacement, which part of the engine it replaces."""
 
 from __future__ import annotations
 
@@ -12,62 +7,128 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any
-
-import polars as pl
+from typing import Any, TypeVar
 
 from chaos.simulator.case import PlannedBatch
-from chaos.simulator.platform.job import SimulatedJob, Tables
+from chaos.simulator.platform.cluster import SimulatedCluster
+from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.platform.sink import SimulatedSink
+from chaos.simulator.platform.state import StateFiles
+from chaos.simulator.verdict.checks import CHECKS, SimulatorCheck
+from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane
-from windowing.engine.parcel import Parcel
-from windowing.engine.plan import Plan
-from windowing.engine.shard import Emission, Shard
-from windowing.engine.state import StateStore
+from windowing.engine.shard import Shard
+
+Replacement = TypeVar("Replacement")
+
+_PARTS: dict[type, str] = {
+    Shard: "shard",
+    Settler: "settler",
+    StateFiles: "state",
+    SimulatedSink: "sink",
+    SimulatedCluster: "cluster",
+    SimulatedJob: "job",
+}
 
 
 @dataclass(frozen=True)
-class Defect:
-    """A planted defect.
+class PlantedBug:
+    """An engine with a planted bug.
 
     Attributes:
-        kinds: subclasses of the parts of the engine that they replace.
-        names: replacements for objects, by `module:name`.
+        parts: the engine.
+        expected: the checks that may find the bug; at least one of them must.
     """
 
-    kinds: tuple[type, ...]
-    names: tuple[tuple[str, Any], ...]
+    parts: EngineParts
+    expected: frozenset[SimulatorCheck]
 
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Put the replacements in place for the duration of a block."""
-        held = []
-        for place, instead in self.names:
-            module, _, name = place.partition(":")
-            home = import_module(module)
-            held.append((home, name, getattr(home, name)))
-            setattr(home, name, instead)
-        try:
-            yield
-        finally:
-            for home, name, before in held:
-                setattr(home, name, before)
+    @property
+    def name(self) -> str:
+        """The name of the bug, and of its engine."""
+        return self.parts.name
 
-    def plant(self, engine: object) -> None:
-        """Turn every part of a lane or shard that has a base class of `kinds` into the subclass."""
-        bases: dict[type, type] = {kind.__mro__[1]: kind for kind in self.kinds}
-        known, left = set[int](), list(vars(engine).values())
-        while left:
-            part = left.pop()
-            if isinstance(part, dict):
-                left += part.values()
-            elif isinstance(part, list | tuple):
-                left += part
-            elif _of_the_engine(part) and id(part) not in known:
-                known.add(id(part))
-                # Frozen dataclasses forbid plain assignment.
-                object.__setattr__(part, "__class__", bases.get(type(part), type(part)))
-                left += vars(part).values()
+
+PLANTED_BUGS: dict[str, PlantedBug] = {}
+"""All planted bugs by name, once every room has been imported."""
+
+
+def planted(
+    name: str,
+    expected: str,
+    *,
+    at: str | Sequence[str] = (),
+    also: Mapping[str, Any] | None = None,
+    kinds: Sequence[type] = (),
+    **parts: Any,
+) -> Callable[[Replacement], Replacement]:
+    """Declare a planted bug: what is decorated, or given to the result, is the defect.
+
+    It replaces what `at` names. Without `at`, a class replaces its base class: a lane, a shard, a
+    part of the platform, or any other part of the engine; a function makes the factory of lanes.
+
+    Args:
+        name: the bug's name.
+        expected: the checks that may find the bug, separated by commas.
+        at: the names that it replaces while the job works, as `module:name`.
+        also: other replacements, by `module:name`.
+        kinds: other classes that replace their base classes in lanes and shards.
+        parts: other fields of `EngineParts`, such as `shows_in` and `wish`.
+    """
+    asked = expected.split(", ")
+    for check in asked:
+        if check not in CHECKS:
+            msg = f"no such check: {check!r}; there are {', '.join(CHECKS)}"
+            raise ValueError(msg)
+    checks = frozenset(check for check in CHECKS if check in asked)
+
+    def plant(replacement: Replacement) -> Replacement:
+        names = dict.fromkeys([at] if isinstance(at, str) else at, replacement)
+        fields = {} if names else _fields(replacement, kinds)
+        if names or also:
+            fields["job"] = partial(PlantedJob, {**names, **(also or {})})
+        PLANTED_BUGS[name] = PlantedBug(EngineParts(name, **fields, **parts), checks)
+        return replacement
+
+    return plant
+
+
+def _fields(replacement: Any, kinds: Sequence[type]) -> dict[str, Any]:
+    """Return the fields of `EngineParts` for a replacement without a name."""
+    if not isinstance(replacement, type):
+        return {"lanes": replacement}
+    if issubclass(replacement, Lane):
+        return {"lanes": partial(partial, replacement)}
+    own = {field: replacement for part, field in _PARTS.items() if issubclass(replacement, part)}
+    kinds = (replacement, *kinds)
+    return own or {
+        "lanes": partial(partial, partial(_made, Lane, kinds)),
+        "shard": partial(_made, Shard, kinds),
+    }
+
+
+def _made(make: Callable[..., object], kinds: Sequence[type], *args: Any) -> object:
+    engine = make(*args)
+    plant(engine, *kinds)
+    return engine
+
+
+def plant(engine: object, *kinds: type) -> None:
+    """Turn every part of a lane or shard that has the base class of a kind into that kind."""
+    bases: dict[type, type] = {kind.__mro__[1]: kind for kind in kinds}
+    known, left = set[int](), list(vars(engine).values())
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            left += part.values()
+        elif isinstance(part, list | tuple):
+            left += part
+        elif _of_the_engine(part) and id(part) not in known:
+            known.add(id(part))
+            # Frozen dataclasses forbid plain assignment.
+            object.__setattr__(part, "__class__", bases.get(type(part), type(part)))
+            left += vars(part).values()
 
 
 def _of_the_engine(part: object) -> bool:
@@ -78,96 +139,30 @@ def _of_the_engine(part: object) -> bool:
     return ours and hasattr(part, "__dict__")
 
 
-class PlantedLane(Lane):
-    """A lane with a defect."""
-
-    def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
-        self._defect = defect
-        with defect.at_work():
-            super().__init__(plan, *args, **options)
-        defect.plant(self)
-
-    def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:  # noqa: D102
-        with self._defect.at_work():
-            return super().step(store, chunks)
-
-
-class PlantedShard(Shard):
-    """A shard with a defect."""
-
-    def __init__(self, defect: Defect, plan: Plan, *args: Any, **options: Any) -> None:
-        self._defect = defect
-        with defect.at_work():
-            super().__init__(plan, *args, **options)
-        defect.plant(self)
-
-    def step(  # noqa: D102
-        self, store: StateStore, parcels: Sequence[Parcel], wall_us: int | None = None
-    ) -> Emission:
-        with self._defect.at_work():
-            return super().step(store, parcels, wall_us)
+@contextmanager
+def replaced(names: Mapping[str, Any]) -> Iterator[None]:
+    """Put replacements in place of names, given as `module:name`, for the duration of a block."""
+    held = []
+    for place, instead in names.items():
+        module, _, name = place.partition(":")
+        home = import_module(module)
+        held.append((home, name, getattr(home, name)))
+        setattr(home, name, instead)
+    try:
+        yield
+    finally:
+        for home, name, before in held:
+            setattr(home, name, before)
 
 
 class PlantedJob(SimulatedJob):
-    """A job with a defect in how its workers decode values."""
+    """A job with replacements in its driver and its workers, but not in what judges it."""
 
-    def __init__(self, defect: Defect, *args: Any) -> None:
-        self._defect = defect
-        super().__init__(*args)
+    def __init__(self, names: Mapping[str, Any], *args: Any) -> None:
+        self._names = names
+        with replaced(names):
+            super().__init__(*args)
 
-    def _execute(self, batch: int, step: PlannedBatch) -> Tables:
-        with self._defect.at_work():
-            return super()._execute(batch, step)
-
-
-@dataclass(frozen=True)
-class lanes_of:  # noqa: N801 - called like the function `parts.lanes`; a class to be picklable
-    """A factory for lane factories.
-
-    Attributes:
-        make: makes a lane of a plan and the number of its partition.
-    """
-
-    make: Callable[..., Lane]
-
-    def __call__(self, plan: Plan) -> Callable[[int], Lane]:
-        """Return a factory for the lanes of partitions."""
-        return partial(self.make, plan)
-
-
-def planted(
-    name: str,
-    *kinds: type,
-    names: Mapping[str, Any] | None = None,
-    lane: type[PlantedLane] = PlantedLane,
-    shard: type[PlantedShard] = PlantedShard,
-    shared: bool = False,
-) -> EngineParts:
-    """Make an engine whose lanes and shards have a defect.
-
-    Args:
-        name: the engine's name.
-        kinds: as in `Defect`.
-        names: as in `Defect`.
-        lane: the class of lanes, if their own methods are defective.
-        shard: the class of shards, if their own methods are defective.
-        shared: whether queries share slices wherever they can.
-    """
-    defect = Defect(kinds, tuple((names or {}).items()))
-    lanes, shards = lanes_of(partial(lane, defect)), partial(shard, defect)
-    return EngineParts(name, lanes=lanes, shard=shards, shared=shared)
-
-
-def reading(name: str, **names: Any) -> EngineParts:
-    """Make an engine that reads values with a defect, on both the slow and the fast path.
-
-    Args:
-        name: the engine's name.
-        names: replacements for objects, by names that exist in the modules of both paths.
-    """
-    places = {
-        f"{module}:{one}": instead
-        for one, instead in names.items()
-        for module in ("windowing.engine.input.values", "windowing.engine.input.decode")
-    }
-    return EngineParts(name, job=partial(PlantedJob, Defect((), tuple(places.items()))))
+    def step(self, step: PlannedBatch) -> None:
+        with replaced(self._names):
+            super().step(step)

@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from chaos.planted_bugs import PLANTED_BUGS
+from chaos.planted_bugs.planted import PLANTED_BUGS
 from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.simulate import _single_threaded
 from chaos.simulator.verdict.checks import CHECKS, SimulatorCheck

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -16,8 +14,7 @@ from typer.testing import CliRunner
 
 import chaos.planted_bugs
 from chaos.planted_bugs import PLANTED_BUGS, search
-from chaos.planted_bugs.bug import planted_bug
-from chaos.planted_bugs.planted import planted
+from chaos.planted_bugs.planted import PlantedBug, planted
 from chaos.planted_bugs.search import RUNS, SearchResult
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
@@ -39,17 +36,12 @@ SLOW = {
     "class_over_another_type",
 }
 HOUSE = Path(chaos.planted_bugs.__file__).parent
-ROOMS = sorted(path.parent.name for path in HOUSE.glob("*/__init__.py"))
 
 
 def a_sample() -> list[str]:
-    """Draw a bug of every room."""
+    """Draw some bugs."""
     rng = random.Random(os.environ.get("GUILTY_SEED", "1"))
-    chosen = []
-    for room in ROOMS:
-        names = [path.stem for path in sorted((HOUSE / room).glob("*.py"))]
-        chosen.append(rng.choice([n for n in names if n in PLANTED_BUGS and n not in SLOW]))
-    return chosen
+    return rng.sample(sorted(set(PLANTED_BUGS) - SLOW), 18)
 
 
 @pytest.mark.parametrize("name", a_sample())
@@ -68,7 +60,7 @@ def test_what_bugs_replace_is_there() -> None:
 
 def test_a_bug_that_another_check_finds_counts_as_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     true = PLANTED_BUGS["join_pairs_twice"]
-    monkeypatch.setitem(PLANTED_BUGS, "misjudged", planted_bug(true.parts, "progress"))
+    monkeypatch.setitem(PLANTED_BUGS, "misjudged", PlantedBug(true.parts, frozenset({"progress"})))
     verdict = search.search("misjudged", 7)
     assert verdict.found_by == ("exactly once",)
     assert not verdict.ok
@@ -90,15 +82,14 @@ def test_an_engine_without_a_bug_is_not_found(monkeypatch: pytest.MonkeyPatch) -
     def same_shard(keys: pl.DataFrame, shards: int) -> pl.Series:
         return shard_of(keys, shards)
 
-    innocent = planted(
-        "innocent",
-        *(SameSessions, SameWindows, SameSums),
-        names={"windowing.engine.parcel:shard_of": same_shard},
-    )
-    monkeypatch.setitem(PLANTED_BUGS, "innocent", planted_bug(innocent, "deterministic"))
-    verdict = search.search("innocent", 7, runs=16)
-    assert verdict == SearchResult("innocent", 16, (), frozenset({"deterministic"}))
-    assert verdict.line.endswith("not found in 16 runs")
+    for name in ("classes", "function"):
+        monkeypatch.setitem(PLANTED_BUGS, name, PLANTED_BUGS["join_pairs_twice"])
+    planted("classes", "deterministic", kinds=(SameWindows, SameSums))(SameSessions)
+    planted("function", "deterministic", at="windowing.engine.parcel:shard_of")(same_shard)
+    for name in ("classes", "function"):
+        verdict = search.search(name, 7, runs=8)
+        assert verdict == SearchResult(name, 8, (), frozenset({"deterministic"}))
+        assert verdict.line.endswith("not found in 8 runs")
 
 
 def test_nothing_that_was_planted_stays() -> None:
@@ -117,32 +108,27 @@ def test_a_planted_bug_gets_pipelines_in_which_it_can_show(tmp_path: Path) -> No
     assert report.failures[0].file.is_file()
 
 
-def modules() -> Iterator[Path]:
-    return (path for room in ROOMS for path in (HOUSE / room).glob("*.py"))
+def test_every_declaration_is_known_and_says_how_one_gets_the_bug() -> None:
+    declared = []
+    for path in HOUSE.glob("*.py"):
+        above: list[str] = []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if re.match(r"@?planted\(", line):
+                assert "How one gets it:" in " ".join(above), (path.name, line)
+                declared.append(line)
+            above = [*above, line[2:]] if line.startswith("# ") else []
+    assert len(declared) == len(PLANTED_BUGS) >= 60
+    assert all(bug.expected for bug in PLANTED_BUGS.values())
 
 
-def test_the_registry_is_complete_and_every_room_has_bugs() -> None:
-    assert len(PLANTED_BUGS) >= 60
-    accused = {path.stem for path in modules() if "\nBUG = planted_bug(" in path.read_text()}
-    assert accused == set(PLANTED_BUGS)
-    for room in ROOMS:
-        assert {path.stem for path in (HOUSE / room).glob("*.py")} & set(PLANTED_BUGS), room
-
-
-@pytest.mark.parametrize("path", sorted(modules()), ids=lambda path: path.stem)
-def test_a_module_says_what_it_does(path: Path) -> None:
-    if path.stem not in PLANTED_BUGS:
-        return
-    text = path.read_text()
-    doc = text.split('"""')[1]
-    for word in ("Defect:", "How one gets it:", "Expected:"):
-        assert word in doc
-    assert PLANTED_BUGS[path.stem].expected
+def test_a_check_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="no such check: 'progres'"):
+        planted("any", "closing, progres")
 
 
 def test_the_command_searches_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {name: PLANTED_BUGS[name] for name in ("join_pairs_twice", "rows_from_one")}
-    never = planted_bug(replace(EngineParts(), name="never"), "deterministic")
+    never = PlantedBug(EngineParts("never"), frozenset({"deterministic"}))
 
     def run(expected: int) -> str:
         monkeypatch.setattr(search, "PLANTED_BUGS", few)

@@ -1,1 +1,0 @@
-"""Defects of aggregates: nulls, ties, rounding, merging."""

@@ -1,1 +1,0 @@
-"""Defects of windows that records define: by tuple, by n, by rank."""

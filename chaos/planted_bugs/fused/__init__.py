@@ -1,1 +1,0 @@
-"""Defects of the fused plan: what a shard makes of chunks that were read apart."""

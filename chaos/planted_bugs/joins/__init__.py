@@ -1,1 +1,0 @@
-"""Defects of joins: reach, outer rows, null keys."""

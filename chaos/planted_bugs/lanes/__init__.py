@@ -1,1 +1,0 @@
-"""Defects of one partition's order, redelivery, poison, and lateness."""

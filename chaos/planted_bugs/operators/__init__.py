@@ -1,1 +1,0 @@
-"""Bugs in operators over policy windows, and in what hosts them."""

@@ -1,1 +1,0 @@
-"""Defects of the job, its sinks, its checkpoint and its workers."""

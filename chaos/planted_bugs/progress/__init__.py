@@ -1,1 +1,0 @@
-"""Defects of generators, bounds, keyed progress, and the minimum over lanes."""

@@ -1,1 +1,0 @@
-"""Defects of windows of rows, numbered as they arrive or by time."""

@@ -1,1 +1,0 @@
-"""Defects of sessions: gaps, merging, tombstones."""

@@ -1,1 +1,0 @@
-"""Defects of a shard's state: deltas, compaction, retention, what queries share."""

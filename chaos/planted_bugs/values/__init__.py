@@ -1,1 +1,0 @@
-"""Defects in decoding values into records."""

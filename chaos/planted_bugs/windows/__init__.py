@@ -1,1 +1,0 @@
-"""Defects of sliding, tumbling and landmark windows, and their late epochs."""
