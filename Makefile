@@ -62,8 +62,9 @@ nightly: setup setup-yarn setup-flink  ## all that takes hours, or PARTS="simula
 	@infra/missing-packages strace=strace
 	@$(VENV)/slackwater chaos nightly $(PARTS)
 
-docs: setup  ## write docs/commands.md from the command line itself
+docs: setup  ## write what is written by commands: docs/commands.md, and which evidence of the nights is outdated
 	@$(VENV)/python -m typer slackwater.main utils docs --name slackwater --title Commands > docs/commands.md
+	@$(VENV)/slackwater chaos nightly --page
 
 test-slow: setup  ## the tests of real Kafka and Spark that take long
 	@$(VENV)/python -m pytest -n 2 $(SPREAD) -m "slow and not nightly" tests --ignore=tests/ui --ignore=tests/containers --durations=20

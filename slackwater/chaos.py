@@ -52,6 +52,10 @@ def simulate(
             help="Test an engine with this planted defect instead; all: try every one.",
         ),
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for failures; default: in the project's state."),
+    ] = None,
 ) -> None:
     """Run lanes and shards through simulated crashes, redeliveries and restarts."""
     from chaos.simulator.case import CaseError
@@ -62,7 +66,7 @@ def simulate(
         if replay is not None:
             report = _replay(replay)
         else:
-            report = _simulate(runs, seed, pipeline, jobs, guilty)
+            report = _simulate(runs, seed, pipeline, jobs, guilty, keep or _kept())
     except CaseError as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
@@ -90,7 +94,12 @@ def contents(
 
 
 def _simulate(
-    runs: int, seed: int, pipeline: Path | None, jobs: int | None, guilty: str | None
+    runs: int,
+    seed: int,
+    pipeline: Path | None,
+    jobs: int | None,
+    guilty: str | None,
+    keep: Path,
 ) -> SimulationReport:
     # Small frames gain nothing from threads; polars reads this once, when it is imported.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
@@ -110,7 +119,7 @@ def _simulate(
             pipeline_text=text,
             jobs=jobs,
             told=lambda ended: progress.advance(task, ended),
-            keep=_kept(),
+            keep=keep,
         )
 
 

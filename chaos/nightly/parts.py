@@ -7,9 +7,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+
+from chaos.nightly.judged import ENGINE, JOB, MODELS
+
+Need = Literal["containers", "flink", "hadoop"]
+"""What a part needs beyond the checkout: a Docker engine with our images and a browser; Flink;
+Hadoop."""
 
 PLANS = Path("chaos") / "plans"
-_SEEDS = 3
+_SIMULATIONS = 3
 _RUNS = 10_000
 _ON_FLINK = ("tests/chaos/audit/test_flink.py", "tests/other_engines/test_live_flink.py")
 _ENGINES = (
@@ -43,50 +50,54 @@ class Part:
         name: its name; a prefix with a colon names its group.
         command: the command, run in the checkout.
         environment: additional environment variables.
-        containers: whether it needs a Docker engine with our images, and a browser.
+        needs: what the machine must have.
+        judges: the folders whose code the verdict is about.
+        seeded: whether the command takes `--seed`, and gets another one each time.
         report: folder of the chaos report that the command writes; None: it writes none.
+        cases: folder in which the command keeps the cases of failed simulated runs, if it does.
     """
 
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
-    containers: bool = False
+    needs: tuple[Need, ...] = ()
+    judges: tuple[str, ...] = JOB
+    seeded: bool = False
     report: Path | None = None
+    cases: Path | None = None
 
 
-def all_parts(seed: int, reports: Path) -> list[Part]:
-    """List every part of a night, in the order in which they run.
+def all_parts(work: Path) -> list[Part]:
+    """List every part of a night, in the order in which they run and stand on the page.
 
     Args:
-        seed: seed of everything drawn.
-        reports: folder for the reports of chaos plans, each in a folder of its own.
+        work: folder for what they write: a report of each chaos plan, and cases.
     """
     long = {"HYPOTHESIS_PROFILE": "nightly"}
     tests = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=0")
     spread = ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
-    seeds = range(seed, seed + _SEEDS)
+    spark = ("tests/spark", *_left_out(*_ON_YARN, *_ENGINES), "-m", "nightly")
+    steps = {"LIFE_STEPS": "40", "LIFE_EXAMPLES": "5"}
+    simulate = _slackwater("chaos", "simulate")
     return [
-        Part("classes", (*tests, *spread, *_WHOLE), long),
+        Part("classes", (*tests, *spread, *_WHOLE), long, judges=ENGINE),
         Part("benchmarks", (*tests, "tests/slow/test_benchmark.py")),
         Part("fuzz", (*tests, *spread, "tests/fuzz"), long),
-        *(_simulated(number) for number in seeds),
-        Part(
-            "life", (*tests, "tests/slow/test_life.py"), {"LIFE_STEPS": "40", "LIFE_EXAMPLES": "5"}
-        ),
+        *(_simulated(number, work) for number in range(1, _SIMULATIONS + 1)),
+        Part("life", (*tests, "tests/slow/test_life.py"), steps),
         *(_probe(name, arguments) for name, arguments in _PROBED.items()),
-        Part("engines", (*tests, *_ENGINES, "-m", "nightly")),
-        Part("spark", (*tests, "tests/spark", *_left_out(*_ON_YARN, *_ENGINES), "-m", "nightly")),
-        Part("flink", (*tests, *_ON_FLINK)),
-        Part("guilty", _slackwater("chaos", "simulate", "--guilty", "all")),
-        *(_plan(file, seed, reports) for file in sorted(PLANS.glob("*.yml"))),
-        *(_plan(file, seed, reports) for file in sorted((PLANS / "quick").glob("*.yml"))),
-        Part("yarn:tests", (*tests, *_ON_YARN)),
-        Part("containers:tests", (*tests, "tests/containers", "-m", "nightly"), containers=True),
-        *(
-            _plan(file, seed, reports, stack=stack)
-            for stack in ("yarn", "containers")
-            for file in sorted((PLANS / stack).glob("*.yml"))
+        Part("engines", (*tests, *_ENGINES, "-m", "nightly"), needs=("flink",), judges=MODELS),
+        Part("spark", (*tests, *spark)),
+        Part("flink", (*tests, *_ON_FLINK), needs=("flink",)),
+        Part("guilty", (*simulate, "--guilty", "all"), judges=ENGINE, seeded=True),
+        *(_plan(file, work) for file in sorted(PLANS.glob("*.yml"))),
+        *(_plan(file, work) for file in sorted((PLANS / "quick").glob("*.yml"))),
+        Part("yarn:tests", (*tests, *_ON_YARN), needs=("hadoop",)),
+        Part(
+            "containers:tests", (*tests, "tests/containers", "-m", "nightly"), needs=("containers",)
         ),
+        *(_plan(file, work, "hadoop") for file in sorted((PLANS / "yarn").glob("*.yml"))),
+        *(_plan(file, work, "containers") for file in sorted((PLANS / "containers").glob("*.yml"))),
     ]
 
 
@@ -119,22 +130,26 @@ def _slackwater(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "slackwater.main", *arguments)
 
 
-def _simulated(seed: int) -> Part:
-    command = _slackwater("chaos", "simulate", "--runs", str(_RUNS), "--seed", str(seed))
-    return Part(f"simulate:{seed}", command)
+def _simulated(number: int, work: Path) -> Part:
+    """Simulate; the part has a number, so that one night can draw several seeds."""
+    kept = work / f"cases-{number}"
+    command = _slackwater("chaos", "simulate", "--runs", str(_RUNS), "--keep", str(kept))
+    return Part(f"simulate:{number}", command, judges=ENGINE, seeded=True, cases=kept)
 
 
 def _probe(name: str, arguments: Sequence[str]) -> Part:
     """Probe a live engine; the part passes if the engine is what the committed table says."""
     command = _slackwater("secret", "probe", *arguments, "--record", str(PROBES))
-    return Part(f"probe:{name}", command)
+    needs: tuple[Need, ...] = ("flink",) if arguments[0] == "flink" else ()
+    judges = JOB if arguments[0] == "slackwater" else MODELS
+    return Part(f"probe:{name}", command, needs=needs, judges=judges)
 
 
-def _plan(file: Path, seed: int, reports: Path, *, stack: str = "local") -> Part:
+def _plan(file: Path, work: Path, need: Need | None = None) -> Part:
     group = "plan" if file.parent == PLANS else file.parent.name
-    folder = reports / f"{group}-{file.stem}"
-    arguments = ["chaos", "run", str(file), "--seed", str(seed), "--report", str(folder)]
-    if stack != "local":
-        arguments += ["--stack", stack]
-    command = _slackwater(*arguments)
-    return Part(f"{group}:{file.stem}", command, containers=stack == "containers", report=folder)
+    folder = work / "reports" / f"{group}-{file.stem}"
+    command = _slackwater("chaos", "run", str(file), "--report", str(folder))
+    if need is not None:  # the plan's folder is named after the stack that it needs
+        command += ("--stack", group)
+    needs = () if need is None else (need,)
+    return Part(f"{group}:{file.stem}", command, needs=needs, seeded=True, report=folder)

@@ -3,135 +3,128 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import subprocess
-import sys
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from chaos.nightly.command import run_command
+from chaos.nightly.judged import digest
+from chaos.nightly.machine import Machine
 from chaos.nightly.parts import Part
 from chaos.nightly.verdicts import PartVerdict
 from chaos.reports.contents import read_report
 from chaos.verdict.check import Outcome
 
+RECORDED = Path("tests") / "data" / "simulated"
+"""Cases that every run of the tests replays."""
+
+_RECORDED_MAX = 5
 _CODES = {0: Outcome.passed, 3: Outcome.unknown}
-_ENGINE = (sys.executable, "-m", "infra.containers")
-_CHANGED = ("status", "--porcelain", "--untracked-files=no", "--", ":(top,exclude)docs/nightly")
+_WRITTEN = (":(top,exclude)docs/nightly", ":(top,exclude)README.md")
+_CHANGED = ("status", "--porcelain", "--untracked-files=no", "--", *_WRITTEN)
+
+NextPart = Callable[[AbstractSet[str]], Part | None]
+"""Chooses the part to run next, given the names of those that cannot run here; None: the end."""
 
 
-def run_parts(
-    parts: Sequence[Part],
-    logs: Path,
-    done: Callable[[PartVerdict], None],
-    news: Callable[[str], None],
-) -> list[PartVerdict]:
-    """Run parts in turn, with a Docker engine for those that need one.
+@dataclass(frozen=True)
+class Night:
+    """How parts are run.
 
-    Args:
-        parts: the parts.
+    Attributes:
         logs: folder for a log of each part.
         done: called with each verdict as soon as it is known.
-        news: receives the name and the log of each part that starts.
+        news: receives the name and the log of each part that starts, and why one cannot run.
+        seed: seed of all parts; None: each draws one.
+        until: when the night is over, on the monotonic clock; None: never.
+        recorded: folder for cases of simulated runs that failed.
     """
-    logs.mkdir(parents=True, exist_ok=True)
-    verdicts = []
-    alone = [part for part in parts if not part.containers]
-    contained = [part for part in parts if part.containers]
-    for part in alone:
-        verdicts.append(_run(part, logs, news))
-        done(verdicts[-1])
-    if contained:
-        with _docker(logs) as missing:
-            for part in contained:
-                verdicts.append(_run(part, logs, news) if not missing else _not_run(part, missing))
-                done(verdicts[-1])
-    return verdicts
+
+    logs: Path
+    done: Callable[[PartVerdict], None]
+    news: Callable[[str], None]
+    seed: int | None = None
+    until: float | None = None
+    recorded: Path = field(default=RECORDED)
+
+    def run(self, next_part: NextPart) -> tuple[list[PartVerdict], set[str]]:
+        """Run parts in turn.
+
+        Returns:
+            the verdicts, and the names of the parts that cannot run on this machine.
+        """
+        self.logs.mkdir(parents=True, exist_ok=True)
+        verdicts: list[PartVerdict] = []
+        unable: set[str] = set()
+        with Machine(self.logs) as machine:
+            while part := next_part(unable):
+                if missing := machine.missing(part):
+                    unable.add(part.name)
+                    self.news(f"{part.name}: cannot run on this machine: {missing}")
+                    continue
+                verdicts.append(self._run(part))
+                self.done(verdicts[-1])
+        return verdicts, unable
+
+    def _run(self, part: Part) -> PartVerdict:
+        log = self.logs / f"{part.name.replace(':', '-')}.log"
+        command, seed = part.command, None
+        if part.seeded:
+            seed = secrets.randbelow(2**31) if self.seed is None else self.seed
+            command += ("--seed", str(seed))
+        self.news(f"{part.name}: begins{'' if seed is None else f', seed {seed}'}; {log}")
+        if part.cases is not None:
+            shutil.rmtree(part.cases, ignore_errors=True)
+        engine, commit = digest(part.judges), _commit()
+        began, start = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+        ended = run_command(command, log, part.environment, until=self.until)
+        seconds = round(time.monotonic() - start, 1)
+        said = ended.said or f"exit code {ended.code}"
+        outcome = _CODES.get(ended.code, Outcome.failed)
+        if not ended.in_time:
+            outcome, said = Outcome.unknown, f"not finished: ended after {seconds} s; {said}"
+        if cases := record_cases(part.cases, self.recorded):
+            said += f"; recorded: {', '.join(cases)}"
+        return PartVerdict(
+            part=part.name,
+            outcome=outcome,
+            began=began,
+            seconds=seconds,
+            commit=commit,
+            cores=os.cpu_count(),
+            said=said,
+            report=None if part.report is None else read_report(part.report / "report.json"),
+            engine=engine,
+            seed=seed,
+            finished=ended.in_time,
+        )
 
 
-def _run(part: Part, logs: Path, news: Callable[[str], None]) -> PartVerdict:
-    log = logs / f"{part.name.replace(':', '-')}.log"
-    news(f"{part.name}: begins; {log}")
-    began, start = _now(), time.monotonic()
-    code, said = _command(part.command, log, part.environment)
-    return PartVerdict(
-        part=part.name,
-        outcome=_CODES.get(code, Outcome.failed),
-        began=began,
-        seconds=round(time.monotonic() - start, 1),
-        commit=_commit(),
-        cores=os.cpu_count(),
-        said=said or f"exit code {code}",
-        report=None if part.report is None else read_report(part.report / "report.json"),
-    )
+def in_turn(parts: Sequence[Part]) -> NextPart:
+    """Return a choice of each part once."""
+    left = iter(parts)
+    return lambda _: next(left, None)
 
 
-def _not_run(part: Part, why: str) -> PartVerdict:
-    return PartVerdict(part.name, Outcome.failed, _now(), 0.0, _commit(), os.cpu_count(), why)
+def record_cases(kept: Path | None, recorded: Path) -> list[str]:
+    """Copy the smallest cases of failed runs to where every run of the tests replays them.
 
-
-def _command(
-    command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
-) -> tuple[int, str]:
-    """Run a command to its end; return its exit code and its last line of output."""
-    merged = {**os.environ, **(environment or {})}
-    last: deque[str] = deque(maxlen=1)
-    with (
-        log.open("w", encoding="utf-8") as file,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=merged, text=True
-        ) as process,
-    ):
-        assert process.stdout is not None  # noqa: S101 - it was asked for
-        try:
-            for line in process.stdout:
-                file.write(line)
-                file.flush()
-                if line.strip():
-                    last.append(line.strip())
-        except BaseException:
-            process.terminate()
-            raise
-    return process.returncode, last[0] if last else ""
-
-
-@contextmanager
-def _docker(logs: Path) -> Iterator[str]:
-    """Provide Docker with our images, a browser and Compose; yield what is missing, if anything."""
-    compose = ["docker-compose=docker-compose"]
-    if (
-        subprocess.run(
-            ["docker", "compose", "version"], check=False, capture_output=True
-        ).returncode
-        == 0
-    ):
-        compose = []
-    steps = {
-        "packages": [
-            "infra/missing-packages",
-            *compose,
-            "chromium=chromium",
-            "chromedriver=chromium-driver",
-        ],
-        "engine": [*_ENGINE, "start"],
-        "images": ["infra/images/build"],
-    }
-    missing = ""
-    for name, command in steps.items():
-        code, said = _command(command, logs / f"docker-{name}.log")
-        if code:
-            missing = f"{' '.join(command)}: exit code {code}: {said}"
-            break
-    try:
-        yield missing
-    finally:
-        subprocess.run([*_ENGINE, "stop"], check=False)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    Returns:
+        the names of the new files.
+    """
+    if kept is None or not kept.is_dir():
+        return []
+    smallest = sorted(kept.glob("*.json"), key=lambda file: (file.stat().st_size, file.name))
+    recorded.mkdir(parents=True, exist_ok=True)
+    for file in smallest[:_RECORDED_MAX]:
+        shutil.copy(file, recorded / file.name)
+    return [file.name for file in smallest[:_RECORDED_MAX]]
 
 
 def _commit() -> str:

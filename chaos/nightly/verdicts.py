@@ -1,18 +1,29 @@
-"""The newest verdict of each part of the nightly runs, as JSON and as one page."""
+"""The newest verdict of each part of the nightly runs, as JSON, as one page, and in a line."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+import time
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from chaos.nightly.judged import digest
+from chaos.nightly.parts import Part
 from chaos.reports.pages import page, write_together
 from chaos.verdict.check import Outcome
 
 FILE, PAGE = "verdicts.json", "README.md"
+FOLDER = Path("docs") / "nightly"
+"""The folder of the committed page, relative to the checkout."""
+
+_README = Path("README.md")
+_LINE = re.compile(r"(?<=<!-- nights -->).*?(?=<!-- /nights -->)", re.DOTALL)
 
 
 class PartVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -20,13 +31,16 @@ class PartVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         part: its name.
-        outcome: passed, failed, or unknown (a fault did not take effect).
+        outcome: passed, failed, or unknown (a fault did not take effect, or it did not finish).
         began: start time, UTC, to the second.
         seconds: duration.
         commit: the checkout's commit; ends in `+` if files differed from it.
         cores: number of cores of the machine.
         said: the last line of output.
         report: for a chaos plan, its checks and faults.
+        engine: digest of the files that it judged; empty: not known.
+        seed: the seed that it drew, if it draws.
+        finished: whether it came to its end.
     """
 
     part: str
@@ -37,6 +51,24 @@ class PartVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     cores: int | None
     said: str
     report: dict[str, Any] | None = None
+    engine: str = ""
+    seed: int | None = None
+    finished: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """A part and what is known of it.
+
+    Attributes:
+        name: the part's name.
+        verdict: its newest verdict; None: it was never run.
+        outdated: whether that is about other code than there is now.
+    """
+
+    name: str
+    verdict: PartVerdict | None
+    outdated: bool
 
 
 def read_verdicts(folder: Path) -> dict[str, PartVerdict]:
@@ -56,17 +88,99 @@ def read_verdicts(folder: Path) -> dict[str, PartVerdict]:
     return {verdict.part: verdict for verdict in found}
 
 
-def keep(verdict: PartVerdict, folder: Path, order: Iterable[str]) -> None:
+def keep(verdict: PartVerdict, folder: Path, parts: Sequence[Part]) -> None:
     """Replace a part's older verdict, and rewrite the page.
+
+    A part that did not finish replaces no verdict on the same code.
 
     Args:
         verdict: the new verdict.
         folder: folder of `verdicts.json` and the page.
-        order: the names of all parts; verdicts on other parts are dropped.
+        parts: all parts; verdicts on others are dropped.
     """
-    kept = {**read_verdicts(folder), verdict.part: verdict}
-    verdicts = [kept[name] for name in order if name in kept]
+    kept = read_verdicts(folder)
+    older = kept.get(verdict.part)
+    if verdict.finished or older is None or older.engine != verdict.engine:
+        kept[verdict.part] = verdict
+    found = [kept[part.name] for part in parts if part.name in kept]
+    text = json.dumps(msgspec.to_builtins(found), ensure_ascii=False, indent=1)
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(msgspec.to_builtins(verdicts), ensure_ascii=False, indent=1)
-    told = page("nightly.md.j2", verdicts=verdicts)
-    write_together(folder, {FILE: text + "\n", PAGE: told})
+    write_together(folder, {FILE: text + "\n"})
+    write_page(folder, parts)
+
+
+def write_page(folder: Path, parts: Sequence[Part]) -> None:
+    """Write the page again; with the committed one, also the line of the project's README."""
+    found = rows(parts, read_verdicts(folder))
+    write_together(folder, {PAGE: page_of(found)})
+    if folder == FOLDER:
+        text = _README.read_text(encoding="utf-8")
+        write_together(Path(), {_README.name: with_line(text, found)})
+
+
+def rows(parts: Sequence[Part], verdicts: dict[str, PartVerdict]) -> list[Row]:
+    """Return what is known of each part, compared with the code as it is now."""
+    now = {part.judges: digest(part.judges) for part in parts}
+    found = []
+    for part in parts:
+        verdict = verdicts.get(part.name)
+        outdated = verdict is not None and verdict.engine != now[part.judges]
+        found.append(Row(part.name, verdict, outdated))
+    return found
+
+
+def page_of(found: Sequence[Row]) -> str:
+    """Return the page of all parts."""
+    return page("nightly.md.j2", rows=found, line=_line(found, "the nights"))
+
+
+def with_line(text: str, found: Sequence[Row]) -> str:
+    """Return a text with the line between `<!-- nights -->` and `<!-- /nights -->` as it is now."""
+    line = _line(found, f"[the nights]({(FOLDER / PAGE).as_posix()})")
+    return _LINE.sub(lambda _: line, text)
+
+
+def _line(found: Sequence[Row], nights: str) -> str:
+    """Return in one line what the nights have shown of the code as it is now."""
+    known = [row.verdict for row in found if row.verdict is not None and not row.outdated]
+    counts = dict.fromkeys(Outcome, 0)
+    for verdict in known:
+        counts[verdict.outcome] += 1
+    outdated = sum(row.outdated for row in found)
+    never = sum(row.verdict is None for row in found)
+    return (
+        f"Of {len(found)} parts of {nights}, {counts[Outcome.passed]} passed, "
+        f"{counts[Outcome.failed]} failed and {counts[Outcome.unknown]} are unknown with the "
+        f"engine as it is now; {outdated} are *outdated*: they judged an engine before it; "
+        f"{never} were never run."
+    )
+
+
+def oldest(
+    parts: Sequence[Part],
+    verdicts: dict[str, PartVerdict],
+    unable: AbstractSet[str] = frozenset(),
+    until: float | None = None,
+) -> Part | None:
+    """Choose the part to run next: changed code before unchanged, then the oldest evidence.
+
+    Args:
+        parts: the parts to choose from.
+        verdicts: the newest verdict of each.
+        unable: names of parts that cannot run.
+        until: when the night is over, on the monotonic clock: a part that took longer the last
+            time than what is left is not begun.
+
+    Returns:
+        None if no part can be run in what is left of the night.
+    """
+    left_s = float("inf") if until is None else until - time.monotonic()
+    if left_s <= 0:
+        return None
+    due = [
+        (row.verdict is not None and not row.outdated, row.verdict.began if row.verdict else "", n)
+        for n, row in enumerate(rows(parts, verdicts))
+        if row.name not in unable
+        and (row.verdict is None or (row.verdict.seconds or 0.0) <= left_s)
+    ]
+    return parts[min(due)[2]] if due else None

@@ -55,9 +55,6 @@ queries:
 """
 CONTROL = {"control": {"end": True}}
 
-SIMULATED = Path(__file__).parents[2] / "data" / "simulated"
-"""Cases that a check once judged wrongly, as kept by the simulator."""
-
 
 def lane(*contents: Event) -> tuple[Event, ...]:
     return tuple(
@@ -252,11 +249,6 @@ def test_a_failure_is_shrunk_kept_and_replayed(
     failed.file.write_text(json.dumps(document))
     answer = CliRunner().invoke(app, failed.command.split()[1:])
     assert (answer.exit_code, answer.output.splitlines()[-1]) == (0, "1 passed, 0 failed")
-
-
-@pytest.mark.parametrize("file", sorted(SIMULATED.glob("*.json")), ids=lambda file: file.stem)
-def test_cases_that_once_failed_the_sound_engine(file: Path) -> None:
-    assert not replay(file, EngineParts()).failures
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"seed": 1}'])
