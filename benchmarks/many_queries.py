@@ -30,9 +30,10 @@ from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
-from windowing.engine.plan import SHARE_FROM, plan_of
+from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
+from windowing.engine.tuning import tuning
 from windowing.explain.families import explain_families
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.output import Emitted, tagged
@@ -189,7 +190,10 @@ def _cost(pipeline: Pipeline, took: list[tuple[float, float, int]], rows: list[i
         cpu_ms=statistics.median(cpu for _, cpu, _ in warm) * 1_000,
         rows=statistics.mean(rows[_WARM:]),
         peak_bytes=max(size for _, _, size in took),
-        state=next(iter(explain_families(plan_of(pipeline))), f"fewer than {SHARE_FROM} queries"),
+        state=next(
+            iter(explain_families(plan_of(pipeline))),
+            f"fewer than {tuning().share_from_queries} queries",
+        ),
     )
 
 

@@ -21,7 +21,6 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from jobs.file_run import finish, one_file_a_batch, own_session
 from windowing.engine.input.pack import RawRows
-from windowing.engine.plan import SHARE_FROM
 from windowing.model import Pipeline
 from windowing.runtime.local import Output
 from windowing.runtime.output import Emitted
@@ -89,10 +88,10 @@ def _emissions(raw: DataFrame, texts: Sequence[str]) -> DataFrame:
     """Build the plan of `windowing.spark.plan` for all pipelines at once."""
     chunks = RawStream.by_the_jvm(raw).through(_packer(texts), CHUNK_SCHEMA)
     parcels = chunks.groupBy("partition").transformWithStateInPandas(
-        _Lanes([LaneStage(text, SHARE_FROM) for text in texts]), PARCEL_SCHEMA, "Append", "None"
+        _Lanes([LaneStage(text, None) for text in texts]), PARCEL_SCHEMA, "Append", "None"
     )
     return parcels.groupBy("shard").transformWithStateInPandas(
-        _Shards([ShardStage(text, SHARE_FROM) for text in texts]),
+        _Shards([ShardStage(text, None) for text in texts]),
         f"{EMISSION_SCHEMA}, run int",
         "Append",
         "None",

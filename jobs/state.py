@@ -65,7 +65,7 @@ def read_state(
         pipeline: what the run runs.
         batch: read the state at the end of this batch; None: the newest committed.
         shards: show it as this many shards would hold it; None: as it is.
-        share_from: how many queries of the run share slices at least; None: none do.
+        share_from: how many queries of the run share slices at least; None: as in a new one.
 
     Raises:
         CheckpointMismatch: the checkpoint is another pipeline's.

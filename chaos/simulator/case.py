@@ -6,13 +6,14 @@ A case is plain data. A failure leaves one behind as JSON, and `--replay` reruns
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from chaos.readers.bounded_lines import bounded_text
+from windowing.engine.tuning import LEGAL, Tuning
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, sealed
 
 Event = dict[str, Any]
@@ -104,11 +105,12 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         pipeline: the text of the pipeline file.
         lanes: the events of each partition, in offset order.
         plan: the batches; the rest of the log is delivered at the end.
-        compact_after: number of deltas after which a shard merges them into its base.
+        tuning: the engine's thresholds (`windowing.engine.tuning`) that do not have their default.
+        retuned: the same after a restart, those of the run excepted, and after every other one;
+            without any, they stay the same.
         strict: whether a redelivered record is an error, as on Spark, rather than a no-op.
         tables: whether rows pass through the sinks' code and are read back from columns.
         fused: whether to run the fused plan, where it applies.
-        shared: whether as few as two queries share slices, where they can; or none.
     """
 
     seed: str
@@ -116,16 +118,27 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     pipeline: str
     lanes: tuple[tuple[Event, ...], ...]
     plan: tuple[PlannedBatch, ...]
-    compact_after: int = 8
+    tuning: dict[str, int] = {}
+    retuned: dict[str, int] = {}
     strict: bool = False
     tables: bool = False
     fused: bool = False
-    shared: bool = False
+
+    def __post_init__(self) -> None:
+        for restarts in range(2):
+            Tuning(**self.thresholds(restarts))
 
     @property
     def records(self) -> int:
         """Number of records in the log, including control records."""
         return sum(map(len, self.lanes))
+
+    def thresholds(self, restarts: int = 0) -> dict[str, int]:
+        """Return the thresholds of workers after some restarts, by name."""
+        if not self.retuned or restarts % 2 == 0:
+            return self.tuning
+        kept = {name: value for name, value in self.tuning.items() if LEGAL[name].of_run}
+        return {**asdict(Tuning()), **self.retuned, **kept}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +184,15 @@ def write_case(case: Case, path: Path) -> None:
     path.write_text(json.dumps(msgspec.to_builtins(case), indent=1) + "\n", encoding="utf-8")
 
 
+def _renamed(said: Any) -> Any:
+    """Return a case as it would be written today: two thresholds were fields of their own."""
+    if isinstance(said, dict) and {"compact_after", "shared"} & said.keys():
+        named = {"compact_after_deltas": said.pop("compact_after", None)}
+        named["share_from_queries"] = 2 if said.pop("shared", False) else None
+        said["tuning"] = {name: value for name, value in named.items() if value is not None}
+    return said
+
+
 def read_case(path: Path) -> Case:
     """Read what `write_case` wrote.
 
@@ -178,7 +200,7 @@ def read_case(path: Path) -> Case:
         CaseError: the file is missing, not JSON, or not a case; gives the position.
     """
     try:
-        return msgspec.convert(json.loads(bounded_text(path)), Case)
+        return msgspec.convert(_renamed(json.loads(bounded_text(path))), Case)
     except (OSError, ValueError, RecursionError) as error:
         msg = f"{path} holds no case: {error}; give a file that `chaos simulate` wrote"
         raise CaseError(msg) from None

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Final, get_args
 
 from chaos.simulator.case import Case, FailureKind, PlannedBatch, record
+from windowing.engine.tuning import Tuning
 from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
@@ -349,15 +350,16 @@ def _refused(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
 
 
 def _run(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
+    tuning = Tuning(**case.tuning)
     there = {
         "several shards": pipeline.shards > 1,
         "several queries": len(pipeline.flows) > 1,
-        "compaction at once": case.compact_after == 1,
-        "compaction later": case.compact_after > 1,
+        "compaction at once": tuning.compact_after_deltas <= 1,
+        "compaction later": tuning.compact_after_deltas > 1,
         "rows through the sinks' code": case.tables,
         "redelivery is an error": case.strict,
         "fused where it applies": case.fused,
-        "slices shared where possible": case.shared,
+        "slices shared where possible": tuning.share_from_queries <= len(pipeline.queries),
         "hundreds of records": case.records >= LONG_RECORDS and len(case.plan) >= LONG_BATCHES,
     }
     yield from (("run", name) for name, is_there in there.items() if is_there)

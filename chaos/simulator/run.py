@@ -10,19 +10,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
+
 from chaos.simulator.case import Case, SimulatedRecord, record
-from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan
+from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan, draw_tuning
 from chaos.simulator.features import pairs_of
 from chaos.simulator.history import SimulationHistory
 from chaos.simulator.platform.changed_log import with_change
 from chaos.simulator.platform.hostile import with_hostile
+from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.parts import OWN, EngineParts
 from chaos.simulator.verdict.checks import Finding, judge
+from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
 _TRIES = 400
 _CHANGES = 0.4
 """How often logs change the queries, where they can."""
+
+_RETUNED = 0.3
+"""How often workers have other thresholds after a restart."""
 
 _HOSTILE = 0.25
 """How often somebody hostile writes to the log."""
@@ -65,22 +72,33 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         text,
         lanes,
         plan,
-        compact_after=rng.choice([1, 1, 2, 3, 4, 8]),
         # A bug that forgets what was read must be found by its rows, not by this error.
         strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
         tables=rng.random() < 0.4,
         # Defects of lanes do not show where there are none.
         fused=parts.fused or (parts.name == OWN and rng.random() < 0.5),
-        shared=parts.shared or (parts.name == OWN and rng.random() < 0.5),
     )
     # Drawn apart, so that all else is as without it.
+    case = _tuned(random.Random(f"{label}:tuning"), case, parts)
     own = random.Random(f"{label}:changes")
     if parts.changes or (parts.name == OWN and own.random() < _CHANGES):
-        case = with_change(own, case, _pipeline(text))
+        with tuned(**case.tuning):
+            case = with_change(own, case, _pipeline(text))
     own = random.Random(f"{label}:hostile")
     if parts.hostile or (parts.name == OWN and own.random() < _HOSTILE):
         case = with_hostile(own, case, _pipeline(case.pipeline))
     return case
+
+
+def _tuned(rng: random.Random, case: Case, parts: EngineParts) -> Case:
+    """Return a case with thresholds; of bugs, only some show where queries share slices."""
+    tuning, again = draw_tuning(rng), rng.random() < _RETUNED
+    if parts.name != OWN:
+        tuning.pop("share_from_queries", None)
+    if parts.shared:
+        tuning["share_from_queries"] = 2
+    retuned = draw_tuning(rng, of_run=False) if again else {}
+    return msgspec.structs.replace(case, tuning=tuning, retuned=retuned)
 
 
 def _drawn(rng: random.Random, parts: EngineParts) -> str:
@@ -96,7 +114,15 @@ def run_case(case: Case, parts: EngineParts) -> RunResult:
     """Run a case, and check its history."""
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
-    job = parts.job(pipeline, lanes, parts, case)
+    with tuned(**case.tuning):
+        history = _history(parts.job(pipeline, lanes, parts, case), case)
+    findings = judge(pipeline, lanes, history)
+    faults = history.faults + _refused(lanes, history)
+    return RunResult(case, tuple(findings), faults, pairs_of(case, pipeline))
+
+
+def _history(job: SimulatedJob, case: Case) -> SimulationHistory:
+    """Run a job, up to an error if there is one."""
     try:
         for step in case.plan:
             job.step(step)
@@ -108,9 +134,7 @@ def run_case(case: Case, parts: EngineParts) -> RunResult:
         job.history.commits = job.commits
         job.history.error_kind = type(error).__name__
         job.history.error = f"{type(error).__name__}: {error} (in {where})"
-    findings = judge(pipeline, lanes, job.history)
-    faults = job.history.faults + _refused(lanes, job.history)
-    return RunResult(case, tuple(findings), faults, pairs_of(case, pipeline))
+    return job.history
 
 
 def _refused(

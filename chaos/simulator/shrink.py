@@ -53,7 +53,17 @@ def shrink(case: Case, fails: Fails, tries: int = 600) -> Case:
         _drop_steps(search)
         _drop_records(search)
         _soothe_steps(search)
+        _reset_thresholds(search)
     return search.case
+
+
+def _reset_thresholds(search: _Search) -> None:
+    """Return thresholds to their defaults: all, then one by one."""
+    for field in ("retuned", "tuning"):
+        search.take(msgspec.structs.replace(search.case, **{field: {}}))
+        for name in getattr(search.case, field):
+            rest = {key: value for key, value in getattr(search.case, field).items() if key != name}
+            search.take(msgspec.structs.replace(search.case, **{field: rest}))
 
 
 def _drop_steps(search: _Search) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from jobs.checkpoints.mend import newest
 from jobs.runs.folder import write_whole
-from windowing.engine.plan import SHARE_FROM, plan_of
+from windowing.engine.plan import plan_of
+from windowing.engine.tuning import tuning
 from windowing.model import Pipeline
 
 STAGES_FILE = "stages.json"
@@ -22,7 +23,7 @@ class Stages:
     Attributes:
         fused: whether lanes have no stage of their own.
         even: whether lanes and shards are spread evenly over tasks.
-        share_from: how many queries share slices at least; None: none do.
+        share_from: how many queries share slices at least; None: as in a new run.
     """
 
     fused: bool
@@ -41,7 +42,7 @@ def decide(checkpoint: Path, pipeline: Pipeline) -> Stages:
     if not file.exists():
         begun = newest(checkpoint / "offsets") >= 0
         fused = plan_of(pipeline).why_lanes is None
-        fresh = Stages(fused=fused, even=True, share_from=SHARE_FROM)
+        fresh = Stages(fused=fused, even=True, share_from=tuning().share_from_queries)
         write_whole(file, asdict(stages_of(checkpoint) if begun else fresh))
     return stages_of(checkpoint)
 

@@ -13,6 +13,7 @@ import msgspec
 from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches, interleave
 from windowing.engine.input.pack import RawRows
+from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import LocalEngine, Output, Snapshot
@@ -51,9 +52,9 @@ class Recording(msgspec.Struct):
         fed = len(cut(pipeline, arrived)) // 2
         engine = LocalEngine(pipeline)
         # So that all kinds of entries are stored.
-        engine.shard.compact_after, engine.shard.far_from_rows = 2, 0
-        for number, batch in enumerate(cut(pipeline, arrived)[:fed]):
-            engine.feed(batch, wall_us(number))
+        with tuned(compact_after_deltas=2, far_from_rows=0):
+            for number, batch in enumerate(cut(pipeline, arrived)[:fed]):
+                engine.feed(batch, wall_us(number))
         state = engine.snapshot()
         rows, early = lines(engine.output)
         spelled = json.dumps(events, separators=(",", ":"))

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import KINDS, Case, cases, entry, interleavings
-from windowing.engine.far import FAR_FROM_ROWS
+from tests.strategies import KINDS, Case, any_thresholds, cases, entry, interleavings
 from windowing.engine.input.batches import batches
 from windowing.model import parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
@@ -32,18 +31,19 @@ _BATCH_ROWS = st.sampled_from([1, 3, 7, 8, 20, 50])
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
-    check(data.draw(cases(kind=kind, wide=True)), data)
+    check(data.draw(cases(kind=kind, wide=True)), data=data)
 
 
 @pytest.mark.parametrize("kind", _OVER_A_VALUE)
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_windows_over_another_attribute(kind: str, data: st.DataObject) -> None:
-    check(data.draw(cases(kind=kind, wide=True, number=True)), data)
+    check(data.draw(cases(kind=kind, wide=True, number=True)), data=data)
 
 
-def check(case: Case, data: st.DataObject, compact_after: int | None = None) -> None:
-    """Compare the engine with the definition; None: deltas are merged at once or later."""
+@any_thresholds
+def check(case: Case, *, data: st.DataObject) -> None:
+    """Compare the engine with the definition."""
     pipeline = parse_pipeline(case.pipeline)
     try:
         outcome = evaluate(pipeline, map(entry, case.events))
@@ -55,10 +55,6 @@ def check(case: Case, data: st.DataObject, compact_after: int | None = None) -> 
     first_rows, second_rows = (data.draw(_BATCH_ROWS) for _ in range(2))
     restarted = data.draw(st.integers(0, len(log)))
     engine = LocalEngine(pipeline)
-    if compact_after is None:
-        compact_after = data.draw(st.sampled_from([1, 8]))
-    engine.shard.compact_after = compact_after
-    engine.shard.far_from_rows = data.draw(st.sampled_from([0, FAR_FROM_ROWS]))
     try:
         for batch in batches(log[:restarted], first_rows):
             engine.feed(batch)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -22,10 +21,10 @@ from hypothesis import strategies as st
 from tests.engine.test_classes import check
 from tests.engine.test_engine import defined, lines
 from tests.strategies import KINDS, Entry, cases, entry, join_cases
-from windowing.engine import frames
 from windowing.engine.input.batches import batches
 from windowing.engine.input.values import BadValue, ValueRules, iso_us, read_value
 from windowing.engine.plan import plan_of
+from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine, run
@@ -42,7 +41,8 @@ _EXAMPLES = max(settings.default.max_examples // 6, 10) if settings.default else
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_merging_all_state_at_every_batch_changes_nothing(kind: str, data: st.DataObject) -> None:
-    check(data.draw(cases(kind=kind, wide=True, records_max=30)), data, compact_after=0)
+    with tuned(compact_after_deltas=0):
+        check(data.draw(cases(kind=kind, wide=True, records_max=30)), data=data)
 
 
 @settings(max_examples=_EXAMPLES * 2)
@@ -51,9 +51,9 @@ def test_merging_the_state_of_a_join_at_every_batch_changes_nothing(data: st.Dat
     case = data.draw(join_cases())
     pipeline, log = parse_pipeline(case.pipeline), [entry(event) for event in case.events]
     engine = LocalEngine(pipeline)
-    engine.shard.compact_after = 0
-    for batch in batches(log, data.draw(st.integers(1, 5)), pipeline):
-        engine.feed(batch)
+    with tuned(compact_after_deltas=0):
+        for batch in batches(log, data.draw(st.integers(1, 5)), pipeline):
+            engine.feed(batch)
     assert lines(engine.output) == defined(pipeline, case)
 
 
@@ -62,7 +62,7 @@ def test_merging_the_state_of_a_join_at_every_batch_changes_nothing(data: st.Dat
 
 def narrow_frames() -> AbstractContextManager[object]:
     """Let frames of any size have narrow columns."""
-    return patch.object(frames, "_SMALL_BYTES", -1)
+    return tuned(small_frame_bytes=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -70,7 +70,7 @@ def narrow_frames() -> AbstractContextManager[object]:
 @given(data=st.data())
 def test_narrow_columns_change_nothing(kind: str, data: st.DataObject) -> None:
     with narrow_frames():
-        check(data.draw(cases(kind=kind, wide=True, records_max=30)), data)
+        check(data.draw(cases(kind=kind, wide=True, records_max=30)), data=data)
 
 
 @settings(max_examples=_EXAMPLES * 2)
@@ -288,6 +288,7 @@ from windowing.engine.aggregates.sketches import hashes
 from windowing.engine.input.batches import batches
 from windowing.runtime.local import run
 from windowing.engine.parcel import shard_of
+from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 

@@ -13,12 +13,21 @@ from hypothesis import strategies as st
 
 from chaos.readers.log import read_events
 from tests.sampling import sampled
-from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings
-from windowing.engine.far import FAR_FROM_ROWS
+from tests.strategies import (
+    KINDS,
+    Case,
+    Entry,
+    any_thresholds,
+    cases,
+    entry,
+    interleavings,
+    thresholds,
+)
 from windowing.engine.input.batches import batches, checked, interleave
 from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
+from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import ArrivalOrder
@@ -29,7 +38,6 @@ from windowing.semantics import evaluate
 DATA = Path(__file__).parent.parent / "data" / "pipelines"
 CASES = sorted(path.name for path in DATA.iterdir() if path.is_dir())
 # Deltas until state is merged, and its rows from which on it is divided by when it is due.
-DIVIDED = [(8, FAR_FROM_ROWS), (8, 0), (1, 0)]
 EITHER_PLAN = pytest.mark.parametrize("fused", [False, True], ids=["lanes", "fused"])
 
 
@@ -108,6 +116,7 @@ def test_redelivered_batches_change_nothing(data: st.DataObject, *, fused: bool)
 
 @EITHER_PLAN
 @given(data=st.data())
+@any_thresholds
 def test_a_restart_emits_the_same_rows_again(data: st.DataObject, *, fused: bool) -> None:
     """A job that falls back to its checkpoint and cuts its batches anew repeats itself exactly."""
     case, pipeline = drawn(data, fused=fused)
@@ -116,7 +125,6 @@ def test_a_restart_emits_the_same_rows_again(data: st.DataObject, *, fused: bool
     reached = data.draw(st.integers(kept, len(log)))
     chunk_rows = data.draw(st.integers(1, 4)) if fused else None
     engine = LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows)
-    engine.shard.compact_after, engine.shard.far_from_rows = data.draw(st.sampled_from(DIVIDED))
     for batch in batches(log[:kept], data.draw(st.integers(1, 6))):
         engine.feed(batch)
     checkpoint = engine.snapshot()
@@ -131,6 +139,7 @@ def test_a_restart_emits_the_same_rows_again(data: st.DataObject, *, fused: bool
 
 @EITHER_PLAN
 @given(data=st.data())
+@any_thresholds
 def test_what_lanes_and_shards_hold_depends_on_the_log_and_not_on_its_cut(
     data: st.DataObject, *, fused: bool
 ) -> None:
@@ -142,10 +151,10 @@ def test_what_lanes_and_shards_hold_depends_on_the_log_and_not_on_its_cut(
     for _ in range(2):
         log = [entry(event) for event in case.events[:read]]
         engine = LocalEngine(pipeline, fused=fused)
-        engine.shard.compact_after, engine.shard.far_from_rows = data.draw(st.sampled_from(DIVIDED))
         try:
-            for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
-                engine.feed(batch)
+            with tuned(**data.draw(thresholds(of_run=False))):
+                for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
+                    engine.feed(batch)
         except ArrivalOrder:  # rows that are counted as they arrive, from two lanes
             assume(False)
         engines.append(engine)

@@ -156,7 +156,7 @@ FAMILY = parse_pipeline(
 def test_rows_of_queries_that_share_slices_are_those_of_each_alone(tmp_path: Path) -> None:
     assert len(plan_of(FAMILY).families) == 1
     engine = written(FAMILY, TableSink(FAMILY, tmp_path, "r1"))
-    alone, log = LocalEngine(FAMILY, share_from=None), records(60)
+    alone, log = LocalEngine(FAMILY, share_from=1_000), records(60)
     for start in range(0, 60, 15):
         alone.feed({0: log.part(start, start + 15)})
     own = output_of(alone.output.rows, [], "local")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from jobs.checkpoints.stages import STAGES_FILE, Stages, decide, stages_of
 from tests.spark.test_state import CASE, checkpoint
-from windowing.engine.plan import SHARE_FROM
+from windowing.engine.tuning import tuning
 from windowing.model import load_pipeline
 from windowing.spark.slots import PERIOD, number_of, slot_of, spark_hash
 
@@ -80,7 +80,7 @@ def test_a_run_keeps_the_layout_that_it_began_with(tmp_path: Path) -> None:
     fresh, begun = tmp_path / "fresh" / "checkpoint", tmp_path / "begun" / "checkpoint"
     for folder in (fresh, begun):
         folder.mkdir(parents=True)
-    new = Stages(fused=True, even=True, share_from=SHARE_FROM)
+    new = Stages(fused=True, even=True, share_from=tuning().share_from_queries)
     assert decide(fresh, pipeline) == stages_of(fresh) == new
     # As the version before wrote it.
     (begun.parent / STAGES_FILE).write_text('{"fused": true}', encoding="utf-8")

@@ -10,6 +10,7 @@ from chaos.simulator.draw.values import HARD_FLOATS
 from chaos.simulator.draw.wish import OPERATORS
 from tests.strategies.logs import Case, Entry, Event, entry, events_text, interleavings
 from tests.strategies.pipelines import cases, join_cases
+from tests.strategies.thresholds import any_thresholds, thresholds
 
 __all__ = [
     "HARD_FLOATS",
@@ -18,9 +19,11 @@ __all__ = [
     "Case",
     "Entry",
     "Event",
+    "any_thresholds",
     "cases",
     "entry",
     "events_text",
     "interleavings",
     "join_cases",
+    "thresholds",
 ]

@@ -78,7 +78,7 @@ def convert(
         after: the same, but for these.
         lanes: the lanes' stores; empty where shards do the lanes' work.
         shards: the shards' stores, all of one batch; they are only read.
-        share_from: how many queries of the run share slices at least; None: none do.
+        share_from: how many queries of the run share slices at least; None: as in a new one.
 
     Raises:
         CheckpointMismatch: the pipelines differ in more than that, a query cannot be added to this

@@ -17,18 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isqrt
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import polars as pl
 
 from windowing.engine.frames import where
+from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.part import ShardPart, Tables, TellsDue
-
-FAR_FROM_ROWS: Final = 10_000
-"""A smaller state is not divided: reading it costs no more than looking for it."""
 
 
 class Move(NamedTuple):
@@ -63,7 +61,6 @@ class Far(msgspec.Struct, array_like=True):
         parts: Mapping[str, ShardPart],
         held: Mapping[str, Tables],
         moved: Mapping[str, Move],
-        least_rows: int,
     ) -> tuple[dict[str, Tables], dict[str, Tables]]:
         """Divide tables of queries by their horizons, and note what is to lie apart.
 
@@ -71,7 +68,6 @@ class Far(msgspec.Struct, array_like=True):
             parts: the shard's part of each query.
             held: what is not apart yet.
             moved: the progress of queries in this step.
-            least_rows: a query with fewer rows, and without a horizon, is not divided.
 
         Returns:
             what stays, and what is to lie apart.
@@ -83,7 +79,7 @@ class Far(msgspec.Struct, array_like=True):
                 continue
             due_us = {name: part.due_us(name, table) for name, table in tables.items()}
             if query not in self.horizon_us:
-                horizon_us = _horizon(np.concatenate([*due_us.values()]), moved[query], least_rows)
+                horizon_us = _horizon(np.concatenate([*due_us.values()]), moved[query])
                 if horizon_us is None:
                     continue
                 self.horizon_us[query] = horizon_us
@@ -96,9 +92,9 @@ class Far(msgspec.Struct, array_like=True):
         return near, later
 
 
-def _horizon(due_us: Ints, moved: Move, least_rows: int) -> int | None:
+def _horizon(due_us: Ints, moved: Move) -> int | None:
     """Return the instant until which state stays; None: dividing is not worth it."""
-    if len(due_us) < least_rows:
+    if len(due_us) < tuning().far_from_rows:
         return None
     instants = pl.Series(due_us).unique().sort().to_numpy()
     near = isqrt(len(instants) * _passed(instants, moved))

@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.narrow import Part, Widening, narrowed, narrowed_slices, widened
+from windowing.engine.tuning import tuning
 
-_SMALL_BYTES: Final = 1 << 16
 _ARROW: Final = b"\xff\xff\xff\xff"
 """How every Arrow stream begins, and no msgpack."""
 
@@ -46,7 +46,7 @@ def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
         kept: it is read again and again. Then Zstandard makes it smaller, which takes as long as to
             store the rest.
     """
-    if frame.estimated_size() <= _SMALL_BYTES:
+    if frame.estimated_size() <= tuning().small_frame_bytes:
         return _stream(frame, "uncompressed")
     return _encoded(narrowed(frame), "zstd" if kept else "lz4")
 
@@ -58,7 +58,7 @@ def slices_to_bytes(frame: pl.DataFrame, lengths: Sequence[int]) -> list[bytes]:
         frame: the frame.
         lengths: of the slices; none is empty.
     """
-    if frame.estimated_size() <= _SMALL_BYTES * len(lengths):
+    if frame.estimated_size() <= tuning().small_frame_bytes * len(lengths):
         return [to_bytes(part) for part in slices(frame, lengths)]
     return [_encoded(part, "lz4") for part in narrowed_slices(frame, lengths)]
 

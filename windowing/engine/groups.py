@@ -18,19 +18,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.loops.numbering import extent, number, pack
+from windowing.engine.tuning import tuning
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-_PLACES_PER_ROW: Final = 16
-"""Up to this many places for a row, a table of all places costs less than hashing; measured."""
-
-_VIEWED_MAX: Final = 12
-"""How many bytes a text has that is in its view as a whole."""
-
-_ASKED: Final = 64
 _INT64_MAX: Final = (1 << 63) - 1
-_WORD_BITS: Final = 64
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ class Groups:
         for place, word in enumerate(words):
             table[:, place] = word
         numbers, firsts = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
-        count = number(table, numbers, firsts)
+        count = number(table, numbers, firsts, tuning().hash_slots)
         return cls(numbers, firsts[:count].copy())
 
     @property
@@ -79,7 +72,7 @@ class Groups:
         if self.count * span > _INT64_MAX:
             return np.lexsort((values, self.number))
         places = self.number * span + (values - least)
-        if self.count * span <= _PLACES_PER_ROW * len(places):
+        if self.count * span <= tuning().places_per_row * len(places):
             rows = np.full(self.count * span, -1, dtype=np.int64)
             rows[places] = np.arange(len(places))
             found = rows[rows >= 0]
@@ -128,7 +121,9 @@ class Groups:
 
 def _are_the_same(values: Ints) -> bool:
     # A few are asked first: mostly they are enough to know that they are not.
-    return all(bool((some == values[0]).all()) for some in (values[:_ASKED], values))
+    return all(
+        bool((some == values[0]).all()) for some in (values[: tuning().asked_values], values)
+    )
 
 
 def no_extreme(dtype: pl.DataType, *, largest: bool) -> Any:
@@ -165,7 +160,7 @@ def _packed(words: Sequence[Words]) -> list[Words]:
             pack(word, np.uint64(least), np.uint64(bits), packed[-1])
         elif bits:
             packed.append(word - np.uint64(least))
-            room = _WORD_BITS
+            room = tuning().packed_word_bits
         room -= bits
     return packed
 
@@ -181,7 +176,7 @@ def _views(texts: pl.Series) -> list[Words]:
     known = texts.fill_null("") if texts.null_count() else texts
     array = known.to_arrow(compat_level=pl.CompatLevel.newest())
     views = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset :]
-    if views[: len(texts), 0].max(initial=0) > _VIEWED_MAX:
+    if views[: len(texts), 0].max(initial=0) > tuning().viewed_bytes_max:
         codes = texts.to_arrow().dictionary_encode().indices
         return [pl.Series(codes).fill_null(0).to_numpy().astype(np.uint64)]
     words = views[: len(texts)].view(np.uint64)

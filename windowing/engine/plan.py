@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Final, Generic
+from typing import Generic
 
 from windowing.engine.families.family import Family
 from windowing.engine.families.forming import families_of
@@ -21,6 +21,7 @@ from windowing.engine.progress.clock import ClockId, clock_by, clock_of, row_clo
 from windowing.engine.rows.lane_part import RowLanePart
 from windowing.engine.rows.shard_part import RowShardPart
 from windowing.engine.rows.two_stage import TwoStagePart, why_one_stage
+from windowing.engine.tuning import tuning
 from windowing.engine.wids import Ints
 from windowing.engine.windows.classes import F, Parts, join_parts_of, parts_of
 from windowing.engine.windows.evaluation import SHARED
@@ -148,20 +149,16 @@ class Plan:
         return tuple(flow for flow in self.queries if flow.clock.attribute == attribute)
 
 
-SHARE_FROM: Final = 32
-"""How many queries share slices at least: for a few it is hardly cheaper."""
-
-
-def plan_of(pipeline: Pipeline, share_from: int | None = SHARE_FROM) -> Plan:
+def plan_of(pipeline: Pipeline, share_from: int | None = None) -> Plan:
     """Return the plan of a pipeline.
 
     Args:
         pipeline: the pipeline.
-        share_from: families of so many queries share slices; None: none does. A checkpoint belongs
-            to one choice.
+        share_from: families of so many queries share slices, as a run has recorded; None: as many
+            as in a new run.
     """
     source = pipeline.source
-    families = _families(pipeline, share_from)
+    families = _families(pipeline, share_from or tuning().share_from_queries)
     shared = {name for family in families for name in family.names}
     alone = [query for query in pipeline.queries if query.name not in shared]
     queries = (
@@ -228,9 +225,7 @@ def plan_query(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     )
 
 
-def _families(pipeline: Pipeline, share_from: int | None) -> tuple[Family, ...]:
-    if share_from is None:
-        return ()
+def _families(pipeline: Pipeline, share_from: int) -> tuple[Family, ...]:
     found = families_of(pipeline).values()
     return tuple(family for family in found if len(family.founders) >= share_from)
 

@@ -18,7 +18,7 @@ import polars as pl
 from windowing.engine import tables
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.early import EarlyRows
-from windowing.engine.far import FAR_FROM_ROWS, Far, Move
+from windowing.engine.far import Far, Move
 from windowing.engine.frames import from_bytes
 from windowing.engine.idle import IdleLanes, left_out
 from windowing.engine.parcel import Parcel, Taken
@@ -29,12 +29,11 @@ from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState, append_keys
 from windowing.engine.state import StateStore, StepStore, check_fingerprint
+from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
 from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
-
-COMPACT_AFTER = 8
 
 
 @dataclass
@@ -71,20 +70,14 @@ class Shard:
 
     Args:
         plan: the execution plan.
-        compact_after: merge this many deltas into the base, at the next step that reads them
-            anyway; four times as many at any step. Output does not depend on it.
-        far_from_rows: state of as many rows is divided by when it is due. Nor on this.
 
     Attributes:
         parts: its part of each query with slices of windows, or of the join, by its name.
         row_parts: its part of each query of operators.
     """
 
-    def __init__(
-        self, plan: Plan, compact_after: int = COMPACT_AFTER, far_from_rows: int = FAR_FROM_ROWS
-    ) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._plan, self._pipeline = plan, plan.pipeline
-        self.compact_after, self.far_from_rows = compact_after, far_from_rows
         self._clocks = {flow.name: flow.clock for flow in plan.flows}
         self.parts: dict[str, ShardPart] = {
             flow.name: flow.shard_part(plan.pipeline) for flow in plan.merged
@@ -148,7 +141,8 @@ class Shard:
             if len(rows):
                 emission.results[query] = rows
         self._check_entries(store, state, moved)
-        if state.deltas >= 4 * self.compact_after:
+        limits = tuning()
+        if state.deltas >= limits.compact_unread_times * limits.compact_after_deltas:
             held = tables.read(store, self._schemas, state.deltas)
             self._compact(store, state, held, moved)
         store.put(HEAD, STATE.encode(state))
@@ -281,7 +275,8 @@ class Shard:
             return
         pieces = state.far.pieces
         whole = state.far.is_due({query: after[self._clocks[query]].highest for query in due})
-        tidy = whole or state.deltas >= self.compact_after or tables.is_untidy(store, state.deltas)
+        many = state.deltas >= tuning().compact_after_deltas
+        tidy = whole or many or tables.is_untidy(store, state.deltas)
         if whole:
             state.far = Far()
         queries = self._schemas if tidy else self._of(due)
@@ -378,7 +373,7 @@ class Shard:
         """Merge base and deltas; drop what no row needs, lay apart what is not due for long."""
         retained = self._retained(held, moved.after)
         moves = {query: moved.of(self._clocks[query]) for query in retained}
-        near, later = state.far.divide(self.parts, retained, moves, self.far_from_rows)
+        near, later = state.far.divide(self.parts, retained, moves)
         tables.replace(store, state.deltas, near)
         state.deltas = 0
         if later:

@@ -9,8 +9,9 @@ from typing import Final
 
 from windowing.engine.families.family import Family
 from windowing.engine.families.forming import why_alone
-from windowing.engine.plan import SHARE_FROM, Plan
+from windowing.engine.plan import Plan
 from windowing.engine.slides.graph import SlidingGraph, SlidingTree
+from windowing.engine.tuning import tuning
 from windowing.engine.windows.evaluation import past_end
 from windowing.explain.lengths import speller
 from windowing.explain.size import growing, partial_bytes, spell_bytes
@@ -148,7 +149,9 @@ def _alone(plan: Plan) -> dict[str, list[str]]:
     for query in plan.pipeline.queries:
         if query.name not in shared:
             why = why_alone(query, plan.pipeline)
-            few = f"fewer than {SHARE_FROM} have its key, late policy and retention"
+            few = (
+                f"fewer than {tuning().share_from_queries} have its key, late policy and retention"
+            )
             other = few if not begins_later(query.window) else _NOT_IN_STEP
             found.setdefault(why or other, []).append(query.name)
     return found

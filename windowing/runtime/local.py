@@ -14,7 +14,7 @@ from windowing.engine.input.pack import RawRows, pack
 from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane, check_lane
 from windowing.engine.parcel import Parcel
-from windowing.engine.plan import SHARE_FROM, Plan, plan_of
+from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import Pipeline
@@ -58,7 +58,7 @@ class LocalEngine:
         fused: whether to run the fused plan, which must apply (`Plan.why_lanes`).
         chunk_rows: with the fused plan, how many rows of a lane's batch are scanned at once, as if
             each chunk came from a task of its own; None: all.
-        share_from: how many queries share slices at least; None: none do.
+        share_from: how many queries share slices at least; None: as in a new run.
 
     Attributes:
         pipeline: what it runs: the pipeline, with all changes of its queries so far.
@@ -73,7 +73,7 @@ class LocalEngine:
         *,
         fused: bool = False,
         chunk_rows: int | None = None,
-        share_from: int | None = SHARE_FROM,
+        share_from: int | None = None,
     ) -> None:
         self._as_asked, self._chunk_rows, self._share_from = fused, chunk_rows, share_from
         self.output = Output()

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from windowing.engine.plan import SHARE_FROM, plan_of
+from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.spark.copies import may_copy
@@ -73,7 +73,7 @@ def emissions(
     *,
     fused: bool = False,
     even: bool = True,
-    share_from: int | None = SHARE_FROM,
+    share_from: int | None = None,
     seed: Mapping[str, DataFrame] | None = None,
 ) -> DataFrame:
     """Run a pipeline's lanes and shards over a stream of raw rows.
@@ -89,8 +89,7 @@ def emissions(
             allow it (`windowing.engine.plan.Plan.why_lanes`).
         even: whether lanes and shards are spread evenly over tasks (`windowing.spark.slots`), and
             not by their numbers, as in checkpoints of earlier versions.
-        share_from: how many queries share slices at least; None: none do, as in checkpoints of
-            earlier versions.
+        share_from: how many queries share slices at least; None: as in a new run.
         seed: the state that a checkpoint without batches begins with (`windowing.spark.seed`).
 
     Raises:

@@ -98,7 +98,7 @@ def scanner(text: str, share_from: int | None) -> Stage:
 
     Args:
         text: the pipeline file.
-        share_from: how many queries share slices at least; None: none do.
+        share_from: how many queries share slices at least; None: as in a new run.
     """
     file = packed(text)
 
@@ -189,7 +189,7 @@ class LaneStage(_Stage):
 
     Args:
         text: the pipeline file.
-        share_from: how many queries share slices at least; None: none do.
+        share_from: how many queries share slices at least; None: as in a new run.
         copies: whether workers may keep copies of large state in files.
         even: whether keys are slots (`windowing.spark.slots`), and not the lanes' numbers.
     """

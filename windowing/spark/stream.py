@@ -18,7 +18,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from windowing.engine.plan import SHARE_FROM
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.spark.flat_rows import FlatRows, spark_type
@@ -40,7 +39,7 @@ def windowed(
     *,
     fused: bool = False,
     even: bool = True,
-    share_from: int | None = SHARE_FROM,
+    share_from: int | None = None,
 ) -> DataFrame:
     """Run a pipeline over a stream of records; return results and dead letters as one stream.
 
@@ -57,8 +56,7 @@ def windowed(
             belongs to one of both.
         even: whether lanes and shards are spread evenly over tasks; False goes on with a checkpoint
             of an earlier version.
-        share_from: so many queries that can share slices do; None goes on with a checkpoint of an
-            earlier version.
+        share_from: so many queries that can share slices do; None: as in a new run.
 
     Returns:
         a stream, to be written in append mode, with these columns, null where they have no meaning:

@@ -31,11 +31,10 @@ class RunFile:
     Args:
         pipeline: the file at the beginning.
         files: the files of the run's state.
-        share_from: how many queries share slices at least; None: none do.
     """
 
-    def __init__(self, pipeline: Pipeline, files: StateFiles, share_from: int | None) -> None:
-        self._files, self._share_from = files, share_from
+    def __init__(self, pipeline: Pipeline, files: StateFiles) -> None:
+        self._files = files
         self._since = {0: pipeline}
         self._ready: _Prepared | None = None
 
@@ -83,6 +82,6 @@ class RunFile:
             store = MemoryStore()
             store.restore(self._files.load(task, version))
             stores[task[0]].append(store)
-        found = convert(self.pipeline, after, stores["lane"], stores["shard"], self._share_from)
+        found = convert(self.pipeline, after, stores["lane"], stores["shard"])
         new = {"lane": found.lanes, "shard": found.shards}
         return {(kind, number): new[kind][number].snapshot() for kind, number in tasks}

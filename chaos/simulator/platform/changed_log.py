@@ -42,10 +42,9 @@ def with_change(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
     unchanged, text = case, believing(case.pipeline, {"believe": "all"})
     case, pipeline = msgspec.structs.replace(case, pipeline=text), parse_pipeline(text)
     lanes, after = case.lanes, pipeline
-    share_from = 2 if case.shared else None
     can_join, can_leave = templates(pipeline), may_leave(pipeline)
     if can_join and (not can_leave or rng.random() < 0.8):
-        lanes, after = _joining(rng, lanes, pipeline, rng.choice(can_join), share_from)
+        lanes, after = _joining(rng, lanes, pipeline, rng.choice(can_join))
     joined = after is not pipeline
     names = [*can_leave, *([_NEW] * 2 if joined else [])]
     if names and (not joined or rng.random() < 0.5):
@@ -92,7 +91,7 @@ def may_leave(pipeline: Pipeline) -> list[str]:
 
 
 def _joining(
-    rng: random.Random, lanes: Lanes, pipeline: Pipeline, of: str, share_from: int | None
+    rng: random.Random, lanes: Lanes, pipeline: Pipeline, of: str
 ) -> tuple[Lanes, Pipeline]:
     """Let a query join; return the pipeline with it, or the same if it cannot be added."""
     places = [rng.randint(0, len(lane)) for lane in lanes]
@@ -105,7 +104,7 @@ def _joining(
     after = changed(pipeline, Copy(pipeline.source.lane(0), 0, change))
     if isinstance(after, str):
         return lanes, pipeline
-    if why_not(plan_of(pipeline, share_from), plan_of(after, share_from), _NEW) is not None:
+    if why_not(plan_of(pipeline), plan_of(after), _NEW) is not None:
         return lanes, pipeline
     return _written(rng, lanes, places, {"queries": {"add": {_NEW: query}}}), after
 

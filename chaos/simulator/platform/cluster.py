@@ -47,6 +47,9 @@ class SimulatedCluster:
         files: the files of committed state.
         tasks: all tasks of the job.
         build: makes the engine of a task.
+
+    Attributes:
+        restarts: how often the workers were started anew.
     """
 
     def __init__(
@@ -55,11 +58,12 @@ class SimulatedCluster:
         self._files, self._build = files, build
         self._index = {task: index for index, task in enumerate(tasks)}
         self._workers = [Worker(), Worker()]
-        self._shift = 0
+        self._shift = self.restarts = 0
 
     def restart(self, workers: int = 0) -> None:
         """Start new workers; 0: as many as before."""
         self._workers = [Worker() for _ in range(workers or len(self._workers))]
+        self.restarts += 1
 
     def move(self, by: int) -> bool:
         """Move every task `by` workers on; return whether any task changed its worker."""

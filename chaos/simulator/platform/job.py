@@ -34,6 +34,7 @@ from windowing.engine.lane import Lane
 from windowing.engine.parcel import Parcel
 from windowing.engine.shard import Emission
 from windowing.engine.state import MemoryStore
+from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 
@@ -69,7 +70,7 @@ class SimulatedJob:
         self.log = [raw(lane) for lane in lanes]
         self._files, self.sink = parts.state(), parts.sink()
         self._adopt(pipeline)
-        self._file = RunFile(pipeline, self._files, self._tasks.share_from)
+        self._file = RunFile(pipeline, self._files)
         self._reported: set[str] = set()
         self._wall_us = 0
         self.planned: list[Ends] = []
@@ -266,7 +267,8 @@ class SimulatedJob:
         own, self._cluster = self._cluster, self._new_cluster()
         try:
             self._begin(step, attempt, None)
-            tables = self._execute(batch, msgspec.structs.replace(step, rewind=0, twice=0))
+            with tuned(**self._case.thresholds(self._cluster.restarts)):
+                tables = self._execute(batch, msgspec.structs.replace(step, rewind=0, twice=0))
             self._note(batch, tables)
             self.write_sink(batch, self.token(batch, attempt), tables)
             if step.order % 2:
@@ -282,7 +284,8 @@ class SimulatedJob:
         """Run a batch once, up to the commit entry or a failure."""
         self._begin(step, attempt, failure)
         self._die("driver dies after the offsets are logged")
-        tables = self._execute(batch, step)
+        with tuned(**self._case.thresholds(self._cluster.restarts)):
+            tables = self._execute(batch, step)
         self._note(batch, tables)
         self.conclude(batch, attempt, tables, state_first=step.state_first)
 

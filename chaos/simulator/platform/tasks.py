@@ -8,7 +8,6 @@ from chaos.simulator.case import Case
 from chaos.simulator.platform.cluster import Engine
 from chaos.simulator.platform.fused import FusedShard
 from chaos.simulator.platform.state import Task
-from windowing.engine.far import FAR_FROM_ROWS
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Redelivered
 from windowing.engine.input.values import ValueRules
@@ -28,15 +27,13 @@ class Tasks:
         case: its set-up.
 
     Attributes:
-        share_from: how many queries share slices at least; None: none do.
         rules: by lane, how its values are decoded.
         lanes, shards: the tasks.
         stateful: those with state.
     """
 
     def __init__(self, pipeline: Pipeline, parts: EngineParts, case: Case) -> None:
-        self.share_from = 2 if case.shared else None
-        self._plan, self._parts, self._case = plan_of(pipeline, self.share_from), parts, case
+        self._plan, self._parts, self._case = plan_of(pipeline), parts, case
         self._make_lane = parts.lanes(self._plan)
         numbers = range(len(case.lanes))
         self.rules = [ValueRules.of(pipeline, number) for number in numbers]
@@ -55,8 +52,6 @@ class Tasks:
             lane.redelivered = redelivered
             return lane
         shard = self._parts.shard(self._plan)
-        shard.compact_after = self._case.compact_after
-        shard.far_from_rows = FAR_FROM_ROWS if shard.compact_after > 3 else 0  # any size
         if self._fused:
             return FusedShard(self._parts.settler(self._plan, redelivered), shard)
         return shard

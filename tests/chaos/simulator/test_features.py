@@ -196,7 +196,9 @@ def test_every_rule_of_the_list_is_shown_or_true_by_definition() -> None:
 def test_features_are_read_off_pipeline_log_and_plan() -> None:
     lane = ({"source": "s", "partition": 0, "offset": 0, "control": {"bound": 1, "on": {"g": 1}}},)
     plan = (PlannedBatch(take=(1,), failures=(Failure("sink refuses"),), restore=1),)
-    case = Case("by hand", "slackwater", PIPELINE, (lane,), plan, compact_after=1)
+    case = Case(
+        "by hand", "slackwater", PIPELINE, (lane,), plan, tuning={"compact_after_deltas": 1}
+    )
     met = {spelled(number) for number in pairs_of(case, parse_pipeline(PIPELINE))}
     assert {
         "class sliding × control bound on",

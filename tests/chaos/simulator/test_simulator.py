@@ -125,7 +125,7 @@ def test_one_fault_between_batches_takes_effect_and_changes_nothing(
 ) -> None:
     for tables in (False, True):
         one = msgspec.structs.replace(
-            case(PlannedBatch(take=(2,)), step), tables=tables, compact_after=1
+            case(PlannedBatch(take=(2,)), step), tables=tables, tuning={"compact_after_deltas": 1}
         )
         result = run_case(one, EngineParts())
         assert result.faults[fault] == 1

@@ -7,7 +7,7 @@ from windowing.engine.convert import convert
 from windowing.engine.families.boundaries import Boundaries, reduced
 from windowing.engine.families.forming import families_of
 from windowing.engine.input.pack import RawRows
-from windowing.engine.plan import SHARE_FROM, plan_of
+from windowing.engine.plan import plan_of
 from windowing.engine.state import MemoryStore
 from windowing.engine.wids import Grid
 from windowing.model import parse_pipeline
@@ -99,7 +99,7 @@ def test_shared_state_moves_to_another_number_of_shards() -> None:
     one, other = LocalEngine(MANY), LocalEngine(after)
     one.feed({0: first})
     before = one.snapshot()
-    moved = convert(MANY, after, stores(before.lanes), stores(before.shards), SHARE_FROM)
+    moved = convert(MANY, after, stores(before.lanes), stores(before.shards))
     assert moved.rows > 0
     other.restore(
         Snapshot(
@@ -121,4 +121,4 @@ def test_queries_that_would_share_are_not_added_to_a_run() -> None:
     why = why_not(plan_of(MANY), plan_of(after), "late")
     assert why is not None
     assert "would share slices" in why
-    assert why_not(plan_of(MANY, None), plan_of(after, None), "late") is None
+    assert why_not(plan_of(MANY, 1_000), plan_of(after, 1_000), "late") is None

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.engine.families.drawn import changing_families
 from tests.engine.families.test_by_hand import stores
-from tests.engine.families.test_families import DIVIDED, EITHER_PLAN, held, lines, shared
-from tests.strategies import entry, interleavings
+from tests.engine.families.test_families import EITHER_PLAN, held, lines, shared
+from tests.strategies import any_thresholds, entry, interleavings
 from windowing.engine.convert import convert
 from windowing.engine.input.batches import batches
 from windowing.engine.plan import plan_of
@@ -163,6 +163,7 @@ def test_an_end_within_what_was_read_is_refused() -> None:
 @EITHER_PLAN
 @settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
+@any_thresholds
 def test_changed_families_equal_the_definition_however_the_log_is_cut_and_resumed(
     data: st.DataObject, *, fused: bool
 ) -> None:
@@ -195,6 +196,4 @@ def test_changed_families_equal_the_definition_however_the_log_is_cut_and_resume
 
 def started(data: st.DataObject, pipeline: Pipeline, *, fused: bool) -> LocalEngine:
     chunk_rows = data.draw(st.integers(1, 4)) if fused else None
-    engine = LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows, share_from=2)
-    engine.shard.compact_after, engine.shard.far_from_rows = data.draw(st.sampled_from(DIVIDED))
-    return engine
+    return LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows, share_from=2)

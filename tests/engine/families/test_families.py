@@ -7,20 +7,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.engine.families.drawn import families
-from tests.strategies import entry, interleavings
-from windowing.engine.families.shard_part import FamilyShardPart
-from windowing.engine.far import FAR_FROM_ROWS
+from tests.strategies import any_thresholds, entry, interleavings, thresholds
 from windowing.engine.input.batches import batches
 from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
+from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import LocalEngine, Output
 from windowing.semantics import evaluate
 
 EITHER_PLAN = pytest.mark.parametrize("fused", [False, True], ids=["lanes", "fused"])
-DIVIDED = [(8, FAR_FROM_ROWS), (8, 0), (1, 0)]
 
 
 def shared(text: str) -> Pipeline:
@@ -36,6 +34,7 @@ def lines(output: Output) -> list[str]:
 
 @EITHER_PLAN
 @given(data=st.data())
+@any_thresholds
 def test_families_equal_the_definition_however_the_log_is_cut_and_resumed(
     data: st.DataObject, *, fused: bool
 ) -> None:
@@ -44,11 +43,6 @@ def test_families_equal_the_definition_however_the_log_is_cut_and_resumed(
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
     chunk_rows = data.draw(st.integers(1, 4)) if fused else None
     engine = LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows, share_from=2)
-    engine.shard.compact_after, engine.shard.far_from_rows = data.draw(st.sampled_from(DIVIDED))
-    at_once = data.draw(st.sampled_from([1, 2, 100]))
-    for part in engine.shard.parts.values():
-        if isinstance(part, FamilyShardPart):
-            part.at_once = at_once
     kept = data.draw(st.integers(0, len(log)))
     for batch in batches(log[:kept], data.draw(st.integers(1, 6))):
         engine.feed(batch)
@@ -69,6 +63,7 @@ def test_families_equal_the_definition_however_the_log_is_cut_and_resumed(
 
 @EITHER_PLAN
 @given(data=st.data())
+@any_thresholds
 def test_what_a_family_holds_depends_on_the_log_and_not_on_its_cut(
     data: st.DataObject, *, fused: bool
 ) -> None:
@@ -78,10 +73,10 @@ def test_what_a_family_holds_depends_on_the_log_and_not_on_its_cut(
     found = []
     for _ in range(2):
         engine = LocalEngine(pipeline, fused=fused, share_from=2)
-        engine.shard.compact_after, engine.shard.far_from_rows = data.draw(st.sampled_from(DIVIDED))
         log = [entry(event) for event in case.events[:read]]
-        for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
-            engine.feed(batch)
+        with tuned(**data.draw(thresholds(of_run=False))):
+            for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
+                engine.feed(batch)
         found.append(held(engine))
     assert found[0] == found[1]
 

@@ -14,6 +14,7 @@ from tests.strategies import Event, entry, interleavings, join_cases
 from windowing.engine.input.batches import batches
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
+from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.operators.join import PolicyJoinQuery
@@ -31,7 +32,6 @@ def test_engine_equals_definition(data: st.DataObject) -> None:
     restarted = data.draw(st.integers(0, len(log)))
     first_rows, second_rows = (data.draw(st.integers(1, 12)) for _ in range(2))
     engine = LocalEngine(spec)
-    engine.shard.compact_after = data.draw(st.sampled_from([1, 2, 8]))
     for batch in batches(log[:restarted], first_rows, spec):
         engine.feed(batch)
         if data.draw(st.integers(0, 3)) == 0:
@@ -52,11 +52,11 @@ def test_state_at_a_progress_does_not_depend_on_cuts(data: st.DataObject) -> Non
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
     log = log[: data.draw(st.integers(0, len(log)))]
     held = []
-    for rows, compact_after in ((1, 1), (len(log) + 1, 8), (data.draw(st.integers(1, 9)), 2)):
+    for rows, deltas in ((1, 1), (len(log) + 1, 8), (data.draw(st.integers(1, 9)), 2)):
         engine = LocalEngine(spec)
-        engine.shard.compact_after = compact_after
-        for batch in batches(log, rows, spec):
-            engine.feed(batch)
+        with tuned(compact_after_deltas=deltas):
+            for batch in batches(log, rows, spec):
+                engine.feed(batch)
         held.append([_content(engine.shard, store) for store in engine.snapshot().shards])
     assert held[0] == held[1] == held[2]
 

@@ -23,13 +23,13 @@ from windowing.engine.rows.operators import (
 from windowing.engine.rows.operators.functions import FUNCTIONS, Group
 from windowing.engine.rows.operators.percentiles import OrderedWindow
 from windowing.engine.rows.operators.summaries import (
-    BATCH,
     SUMMARIES,
     Called,
     Summarized,
     summaries_of,
 )
 from windowing.engine.rows.policies import count, tuple_count
+from windowing.engine.tuning import tuned, tuning
 from windowing.model.windows.policy import WindowClause
 
 # Many batches do not fit into a drawn list: the list is repeated.
@@ -80,23 +80,30 @@ def test_totals_are_exact(values: list[Any], cut: int) -> None:
         assert exact(totals.mean(total, len(values))) == exact(float(expected / len(values)))
 
 
-@given(_VALUES, st.integers(1, 3), st.sampled_from([1, 7, BATCH]), st.booleans())
+@given(
+    _VALUES,
+    st.integers(1, 3),
+    st.sampled_from([1, 7, 50]),
+    st.booleans(),
+    st.sampled_from([1, 2, 50]),
+)
 def test_a_summary_is_what_the_stored_tuples_give(
-    values: list[Any], groups: int, times: int, stored: bool
+    values: list[Any], groups: int, times: int, stored: bool, folded: int
 ) -> None:
     """Also if its state is stored and restored between tuples."""
     functions = called(SUMMARIES)
     rows = [
         {"v": value, "n": number, "g": number % groups}
-        for number, value in enumerate((values * times)[: 3 * BATCH])
+        for number, value in enumerate((values * times)[:150])
     ]
-    summary = Summarized(summaries_of(functions) or (), ["g"])
-    for number, row in enumerate(rows):
-        summary.insert(row)
-        if stored and number % 100 == 3:
-            state = json.loads(json.dumps(summary.state()))
-            summary = Summarized(summaries_of(functions) or (), ["g"])
-            summary.restore(state)
+    with tuned(folded_tuples=folded):
+        summary = Summarized(summaries_of(functions) or (), ["g"])
+        for number, row in enumerate(rows):
+            summary.insert(row)
+            if stored and number % 100 == 3:
+                state = json.loads(json.dumps(summary.state()))
+                summary = Summarized(summaries_of(functions) or (), ["g"])
+                summary.restore(state)
     assert exact([*summary.results()]) == exact(computed(rows, functions))
 
 
@@ -174,7 +181,9 @@ def test_which_functions_need_no_more_than_ordered_values() -> None:
 
 
 def test_the_tuples_of_a_summarized_window_are_not_stored() -> None:
-    operator = Aggregate(tumbling(count(10 * BATCH)), {"a": Output("Average", ("v",))}, print)
-    for number in range(9 * BATCH):
+    operator = Aggregate(
+        tumbling(count(10 * tuning().folded_tuples)), {"a": Output("Average", ("v",))}, print
+    )
+    for number in range(9 * tuning().folded_tuples):
         operator.insert({"v": number})
     assert len(json.dumps(operator.snapshot())) < 500

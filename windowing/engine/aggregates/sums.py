@@ -30,15 +30,13 @@ from windowing.engine.aggregates.exact_int import (
 )
 from windowing.engine.aggregates.rounding import divided, root
 from windowing.engine.columns import state_column
+from windowing.engine.tuning import tuning
 
 SAMPLE = ("var", "stddev")
 POPULATION = ("var_pop", "stddev_pop")
 SPREAD = (*SAMPLE, *POPULATION)
 SUMMED = ("sum", "mean", *SPREAD)
 """The functions computed from sums."""
-
-_EXACT_DOUBLE = 1 << 53
-"""All integers below this are doubles; numbers of records are far smaller."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +128,8 @@ class Sums:
             totals, squares = (_binned(b, partials) for b in (columns.total, columns.squares))
             return cls(counts, totals, squares, -LOWEST)
         high, low = (partials[half].to_numpy() for half in columns.total)
-        fitting = join_halves(high, low)
         squares = join_limbs([partials[name].to_numpy() for name in columns.squares])
-        return cls(counts, join_limbs([low, high]) if fitting is None else fitting, squares, 0)
+        return cls(counts, join_halves(high, low), squares, 0)
 
     def each(self) -> Iterator[tuple[int, int]]:
         """Yield the sum and the number of values of each state, as unbounded ints."""
@@ -150,7 +147,8 @@ class Sums:
 
     def means(self) -> pl.Series | list[float | None]:
         """Return the means."""
-        if not isinstance(self.exact, list) and abs(self.exact).max(initial=0) < _EXACT_DOUBLE:
+        limit = 1 << tuning().whole_mean_bits
+        if not isinstance(self.exact, list) and abs(self.exact).max(initial=0) < limit:
             # Both are exact doubles, so that only the division rounds.
             counts = np.maximum(self.counts.to_numpy(), 1)
             return self._known(pl.Series(self.exact / counts + 0.0))

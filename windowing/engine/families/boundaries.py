@@ -14,15 +14,12 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import gcd
-from typing import Final
 
 import numpy as np
 
 from windowing.engine.families.grids import within
+from windowing.engine.tuning import tuning
 from windowing.engine.wids import Grid, Ints
-
-SERIES_MAX: Final = 128
-"""How many sets of boundaries a family may have: each costs a step per record."""
 
 Series = tuple[int, int]
 """A slide and a phase: boundaries at all instants of this phase."""
@@ -50,12 +47,17 @@ class Boundaries:
     def limited(cls, grids: Sequence[Grid]) -> Boundaries:
         """Return the boundaries of windows, and more of them if they are too many sets."""
         own = cls.of_windows(grids)
-        return own if len(own.series) <= SERIES_MAX else own.levelled()
+        return own.levelled() if own.are_many else own
 
     @classmethod
     def of_ends(cls, grids: Iterable[Grid]) -> Boundaries:
         """Return the ends of windows."""
         return cls(map(_ends, grids))
+
+    @property
+    def are_many(self) -> bool:
+        """Whether they are more sets than a family may have."""
+        return len(self.series) > tuning().boundary_sets_max
 
     def hold(self, grid: Grid) -> bool:
         """Return whether all windows of a grid begin and end at some of these."""

@@ -22,15 +22,13 @@ from numpy.typing import NDArray
 from windowing.engine.aggregates.schema import Role, StateColumn, StateSchema
 from windowing.engine.columns import RECORDS, WINDOW_ID
 from windowing.engine.families.grids import Grids
+from windowing.engine.tuning import tuning
 from windowing.engine.wids import Flags, Ints
 
 MEMBER: Final = "member"
 """The column with the number of a grid in its family."""
 
 _SUMS: Final = (Role.SUM, Role.BIN)
-_CELLS_MAX: Final = 1 << 22
-_CELLS_PER_STATE: Final = 16
-"""How many cells, of all keys and slices, cost no more than to look at each state by itself."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +89,8 @@ def is_worthwhile(schema: StateSchema, states: pl.DataFrame, groups: int, slices
     """
     columns = schema.among(states, *_SUMS, Role.MIN, Role.MAX)
     numeric = all(states[column.name].dtype in (pl.Int64, pl.Float64) for column in columns)
-    cells = groups * (slices + 1)
-    return (
-        not schema.held and numeric and cells <= _CELLS_PER_STATE * len(states) + _CELLS_MAX // 64
-    )
+    cheap = tuning().due_cells_free + tuning().due_cells_per_state * len(states)
+    return not schema.held and numeric and groups * (slices + 1) <= cheap
 
 
 def content(
@@ -131,7 +127,7 @@ def content(
     ]
     records = _totals(RECORDS, states[RECORDS].to_numpy(), cell, shape)
     keys = groups.drop("group")
-    width = max(_CELLS_MAX // len(groups), 1)
+    width = max(tuning().due_cells_max // len(groups), 1)
     for start in range(0, len(windows), width):
         some = windows.where(slice(start, start + width))
         low = np.searchsorted(starts, some.start)
@@ -256,7 +252,7 @@ def listed(
     Yields:
         the states, with `member` and `window_id`.
     """
-    width = max(_CELLS_MAX // max(len(windows), 1), 1)
+    width = max(tuning().due_cells_max // max(len(windows), 1), 1)
     for start in range(0, len(states), width):
         part = slice(start, start + width)
         begin, first = at[part].reshape(-1, 1), opened[part].reshape(-1, 1)

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from windowing.engine.families.boundaries import SERIES_MAX, Boundaries
+from windowing.engine.families.boundaries import Boundaries
 from windowing.engine.families.grids import Grids, Reach
 from windowing.engine.wids import Grid, Ints
 from windowing.engine.windows.active import ActiveWindows
@@ -98,7 +98,7 @@ class Family:
     def ends(self) -> Boundaries:
         """The ends of its windows, and perhaps more."""
         found = Boundaries.of_ends(self.cut_by)
-        return found if len(found.series) <= SERIES_MAX else self.boundaries
+        return self.boundaries if found.are_many else found
 
     @cached_property
     def reach(self) -> Reach:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from windowing.engine import wids
-from windowing.engine.families.boundaries import SERIES_MAX, Boundaries
+from windowing.engine.families.boundaries import Boundaries
 from windowing.engine.families.family import MARK, Family, Member, Variant
 from windowing.engine.wids import Grid
 from windowing.engine.windows.active import ActiveWindows
@@ -79,7 +79,7 @@ def _families(queries: Sequence[Query]) -> Iterator[Family]:
 
 def _divided(grids: list[Grid]) -> Iterator[list[Grid]]:
     own = Boundaries.of_windows(grids)
-    if len(own.series) <= SERIES_MAX or own.levelled().density <= own.density:
+    if not own.are_many or own.levelled().density <= own.density:
         yield grids
         return
     half = len(grids) // 2

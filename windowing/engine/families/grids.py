@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from windowing.engine.tuning import tuning
 from windowing.engine.wids import NOTHING_YET, Flags, Grid, Ints
 from windowing.engine.windows.active import ActiveWindows
 from windowing.model.lengths import INT64_MAX, INT64_MIN
@@ -24,8 +25,6 @@ Numbered = tuple[Grid, ActiveWindows | None]
 
 FAR: Final = 7 * 2**60
 """No window begins or ends so far from zero, before it or after it."""
-
-_CELLS_MAX: Final = 1 << 21
 
 
 def within(instants: Ints) -> Ints:
@@ -112,7 +111,7 @@ class Grids:
 
     def slabs(self, slices: int) -> list[slice]:
         """Cut a number of slices so that a table of grids and slices fits into memory."""
-        width = max(_CELLS_MAX // self.count, 1)
+        width = max(tuning().grid_cells_max // self.count, 1)
         return [slice(start, start + width) for start in range(0, slices, width)]
 
 

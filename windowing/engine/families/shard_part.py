@@ -37,6 +37,7 @@ from windowing.engine.families.lane_part import earliest
 from windowing.engine.far import Move
 from windowing.engine.frames import where
 from windowing.engine.progress.reached import Progress
+from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.keys import key_columns
@@ -46,8 +47,6 @@ from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
-
-_CELLS_MAX = 1 << 24
 
 
 class FamilyShardPart:
@@ -60,15 +59,10 @@ class FamilyShardPart:
         family: the queries.
         query: the family's.
         pipeline: its pipeline.
-
-    Attributes:
-        at_once: how many members that are due are cheaper together than one after the other; rows
-            do not depend on it.
     """
 
     def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
         self._family, self._query, self._pipeline = family, query, pipeline
-        self.at_once = 2
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys = key_columns(query)
         self._past_end = past_end(query)
@@ -109,13 +103,13 @@ class FamilyShardPart:
         """
         late, query = cells.late, self._query
         plain = query.late.mode == "generous" and query.accumulation != "retracting"
-        if len(due) < self.at_once or not plain:
+        if len(due) < tuning().members_at_once_from or not plain:
             return None
         by = [*self._keys, PARTITION]
         groups, slices = states.select(by).n_unique(), len(np.unique(cells.at))
         if not is_worthwhile(self._accumulators.schema, states, groups, slices):
             return None
-        windows = self._ending(due, cells, move, _CELLS_MAX // groups)
+        windows = self._ending(due, cells, move, tuning().due_windows_max // groups)
         if windows is None:
             return None
         known, others = where(states, ~late), where(states, late)

@@ -19,15 +19,13 @@ from windowing.engine.columns import TIME, field_column
 from windowing.engine.input.decode import DTYPES
 from windowing.engine.input.shape import INSTANT_COLUMN, Shape
 from windowing.engine.input.values import UNIT_US, ValueRules
+from windowing.engine.tuning import tuning
 from windowing.model.lengths import INT64_MAX
 from windowing.model.limits import LATEST
 
 # Texts have no year 0; polars would read one.
 _YEAR_1_US = -62_135_596_800_000_000
 
-# Fewer values are not worth looking for a shape.
-_ENOUGH = 256
-_SAMPLES, _SHARE = 32, 0.75
 # Names that are written as they are.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f\ud800-\udfff]*')
 # The length of an ISO time without its fraction.
@@ -56,15 +54,16 @@ def decode_alike(values: pl.Series, append_us: pl.Series, rules: ValueRules) -> 
         append_us: the broker's append time of each, or null if unknown.
         rules: of the pipeline.
     """
-    if len(values) < _ENOUGH:
+    limits = tuning()
+    if len(values) < limits.alike_from_values:
         return None
-    sample = values.gather_every(len(values) // _SAMPLES)
+    sample = values.gather_every(max(len(values) // limits.alike_samples, 1))
     names = next((names for value in sample if (names := _names(value, rules))), None)
     if names is None:
         return None
     shape = _shape(names, rules)
     like = shape.read(sample)
-    if like is None or like[1].sum() < _SHARE * len(sample):
+    if like is None or 100 * like[1].sum() < limits.alike_percent * len(sample):
         return None
     groups = shape.read(values)
     if groups is None:

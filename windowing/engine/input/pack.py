@@ -20,14 +20,12 @@ from windowing.engine.input.decode import decode_clean, series
 from windowing.engine.input.gate import Opened
 from windowing.engine.input.refusals import spelled
 from windowing.engine.input.values import BadValue, ValueRules, check_instant, read_value
+from windowing.engine.tuning import tuning
 from windowing.model.file.changes import read_change
 from windowing.model.lengths import INT64_MIN
 
 # Kinds of a chunk's rows.
 DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON, CHANGE = range(8)
-
-# Up to this many rows take the slow path with one doubtful value.
-_EXACT_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     if decoded is not None:
         return decoded
     count = len(rows.offsets)
-    if count <= _EXACT_ROWS:
+    if count <= tuning().exact_rows_max:
         return _exact(rows, rules)
     # A doubtful value sends only its neighbours to the slow path, not the whole batch.
     middle = count // 2

@@ -26,6 +26,7 @@ from windowing.engine.loops.shapes import (
     Flags,
     Ints,
 )
+from windowing.engine.tuning import tuning
 
 INSTANT_COLUMN: Final = "_instant"
 """The event time, as it stands in the values."""
@@ -33,8 +34,6 @@ INSTANT_COLUMN: Final = "_instant"
 _KIND: Final = {"int": INTEGER, "float": NUMBER, "string": TEXT}
 _PLACES: Final = (NUMBER, TEXT, INSTANT)
 _VIEW_BYTES: Final = 16
-# A view's start has 32 bits, one of them for the sign.
-_BYTES_MAX: Final = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -92,11 +91,13 @@ class Shape:
             there are too many bytes to be read at once.
         """
         offsets, data = text_arrays(values)
-        if len(data) > _BYTES_MAX:
+        limits = tuning()
+        if len(data) > limits.alike_bytes_max:
             return None
         found = self._room(len(values))
         kinds, names, ends = self._program
-        shapes.read(offsets, data, kinds, names, ends, *found)
+        digits = limits.alike_integer_digits, limits.alike_fraction_digits
+        shapes.read(offsets, data, kinds, names, ends, digits, *found)
         if values.null_count():
             # Arrow may have bytes of a null, too.
             found.matched[:] &= values.is_not_null().to_numpy()

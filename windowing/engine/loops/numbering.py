@@ -13,7 +13,6 @@ Ints = NDArray[np.int64]
 Slots = NDArray[np.int32]
 Words = NDArray[np.uint64]
 
-_SLOTS: Final = 1 << 12
 _FREE: Final = -1
 # Odd, and with bits as if drawn: the golden ratio's, times 2^64.
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -40,7 +39,7 @@ def pack(word: Words, least: np.uint64, bits: np.uint64, packed: Words) -> None:
 
 
 @compiled
-def number(words: Words, numbers: Ints, firsts: Ints) -> int:
+def number(words: Words, numbers: Ints, firsts: Ints, size: int) -> int:
     """Number the distinct rows in the order in which they first occur; return how many there are.
 
     A hash table with linear probing, less than half full.
@@ -49,9 +48,10 @@ def number(words: Words, numbers: Ints, firsts: Ints) -> int:
         words: a row each.
         numbers: to be filled: each row's number, from 0.
         firsts: to be filled as far as there are numbers, with the first row of each.
+        size: of the table at first, a power of two.
     """
-    count, slots = 0, np.full(_SLOTS, _FREE, np.int32)
-    mask = np.uint64(_SLOTS - 1)
+    count, slots = 0, np.full(size, _FREE, np.int32)
+    mask = np.uint64(size - 1)
     hashes = np.empty(len(words), np.uint64)
     # One word and its hash determine each other: an odd factor, and a shift by half, can be undone.
     is_word = words.shape[1] == 1

@@ -30,7 +30,9 @@ def _read_shapes() -> None:
     integers, starts, lengths = (np.empty((1, 1), np.int64) for _ in range(3))
     known, matched = np.empty((2, 1), np.bool_), np.empty(1, np.bool_)
     data = np.frombuffer(_OBJECT, np.uint8)
-    shapes.read(offsets, data, kinds, names, ends, integers, starts, lengths, known, matched)
+    shapes.read(
+        offsets, data, kinds, names, ends, (1, 1), integers, starts, lengths, known, matched
+    )
     shapes.view(starts[0], lengths[0], data, np.empty((1, 16), np.uint8))
 
 
@@ -41,7 +43,7 @@ def _number() -> None:
     for word in (table[0], read_only, read_only[::2]):
         numbering.pack(word, np.uint64(0), np.uint64(1), np.empty(len(word), np.uint64))
         numbering.extent(word)
-    numbering.number(table, *(np.empty(2, np.int64) for _ in range(2)))
+    numbering.number(table, np.empty(2, np.int64), np.empty(2, np.int64), 1)
 
 
 def _rise() -> None:

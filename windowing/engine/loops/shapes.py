@@ -16,8 +16,6 @@ and of times by ISO 8601 in UTC; what is only checked."""
 NULLABLE: Final = 8
 """Added to the kind of a member that may be null."""
 
-_INTEGER_DIGITS: Final = 18
-_FRACTION_DIGITS: Final = 6
 _QUOTE, _COMMA, _MINUS, _POINT, _ZERO, _NINE = (ord(character) for character in '",-.09')
 _OPEN, _CLOSE, _ESCAPE, _SPACE = (ord(character) for character in "{}\\ ")
 _N, _T, _F = (ord(character) for character in "ntf")
@@ -30,6 +28,9 @@ _SECONDS = np.frombuffer(b"9999-19-39T29:59:59", np.uint8)
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
+Digits = tuple[int, int]
+"""How many an integer may have, and a fraction of a second."""
+
 Value = tuple[int, np.int64, int, int]
 """Where a value ends, or -1 if it is not of its kind; an integer's value; else the place where it
 is: start and length."""
@@ -42,6 +43,7 @@ def read(
     kinds: Bytes,
     names: Bytes,
     name_ends: Ints,
+    digits: Digits,
     integers: Ints,
     starts: Ints,
     lengths: Ints,
@@ -56,6 +58,7 @@ def read(
         kinds: of the members.
         names: the members' names as they stand in an object, with quotes and colon, in one piece.
         name_ends: where each of them ends.
+        digits: longer numbers are not of this shape.
         integers: to be filled, a row for each integer.
         starts: to be filled, a row for each place in `data`: where it begins.
         lengths: to be filled, a row for each place: how long it is.
@@ -75,7 +78,7 @@ def read(
             if at < 0:
                 break
             kind, name, before = kinds[member], name_ends[member], _COMMA
-            at, integer, start, length = _value(kind, data, at, end)
+            at, integer, start, length = _value(kind, data, at, end, digits)
             known[member, row] = start != 0
             kind &= ~NULLABLE
             if kind == INTEGER:
@@ -90,7 +93,7 @@ def read(
 
 
 @inlined
-def _value(kind: int, data: Bytes, at: int, end: int) -> Value:
+def _value(kind: int, data: Bytes, at: int, end: int, digits: Digits) -> Value:
     """Read a value of a kind; it starts at 0, where no value of an object can be, if it is null."""
     first = data[at] if at < end else _CLOSE
     if first == _N and (kind & NULLABLE or kind == IGNORED):
@@ -98,13 +101,13 @@ def _value(kind: int, data: Bytes, at: int, end: int) -> Value:
     kind &= ~NULLABLE
     after, integer, length = -1, np.int64(0), 0
     if kind == INTEGER:
-        after, integer = _integer(data, at, end)
+        after, integer = _integer(data, at, end, digits[0])
     elif kind == TEXT or (kind == IGNORED and first == _QUOTE):
         after = _text(data, at, end)
         at += 1
         length = after - 1 - at
     elif kind == INSTANT:
-        after, length = _instant(data, at, end)
+        after, length = _instant(data, at, end, digits[1])
         at += 1
     elif kind == NUMBER or first not in (_T, _F):
         after = _number(data, at, end)
@@ -161,7 +164,7 @@ def _word(data: Bytes, at: int, end: int, word: Bytes) -> int:
 
 
 @inlined
-def _integer(data: Bytes, at: int, end: int) -> tuple[int, np.int64]:
+def _integer(data: Bytes, at: int, end: int, digits: int) -> tuple[int, np.int64]:
     """Return where an integer ends, and its value; -1: there is none, or it has more digits."""
     is_negative = at < end and data[at] == _MINUS
     if is_negative:
@@ -170,7 +173,7 @@ def _integer(data: Bytes, at: int, end: int) -> tuple[int, np.int64]:
         return -1, np.int64(0)
     if data[at] == _ZERO:
         return at + 1, np.int64(0)
-    value, last = np.int64(0), min(end, at + _INTEGER_DIGITS)
+    value, last = np.int64(0), min(end, at + digits)
     while at < last and _ZERO <= data[at] <= _NINE:
         value = value * 10 + np.int64(data[at] - _ZERO)
         at += 1
@@ -243,7 +246,7 @@ def _character(data: Bytes, at: int, end: int) -> int:
 
 
 @inlined
-def _instant(data: Bytes, at: int, end: int) -> tuple[int, int]:
+def _instant(data: Bytes, at: int, end: int, digits: int) -> tuple[int, int]:
     """Return where an ISO time in UTC ends, and its length without quotes and Z; -1: none."""
     first = at + 1
     if first + len(_SECONDS) >= end or data[at] != _QUOTE:
@@ -257,7 +260,7 @@ def _instant(data: Bytes, at: int, end: int) -> tuple[int, int]:
         return -1, 0
     at = first + len(_SECONDS)
     if data[at] == _POINT:
-        at = _digits(data, at + 1, min(end, at + 1 + _FRACTION_DIGITS))
+        at = _digits(data, at + 1, min(end, at + 1 + digits))
         if at < 0:
             return -1, 0
     length = at - first

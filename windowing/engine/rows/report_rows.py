@@ -28,14 +28,13 @@ from windowing.engine.columns import (
 )
 from windowing.engine.input.decode import DTYPES
 from windowing.engine.rows.hosted import Report
+from windowing.engine.tuning import tuning
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline
 from windowing.model.operators.query import LANE, OperatorQuery
 from windowing.model.operators.steps import AggregateStep, UserStep
 
 _REPORT = "report"
-_MEMBERS_MAX = 4_000_000
-"""The most memberships of records in reports that are computed at once."""
 
 
 class ReportRows:
@@ -68,10 +67,10 @@ class ReportRows:
         if not reports:
             return pl.DataFrame()
         records = self._with_lane(records)
-        rows, first = list[pl.DataFrame](), 0
+        rows, first, most = list[pl.DataFrame](), 0, tuning().report_members_max
         while first < len(reports):
             last, members = first, 0
-            while last < len(reports) and (members < _MEMBERS_MAX or last == first):
+            while last < len(reports) and (members < most or last == first):
                 members += len(reports[last].rows)
                 last += 1
             rows.append(self._some(reports[first:last], records))

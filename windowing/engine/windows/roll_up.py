@@ -32,12 +32,11 @@ from windowing.engine.columns import (
 from windowing.engine.frames import chosen
 from windowing.engine.groups import Groups, no_extreme
 from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate, list_held
+from windowing.engine.tuning import tuning
 from windowing.engine.wids import Flags, Ints
 from windowing.engine.windows.results import BY_LANE, listed_offsets
 
 _SUMS: Final = (Role.SUM, Role.BIN)
-_CELLS_PER_LISTED: Final = 8
-"""How many cells cost no more than one window that is listed for one slice; measured."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def rolled_up(
     length, origin = int((last - first).max()) + 1, int(first.min())
     closing = _Windows(int(last.max()) - origin + 1, length)
     listed = int((last - first + 1).sum())
-    if units.count * closing.cells > _CELLS_PER_LISTED * listed:
+    if units.count * closing.cells > tuning().rolled_cells_per_listed * listed:
         return None
     rows = np.flatnonzero(counting)
     runs = _in_blocks(rows, units.number[rows], (first - origin, last - origin), length)

@@ -12,11 +12,10 @@ from windowing.engine.rows.operators.operator import Tuple
 from windowing.engine.rows.operators.summaries import SUMMARIES, Called, Sizes
 from windowing.engine.rows.policies import Event, SlidingWindow, WindowEvent
 from windowing.engine.rows.policies.events import Key
+from windowing.engine.tuning import tuning
 
 _PERCENTILE: Final = "Percentile"
 _COUNTS: Final = ("Count", "CountAll", "CountGroups", "CountByGroup")
-# Sorting anew is faster than this many changes per value, one by one.
-_CHANGES_PER_VALUE: Final = 1 / 8
 
 
 class OrderedColumn:
@@ -31,6 +30,7 @@ class OrderedColumn:
         self._removed: list[Any] = []
         self._unordered = 0
         self._stale = True
+        self._values_per_change = tuning().ordered_values_per_change
 
     def add(self, value: Any) -> None:
         """Process a value that enters."""
@@ -47,7 +47,7 @@ class OrderedColumn:
             return
         changes.append(value)
         waiting = len(self._added) + len(self._removed)
-        self._stale = waiting > max(len(self._values) * _CHANGES_PER_VALUE, 2)
+        self._stale = waiting > max(len(self._values) // self._values_per_change, 2)
 
     def ordered(self, all_values: Callable[[], list[Any]]) -> list[Any]:
         """Return the values in order.

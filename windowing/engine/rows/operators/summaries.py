@@ -14,9 +14,7 @@ from windowing.engine.rows.operators import totals
 from windowing.engine.rows.operators.functions import Custom, average_of, by_element, sum_of
 from windowing.engine.rows.operators.operator import Tuple
 from windowing.engine.rows.policies.window import hashable
-
-BATCH: Final = 512
-"""How many tuples wait to be folded together."""
+from windowing.engine.tuning import tuning
 
 Arguments = Sequence[str]
 Called = tuple[str | Custom, Arguments]
@@ -150,6 +148,7 @@ class Summarized:
     def __init__(self, outputs: Sequence[SummaryOf], group_by: Sequence[str]) -> None:
         self._outputs, self._group_by = outputs, group_by
         self._waiting: list[Tuple] = []
+        self._waiting_max = tuning().folded_tuples
         self._groups: dict[Any, tuple[int, list[Any]]] = {}
 
     def open(self) -> None:
@@ -159,7 +158,7 @@ class Summarized:
         """Process a tuple."""
         waiting = self._waiting
         waiting.append(row)
-        if len(waiting) >= BATCH:
+        if len(waiting) >= self._waiting_max:
             self._fold()
 
     def close(self) -> None:
