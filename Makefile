@@ -5,7 +5,7 @@ VENV := .venv/bin
 SPREAD := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-flink setup-yarn test-yarn lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
+.PHONY: help setup setup-flink setup-mutants setup-yarn test-yarn lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ setup:  ## install what is needed (nothing the second time)
 
 setup-flink:  ## install Flink, for benchmarks, probes and audits, in an environment of its own
 	@$(PYTHON) -m infra.setup --only uv flink
+
+setup-mutants:  ## install what makes mutants of the engine, in an environment of its own
+	@$(PYTHON) -m infra.setup --only uv mutants
 
 setup-yarn: setup  ## install HDFS and YARN, for `slackwater up --stack yarn`
 	@$(PYTHON) -m infra.setup --only hadoop
@@ -58,7 +61,7 @@ test-yarn: setup-yarn  ## a job on YARN, all its data on HDFS, and each of their
 	@$(VENV)/python -m pytest tests/sinks/test_hdfs.py tests/infra/test_yarn.py tests/spark/test_yarn_run.py --durations=5
 	@$(VENV)/slackwater chaos run chaos/plans/yarn/*.yml --seed 1 --stack yarn
 
-nightly: setup setup-yarn setup-flink  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
+nightly: setup setup-yarn setup-flink setup-mutants  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
 	@infra/missing-packages strace=strace
 	@$(VENV)/slackwater chaos nightly $(PARTS)
 

@@ -49,6 +49,7 @@ PACKAGES = "pip install 'slackwater[platform]'" if PACKAGED else "make setup"
 VENV = Path(sys.prefix) if PACKAGED else ROOT / ".venv"
 AIRFLOW_VENV = HOME / "airflow-venv"
 FLINK_VENV = HOME / "flink-venv"
+MUTANTS_VENV = HOME / "mutants-venv"
 UV = HOME / "uv" / "bin" / "uv"
 BROKER_JARS = HOME / "jvm" / "broker"
 CONNECTOR_JARS = HOME / "jvm" / "spark-connector"
@@ -57,7 +58,9 @@ LOCAL_FILES_JARS = HOME / "jvm" / "local-files"
 HADOOP_JARS = HOME / "hadoop" / "hadoop"
 STAMPS = HOME / "stamps"
 
-INSTALLED = frozenset({"uv", "airflow-venv", "flink-venv", "jvm", "hadoop", "stamps", "setup.lock"})
+INSTALLED = frozenset(
+    {"uv", "airflow-venv", "flink-venv", "mutants-venv", "jvm", "hadoop", "stamps", "setup.lock"}
+)
 """What the set-up created in HOME: cleaning keeps it."""
 
 

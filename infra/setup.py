@@ -24,7 +24,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra import jars
-from infra.layout import AIRFLOW_VENV, FLINK_VENV, HOME, PACKAGED, ROOT, STAMPS, UV, VENV, Layout
+from infra.layout import (
+    AIRFLOW_VENV,
+    FLINK_VENV,
+    HOME,
+    MUTANTS_VENV,
+    PACKAGED,
+    ROOT,
+    STAMPS,
+    UV,
+    VENV,
+    Layout,
+)
 
 REQUIREMENTS = ROOT / "infra" / "requirements"
 POMS = ROOT / "infra" / "jvm"
@@ -32,7 +43,7 @@ HADOOP_POM = POMS / "hadoop" / "pom.xml"
 LOGS = Layout(HOME).logs
 PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
-LOCKS = ("uv", "build", "main", "airflow", "flink")
+LOCKS = ("uv", "build", "main", "airflow", "flink", "mutants")
 PACKAGES = ("chaos", "conformance", "dags", "infra", "jobs", "slackwater", "windowing")
 
 
@@ -92,6 +103,9 @@ def steps() -> tuple[Step, ...]:
     flink = FLINK_VENV / "bin" / "python"
     inputs = (REQUIREMENTS / "flink.txt", build)
     listed.append(Step("flink", inputs, flink, _install_flink, ("uv",), optional=True))
+    cosmic_ray = MUTANTS_VENV / "bin" / "cosmic-ray"
+    inputs = (REQUIREMENTS / "mutants.txt", build)
+    listed.append(Step("mutants", inputs, cosmic_ray, _install_mutants, ("uv",), optional=True))
     return tuple(listed)
 
 
@@ -141,6 +155,10 @@ def _install_main(log: Path) -> None:
 
 def _install_flink(log: Path) -> None:
     _install_environment(FLINK_VENV, REQUIREMENTS / "flink.txt", log)
+
+
+def _install_mutants(log: Path) -> None:
+    _install_environment(MUTANTS_VENV, REQUIREMENTS / "mutants.txt", log)
 
 
 def _install_airflow(log: Path) -> None:

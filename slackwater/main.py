@@ -23,6 +23,7 @@ from slackwater import (
     capacity,
     chaos,
     chaos_init,
+    chaos_mutants,
     chaos_nightly,
     chaos_run,
     cluster,
@@ -93,6 +94,7 @@ for module in (
 chaos_run.register(chaos.chaos)
 chaos_init.register(chaos.chaos)
 chaos_nightly.register(chaos.chaos)
+chaos_mutants.register(chaos.chaos)
 
 
 @app.callback()

@@ -9,12 +9,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from chaos.nightly.command import run_command
+from chaos.command import run_command
 from chaos.nightly.parts import Part
-from infra.layout import FLINK_VENV, HADOOP_JARS
+from infra.layout import FLINK_VENV, HADOOP_JARS, MUTANTS_VENV
 
 _ENGINE = (sys.executable, "-m", "infra.containers")
-_INSTALLED = {"flink": (FLINK_VENV, "make setup-flink"), "hadoop": (HADOOP_JARS, "make setup-yarn")}
+_INSTALLED = {
+    "flink": (FLINK_VENV, "make setup-flink"),
+    "hadoop": (HADOOP_JARS, "make setup-yarn"),
+    "mutants": (MUTANTS_VENV, "make setup-mutants"),
+}
 
 
 class Machine:

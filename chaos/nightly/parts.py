@@ -11,13 +11,14 @@ from typing import Literal
 
 from chaos.nightly.judged import ENGINE, JOB, MODELS
 
-Need = Literal["containers", "flink", "hadoop"]
+Need = Literal["containers", "flink", "hadoop", "mutants"]
 """What a part needs beyond the checkout: a Docker engine with our images and a browser; Flink;
-Hadoop."""
+Hadoop; the environment that makes mutants."""
 
 PLANS = Path("chaos") / "plans"
 _SIMULATIONS = 3
 _RUNS = 10_000
+_MUTANTS = 30
 _ON_FLINK = ("tests/chaos/audit/test_flink.py", "tests/other_engines/test_live_flink.py")
 _ENGINES = (
     "tests/other_engines/test_probe.py",
@@ -90,6 +91,12 @@ def all_parts(work: Path) -> list[Part]:
         Part("spark", (*tests, *spark)),
         Part("flink", (*tests, *_ON_FLINK), needs=("flink",)),
         Part("guilty", (*simulate, "--guilty", "all"), judges=ENGINE, seeded=True),
+        Part(
+            "mutants",
+            _slackwater("chaos", "mutants", "--number", str(_MUTANTS)),
+            needs=("mutants",),
+            judges=ENGINE,
+        ),
         *(_plan(file, work) for file in sorted(PLANS.glob("*.yml"))),
         *(_plan(file, work) for file in sorted((PLANS / "quick").glob("*.yml"))),
         Part("yarn:tests", (*tests, *_ON_YARN), needs=("hadoop",)),

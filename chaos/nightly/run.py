@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from chaos.nightly.command import run_command
+from chaos.command import run_command
 from chaos.nightly.judged import digest
 from chaos.nightly.machine import Machine
 from chaos.nightly.parts import Part

@@ -14,7 +14,8 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from chaos.nightly import command, machine
+from chaos import command
+from chaos.nightly import machine
 from chaos.nightly.judged import ENGINE, code, digest
 from chaos.nightly.parts import Part, all_parts, choose
 from chaos.nightly.run import RECORDED, Night, in_turn

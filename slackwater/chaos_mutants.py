@@ -1,0 +1,57 @@
+"""`slackwater chaos mutants`: change the engine, one place at a time; what does not notice?"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from slackwater.console import FAILED, PASSED, USAGE, complain, say, tell
+
+_GOAL = 0.9
+
+
+def register(app: typer.Typer) -> None:
+    """Add `mutants` to the commands under `chaos`."""
+    app.command()(mutants)
+
+
+def mutants(
+    number: Annotated[int, typer.Option(min=1, help="How many to judge.")] = 30,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="Begin none after so many minutes.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Judge survivors again, by the tests there are now.")
+    ] = False,
+    verdicts: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for what became of each.")
+    ] = Path("docs") / "nightly",
+) -> None:
+    """Judge mutants of the last commit's engine by the tests of their rooms and simulated runs.
+
+    They are drawn by the commit's hash, and applied to a copy of it. What became of each is written at once; the next run goes on from there.
+    """
+    from chaos.mutants.draw import copy_of
+    from chaos.mutants.results import read_judged, score
+    from chaos.mutants.run import judge_drawn, judge_survivors
+    from infra.layout import MUTANTS_VENV
+
+    if not MUTANTS_VENV.exists():
+        complain("what makes mutants is not installed: run make setup-mutants")
+        raise typer.Exit(USAGE)
+    found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    commit = found.stdout.strip()
+    until = float("inf") if minutes is None else time.monotonic() + 60 * minutes
+    judge = judge_survivors if again else judge_drawn
+    with copy_of(commit) as tree:
+        for one in judge(tree, commit, verdicts, number, until, tell):
+            place = f"{one.mutant.file}:{one.mutant.line}"
+            say(f"{one.fate:<20} {place} {one.mutant.operator}  {one.said}")
+    known = read_judged(verdicts).values()
+    say(score(known))
+    enough = sum(one.killed for one in known) >= _GOAL * len(known)
+    raise typer.Exit(PASSED if enough else FAILED)
