@@ -123,15 +123,20 @@ def run_case(case: Case, parts: EngineParts) -> RunResult:
     """Run a case, and check its history."""
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
-    with tuned(**case.tuning):
-        history = _history(parts.job(pipeline, lanes, parts, case), case)
+    history = history_of(case, parts)
     findings = judge(pipeline, lanes, history)
     faults = history.faults + _refused(lanes, history)
     return RunResult(case, tuple(findings), faults, pairs_of(case, pipeline))
 
 
-def _history(job: SimulatedJob, case: Case) -> SimulationHistory:
-    """Run a job, up to an error if there is one."""
+def history_of(case: Case, parts: EngineParts) -> SimulationHistory:
+    """Run a case, up to an error if there is one."""
+    lanes = [[record(event) for event in lane] for lane in case.lanes]
+    with tuned(**case.tuning):
+        return _run(parts.job(_pipeline(case.pipeline), lanes, parts, case), case)
+
+
+def _run(job: SimulatedJob, case: Case) -> SimulationHistory:
     try:
         for step in case.plan:
             job.step(step)

@@ -72,7 +72,7 @@ class SimulatedJob:
         self.log = [raw(lane) for lane in lanes]
         self._files, self.sink = parts.state(), parts.sink()
         self.planned: list[Ends] = []
-        self._disk = self._on_disk() if case.disk else None
+        self._disk = TableFolder(self._scratch, self.planned, len(self.log)) if case.disk else None
         self._rival: Rival | None = None
         self._adopt(pipeline)
         self._file = RunFile(pipeline, self._files, self._seeded)
@@ -89,9 +89,6 @@ class SimulatedJob:
         self._cluster = self._new_cluster()
         if self._disk is not None:
             self._disk.restart()
-
-    def _on_disk(self) -> TableFolder:
-        return TableFolder(self._scratch.new(), self._scratch.new(), self.planned, len(self.log))
 
     def _restart(self, workers: int = 0, *, keep_workers: bool = False) -> None:
         """Start a new driver and, unless they live on, new workers; 0: as many as before."""
@@ -167,13 +164,7 @@ class SimulatedJob:
             self._disk.sink(self._pipeline)
             read_back(self._disk, self._pipeline, self.history)
             return
-        for table, items in self.sink.tables.items():
-            for item in items:
-                batch = self.history.batches[item.batch]
-                if table == METRICS:
-                    batch.metrics.append(item.content)
-                else:
-                    (batch.dead if table == DEAD else batch.rows).append(item.content)
+        self.sink.enter_into(self.history)
 
     def _damage(self, which: int | None) -> set[str] | None:
         self._reported.clear()

@@ -18,6 +18,7 @@ from typing import Final
 import pyarrow as pa
 
 from chaos.simulator.platform.death import Fate
+from chaos.simulator.platform.scratch import Scratch
 from chaos.simulator.platform.sink import Ends
 from chaos.simulator.platform.start import StartCheck, compare_tables, stretches
 from windowing.model.file.pipeline import Pipeline
@@ -53,8 +54,7 @@ class TableFolder:
     """The tables of a run, and the driver that writes them.
 
     Args:
-        folder: for the tables.
-        away: for tables that are lost; another folder beside it.
+        scratch: for their folder, and for tables that are lost.
         plans: the plan of each batch.
         lanes: how many lanes there are.
 
@@ -64,8 +64,9 @@ class TableFolder:
         told: what the sink has told of each batch that it has written.
     """
 
-    def __init__(self, folder: Path, away: Path, plans: Sequence[Ends], lanes: int) -> None:
-        self.folder, self._away, self.plans, self._lanes = folder, away, plans, lanes
+    def __init__(self, scratch: Scratch, plans: Sequence[Ends], lanes: int) -> None:
+        self.folder, self._away = scratch.new(), scratch.new()
+        self.plans, self._lanes = plans, lanes
         self._sink: TableSink | None = None
         self._frames: Frames = ()
         self.told: dict[int, Written] = {}
