@@ -26,9 +26,9 @@ from chaos.simulator.platform.job import DEAD, SimulatedJob, Tables
 from chaos.simulator.platform.sink import Ends, SimulatedSink, TableItem
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, StateFiles, Task, Values, _Delta
-from windowing.engine.shard import Emission
 from windowing.runtime.output import Emitted
 from windowing.spark.sinks.rows import BatchRows
+from windowing.spark.sinks.tokens import Frames
 
 
 # A sink that appends every batch, also reruns. How one gets it: `foreachBatch` with a plain
@@ -149,10 +149,10 @@ class LastShardJob(SimulatedJob):
         super().__init__(*args, **options)
         whole = self._spelled
 
-        def of_the_last(emissions: Sequence[Emission], batch: int) -> Tables:
-            tables = whole(emissions, batch)
-            for emission in emissions:
-                own = whole([emission], batch).items()
+        def of_the_last(shards: Sequence[Frames], batch: int) -> Tables:
+            tables = whole(shards, batch)
+            for frames in shards:
+                own = whole([frames], batch).items()
                 tables |= {name: lines for name, lines in own if lines and "query" in name}
             return tables
 

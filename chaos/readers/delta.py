@@ -68,7 +68,7 @@ def _read_tables(folder: Path, pipeline: Pipeline, run: str | None, before: int 
         folder,
         written,
         tables,
-        lambda table, name: _lines_of(table, pipeline.tables[name], folder / name),
+        lambda table, name: lines_of(table, pipeline.tables[name], folder / name),
     )
     letters = _TableLines(
         folder,
@@ -198,7 +198,7 @@ def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[An
     return [table[name].to_pylist() for name in names]
 
 
-def _lines_of(table: pa.Table, flows: Sequence[Flow], place: Path) -> Iterable[Line]:
+def lines_of(table: pa.Table, flows: Sequence[Flow], place: Path) -> Iterable[Line]:
     """Yield the rows of a table as lines, each by the columns of its own query.
 
     Raises:

@@ -111,6 +111,8 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         strict: whether a redelivered record is an error, as on Spark, rather than a no-op.
         tables: whether rows pass through the sinks' code and are read back from columns.
         fused: whether to run the fused plan, where it applies.
+        disk: whether rows go to tables on a disk, by the table sink.
+        copies: whether workers keep copies of state, and whether these are damaged.
     """
 
     seed: str
@@ -123,6 +125,8 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     strict: bool = False
     tables: bool = False
     fused: bool = False
+    disk: bool = False
+    copies: Literal["none", "whole", "damaged"] = "none"
 
     def __post_init__(self) -> None:
         for restarts in range(2):

@@ -54,6 +54,7 @@ class SimulationHistory:
         attempts: per batch, the rows and dead letters of each attempt.
         faults: how often each kind of fault took effect.
         skipped: damage, losses and redeliveries that the job did not report.
+        unsound: what is wrong with tables, whatever their rows are.
         commits: number of committed batches; None: all of `ends`.
         error: the error with which the engine failed; None: it did not fail.
         error_kind: the name of the error's class.
@@ -64,6 +65,7 @@ class SimulationHistory:
     attempts: dict[int, list[Lines]] = field(default_factory=lambda: defaultdict(list))
     faults: Counter[str] = field(default_factory=Counter)
     skipped: list[str] = field(default_factory=list)
+    unsound: list[str] = field(default_factory=list)
     commits: int | None = None
     error: str | None = None
     error_kind: str = ""

@@ -31,6 +31,9 @@ _CHANGES = 0.4
 _RETUNED = 0.3
 """How often workers have other thresholds after a restart."""
 
+_DISK = 1 / 3
+"""How often rows go to tables on a disk."""
+
 _HOSTILE = 0.25
 """How often somebody hostile writes to the log."""
 
@@ -80,6 +83,12 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
     )
     # Drawn apart, so that all else is as without it.
     case = _tuned(random.Random(f"{label}:tuning"), case, parts)
+    own = random.Random(f"{label}:platform")
+    case = msgspec.structs.replace(
+        case,
+        copies=own.choice(["none", "whole", "damaged"]),
+        disk=parts.disk or (parts.name == OWN and own.random() < _DISK),
+    )
     own = random.Random(f"{label}:changes")
     if parts.changes or (parts.name == OWN and own.random() < _CHANGES):
         with tuned(**case.tuning):
@@ -114,15 +123,20 @@ def run_case(case: Case, parts: EngineParts) -> RunResult:
     """Run a case, and check its history."""
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
-    with tuned(**case.tuning):
-        history = _history(parts.job(pipeline, lanes, parts, case), case)
+    history = history_of(case, parts)
     findings = judge(pipeline, lanes, history)
     faults = history.faults + _refused(lanes, history)
     return RunResult(case, tuple(findings), faults, pairs_of(case, pipeline))
 
 
-def _history(job: SimulatedJob, case: Case) -> SimulationHistory:
-    """Run a job, up to an error if there is one."""
+def history_of(case: Case, parts: EngineParts) -> SimulationHistory:
+    """Run a case, up to an error if there is one."""
+    lanes = [[record(event) for event in lane] for lane in case.lanes]
+    with tuned(**case.tuning):
+        return _run(parts.job(_pipeline(case.pipeline), lanes, parts, case), case)
+
+
+def _run(job: SimulatedJob, case: Case) -> SimulationHistory:
     try:
         for step in case.plan:
             job.step(step)
@@ -134,6 +148,8 @@ def _history(job: SimulatedJob, case: Case) -> SimulationHistory:
         job.history.commits = job.commits
         job.history.error_kind = type(error).__name__
         job.history.error = f"{type(error).__name__}: {error} (in {where})"
+    finally:
+        job.close()
     return job.history
 
 

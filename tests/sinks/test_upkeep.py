@@ -89,6 +89,7 @@ def test_vacuum_removes_what_was_replaced_or_never_committed_and_nothing_else(
     assert vacuumed(tmp_path, retention=WEEK) == 1  # replaced files are not a week old in the log
     assert young <= files_in(tmp_path)
     assert vacuumed(tmp_path, retention=NOW) > 20
+    assert vacuumed(tmp_path, retention=NOW) == 0  # the log still names them
     used = {Path(uri) for uri in DeltaTable(str(tmp_path / "q")).file_uris()}
     assert files_in(tmp_path / "q") == used
     assert notes.read_text() == "mine"

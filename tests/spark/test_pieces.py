@@ -1,4 +1,7 @@
-"""Large values travel from the JVM to Python in pieces, and arrive whole."""
+"""Large values travel from the JVM to Python in pieces, and arrive whole.
+
+What the simulator takes for the JVM's pieces (`pieces_of`) is compared with them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaos.simulator.platform.between import pieces_of
 from windowing.spark.pieces import BYTES, PIECES, WHOLE_MAX, in_pieces, limit_batches, whole_rows
 
 if TYPE_CHECKING:
@@ -27,14 +31,6 @@ def value(size: int, seed: int) -> bytes:
     return b"".join(number.to_bytes(4, "big") for number in range(seed, seed + size // 4 + 1))[
         :size
     ]
-
-
-def cut(one: bytes | None) -> list[bytes | None]:
-    """What the JVM sends of a value, by the documentation of `in_pieces`."""
-    if one is None or len(one) <= WHOLE_MAX:
-        return [one]
-    *starts, last = (number * FULL for number in range(PIECES))
-    return [*(one[start : start + FULL] for start in starts), one[last:]]
 
 
 def arrow(rows: list[Row]) -> pa.RecordBatch:
@@ -57,7 +53,7 @@ def test_rows_are_whole_however_their_pieces_are_cut_into_batches(
     sizes: list[int | None], ends: list[int], gathered: int
 ) -> None:
     sent = [(n, None if size is None else value(size, n)) for n, size in enumerate(sizes)]
-    pieces = [(n, piece) for n, one in sent for piece in cut(one)]
+    pieces = [(n, piece) for n, one in sent for piece in pieces_of(one)]
     places = [0, *sorted(end for end in ends if end < len(pieces)), len(pieces)]
     batches = [arrow(pieces[a:b]) for a, b in pairwise(places)]
     with pytest.MonkeyPatch.context() as patch:
@@ -66,7 +62,7 @@ def test_rows_are_whole_however_their_pieces_are_cut_into_batches(
 
 
 def test_a_value_whose_last_pieces_are_missing_is_an_error() -> None:
-    pieces = [(0, piece) for piece in cut(value(2 * FULL, 0))]
+    pieces = [(0, piece) for piece in pieces_of(value(2 * FULL, 0))]
     with pytest.raises(ValueError, match=f"15 of {PIECES} are there"):
         rows_of(whole_rows(iter([arrow(pieces[:-1])])))
 
@@ -88,7 +84,7 @@ def test_the_jvm_cuts_as_documented_and_rows_arrive_whole(
     cut_up = in_pieces(limited.createDataFrame(sent, "offset long, value binary").coalesce(1))
     limit_batches(limited, record_bytes_max)
     jvm = [(row.offset, row.value) for row in cut_up.collect()]
-    assert jvm == [(n, piece) for n, one in sent for piece in cut(one)]
+    assert jvm == [(n, piece) for n, one in sent for piece in pieces_of(one)]
     arrived = cut_up.mapInArrow(whole_rows, "offset long, value binary").collect()
     assert [(row.offset, row.value) for row in arrived] == sent
 

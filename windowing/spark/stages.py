@@ -25,8 +25,10 @@ from windowing.engine.parcel import PARCELS, Parcel
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
+from windowing.model import Pipeline
 from windowing.model.source import PARTITIONS_MAX
 from windowing.runtime.output import tagged
+from windowing.spark.copies import Copies
 from windowing.spark.pieces import Batches, Stage
 from windowing.spark.shipped import packed, unpacked
 from windowing.spark.slots import number_of
@@ -37,8 +39,11 @@ CHUNK_SCHEMA = "partition int, chunk binary"
 PARCEL_SCHEMA = "shard int, parcel binary"
 EMISSION_SCHEMA = "kind string, query string, frame binary"
 
-_chunk_schema = pa.schema([("partition", pa.int32()), ("chunk", pa.binary())])
-_parcel_schema = pa.schema([("shard", pa.int32()), ("parcel", pa.binary())])
+CHUNKS = pa.schema([("partition", pa.int32()), ("chunk", pa.binary())])
+PARCELS_SENT = pa.schema([("shard", pa.int32()), ("parcel", pa.binary())])
+
+RulesOf = Callable[[int], ValueRules]
+"""A function from a lane's number to how its values are decoded."""
 
 
 @lru_cache(maxsize=256)
@@ -50,9 +55,12 @@ def _plan(file: bytes, share_from: int | None) -> Plan:
 
 
 @lru_cache(maxsize=256)
-def _rules(file: bytes) -> Callable[[int], ValueRules]:
-    """Return the rules of a lane by number, or None; lanes of one source share them."""
-    pipeline = unpacked(file)
+def _rules(file: bytes) -> RulesOf:
+    return rules_of(unpacked(file))
+
+
+def rules_of(pipeline: Pipeline) -> RulesOf:
+    """Return the rules of a pipeline's lanes; lanes of one source share them."""
 
     @lru_cache(maxsize=2)
     def of_source(first: int) -> ValueRules:
@@ -82,15 +90,18 @@ def packer(text: str, secrets: Mapping[str, str] | None = None) -> Stage:
     file = packed(text, secrets)
 
     def pack_batches(batches: Batches) -> Batches:
-        for batch in batches:
-            found = list(_chunks(batch, file))
-            partitions = [partition for partition, _ in found]
-            chunks = [to_bytes(chunk) for _, chunk in found]
-            yield pa.RecordBatch.from_pydict(
-                {"partition": partitions, "chunk": chunks}, schema=_chunk_schema
-            )
+        return packed_rows(batches, _rules(file))
 
     return pack_batches
+
+
+def packed_rows(batches: Batches, rules: RulesOf) -> Batches:
+    """Yield the chunks of each Arrow batch of raw rows, one for each partition in it."""
+    for batch in batches:
+        found = list(_chunks(batch, rules))
+        partitions = [partition for partition, _ in found]
+        chunks = [to_bytes(chunk) for _, chunk in found]
+        yield pa.RecordBatch.from_pydict({"partition": partitions, "chunk": chunks}, schema=CHUNKS)
 
 
 def scanner(text: str, share_from: int | None) -> Stage:
@@ -103,18 +114,23 @@ def scanner(text: str, share_from: int | None) -> Stage:
     file = packed(text)
 
     def scan_batches(batches: Batches) -> Batches:
-        scans, waiting = _scanner(file, share_from), dict[int, list[pl.DataFrame]]()
-        for batch in batches:
-            for partition, chunk in _chunks(batch, file):
-                held = waiting.setdefault(partition, [])
-                held.append(chunk)
-                # Fewer chunks mean fewer messages, but a task may have any number of rows.
-                if sum(map(len, held)) >= _SCANNED_ROWS:
-                    yield _messages(scans, partition, waiting.pop(partition))
-        for partition, held in waiting.items():
-            yield _messages(scans, partition, held)
+        return scanned_rows(batches, _rules(file), _scanner(file, share_from))
 
     return scan_batches
+
+
+def scanned_rows(batches: Batches, rules: RulesOf, scans: Scanner) -> Batches:
+    """Yield the messages to shards of a task's raw rows."""
+    waiting = dict[int, list[pl.DataFrame]]()
+    for batch in batches:
+        for partition, chunk in _chunks(batch, rules):
+            held = waiting.setdefault(partition, [])
+            held.append(chunk)
+            # Fewer chunks mean fewer messages, but a task may have any number of rows.
+            if sum(map(len, held)) >= _SCANNED_ROWS:
+                yield _messages(scans, partition, waiting.pop(partition))
+    for partition, held in waiting.items():
+        yield _messages(scans, partition, held)
 
 
 _SCANNED_ROWS = 500_000
@@ -130,12 +146,11 @@ def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.
     found = scans.scan(partition, pl.concat(chunks, rechunk=True))
     columns = {"shard": range(len(found)), "parcel": map(PROVISIONALS.encode, found)}
     arrays = {name: list(values) for name, values in columns.items()}
-    return pa.RecordBatch.from_pydict(arrays, schema=_parcel_schema)
+    return pa.RecordBatch.from_pydict(arrays, schema=PARCELS_SENT)
 
 
-def _chunks(batch: pa.RecordBatch, file: bytes) -> Iterator[tuple[int, pl.DataFrame]]:
+def _chunks(batch: pa.RecordBatch, rules: RulesOf) -> Iterator[tuple[int, pl.DataFrame]]:
     """Yield the chunk of each partition in an Arrow batch of raw rows."""
-    rules = _rules(file)
     for partition, part in _by_partition(pl.DataFrame(batch)):
         ordered = in_order(part, "offset")
         rows = RawRows(*(ordered[name] for name in _RAW_COLUMNS))
@@ -161,12 +176,19 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Initialise; Spark calls this once per task."""
-        self.open(store_of_key(handle, copies=self._copies))
+        self.open(store_of_key(handle, self.copies()))
+
+    def copies(self) -> Copies | None:
+        """Return this worker's copies of large state, if it may keep any."""
+        return Copies.of_worker() if self._copies else None
 
     def open(self, store: Callable[[], AbstractContextManager[StateStore]]) -> None:
         """Prepare to process rows, with what provides the store of the current key for a step."""
-        self._store = store
-        self._plan = _plan(self._file, self._share_from)
+        self._store, self._plan = store, self.plan()
+
+    def plan(self) -> Plan:
+        """Return the plan, which a worker makes once for all tasks."""
+        return _plan(self._file, self._share_from)
 
     def handleInitialState(  # noqa: N802 - the name is Spark's
         self,
@@ -235,10 +257,12 @@ class ShardStage(_Stage):
         """Process all parcels of one shard in this batch."""
         sent = [data for frame in rows for data in frame["parcel"]]
         with self._store() as store:
-            # The clock is read here, outside the engine, only for rows outside the promise.
-            wall_us = time.time_ns() // 1_000
-            emission = self.shard().step(store, self.parcels(store, sent), wall_us)
+            emission = self.shard().step(store, self.parcels(store, sent), self.wall_us())
         yield pd.DataFrame(tagged(emission), columns=["kind", "query", "frame"])
+
+    def wall_us(self) -> int:
+        """Return the time. Read here, outside the engine; only rows outside the promise need it."""
+        return time.time_ns() // 1_000
 
     def parcels(self, store: StateStore, data: Sequence[bytes]) -> list[Parcel]:
         """Return the lanes' parcels."""
@@ -249,7 +273,10 @@ class ShardStage(_Stage):
 class FusedShardStage(ShardStage):
     """One shard per key: from all scanned chunks of a batch to frames for the sink."""
 
+    def settler(self) -> Settler:
+        """Return what settles chunks; Spark's Kafka source never resends a record."""
+        return Settler(self._plan, redelivered="error")
+
     def parcels(self, store: StateStore, data: Sequence[bytes]) -> list[Parcel]:
-        """Settle the chunks; Spark's Kafka source never resends a record."""
-        chunks = [PROVISIONALS.decode(one) for one in data]
-        return Settler(self._plan, redelivered="error").settle(store, chunks)
+        """Settle the chunks."""
+        return self.settler().settle(store, [PROVISIONALS.decode(one) for one in data])

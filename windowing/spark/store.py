@@ -43,7 +43,7 @@ INDEX: Final = Format("the index of a store", 1, dict[str, bytes])
 
 
 def store_of_key(
-    handle: StatefulProcessorHandle, *, copies: bool = False
+    handle: StatefulProcessorHandle, copies: Copies | None = None
 ) -> Callable[[], AbstractContextManager[MapStateStore]]:
     """Return what provides the store of the current grouping key for a step; to call in `init`.
 
@@ -51,10 +51,10 @@ def store_of_key(
 
     Args:
         handle: Spark's.
-        copies: whether this worker may keep copies of large values in files.
+        copies: this worker's, of large values; None: it keeps none.
     """
     state = handle.getMapState("state", _KEY, _VALUE)
-    return partial(_for_a_step, state, Copies.of_worker() if copies else None)
+    return partial(_for_a_step, state, copies)
 
 
 @contextmanager

@@ -7,13 +7,16 @@ died has left. A backup of a checkpoint has the file of its time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from chaos.simulator.platform.seeding import stored
 from chaos.simulator.platform.state import StateFiles, Task, Values
 from windowing.engine.convert import convert
 from windowing.engine.state import MemoryStore
 from windowing.model.file.pipeline import Pipeline
+
+Seeded = Callable[[Pipeline, Mapping[Task, MemoryStore]], dict[Task, Values]]
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,11 @@ class RunFile:
     Args:
         pipeline: the file at the beginning.
         files: the files of the run's state.
+        seeded: returns the state with which a pipeline's tasks begin, given what is in it.
     """
 
-    def __init__(self, pipeline: Pipeline, files: StateFiles) -> None:
-        self._files = files
+    def __init__(self, pipeline: Pipeline, files: StateFiles, seeded: Seeded) -> None:
+        self._files, self._seeded = files, seeded
         self._since = {0: pipeline}
         self._ready: _Prepared | None = None
 
@@ -79,9 +83,7 @@ class RunFile:
     ) -> dict[Task, Values]:
         stores: dict[str, list[MemoryStore]] = {"lane": [], "shard": []}
         for task in tasks:
-            store = MemoryStore()
-            store.restore(self._files.load(task, version))
-            stores[task[0]].append(store)
+            stores[task[0]].append(stored(self._files.load(task, version)))
         found = convert(self.pipeline, after, stores["lane"], stores["shard"])
         new = {"lane": found.lanes, "shard": found.shards}
-        return {(kind, number): new[kind][number].snapshot() for kind, number in tasks}
+        return self._seeded(after, {(kind, number): new[kind][number] for kind, number in tasks})

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from chaos.simulator.platform.fused import FusedShard
+from chaos.simulator.platform.copies import damage
+from chaos.simulator.platform.map_state import SimulatedMap
+from chaos.simulator.platform.stages import Scanning, SimulatedLanes, SimulatedShards
 from chaos.simulator.platform.state import StateFiles, Task, Values
-from windowing.engine.fused.scanner import Scanner
-from windowing.engine.lane import Lane
-from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.spark.copies import Copies
 
-Engine = Lane | Scanner | Shard | FusedShard
+Engine = Scanning | SimulatedLanes | SimulatedShards
 
 
 @dataclass
@@ -25,8 +26,13 @@ class HeldState:
 
 @dataclass
 class Worker:
-    """A worker process: the engines of its tasks, and their states at some version."""
+    """A worker process: the engines of its tasks, and their states at some version.
 
+    Attributes:
+        folder: for its copies of large state; None: it keeps none.
+    """
+
+    folder: Path | None
     engines: dict[Task, Engine] = field(default_factory=dict)
     held: dict[Task, HeldState] = field(default_factory=dict)
 
@@ -37,7 +43,7 @@ class OpenState:
 
     version: int
     before: Values
-    store: MemoryStore
+    store: SimulatedMap
 
 
 class SimulatedCluster:
@@ -46,24 +52,33 @@ class SimulatedCluster:
     Args:
         files: the files of committed state.
         tasks: all tasks of the job.
-        build: makes the engine of a task.
+        build: makes the engine of a task, given the copies of its worker.
+        folder: makes the folder of a worker's copies; None: there are none.
 
     Attributes:
         restarts: how often the workers were started anew.
     """
 
     def __init__(
-        self, files: StateFiles, tasks: list[Task], build: Callable[[Task], Engine]
+        self,
+        files: StateFiles,
+        tasks: list[Task],
+        build: Callable[[Task, Copies | None], Engine],
+        folder: Callable[[], Path] | None = None,
     ) -> None:
-        self._files, self._build = files, build
+        self._files, self._build, self._folder = files, build, folder
         self._index = {task: index for index, task in enumerate(tasks)}
-        self._workers = [Worker(), Worker()]
+        self._workers = [self._start(), self._start()]
         self._shift = self.restarts = 0
 
     def restart(self, workers: int = 0) -> None:
         """Start new workers; 0: as many as before."""
-        self._workers = [Worker() for _ in range(workers or len(self._workers))]
+        self._workers = [self._start() for _ in range(workers or len(self._workers))]
         self.restarts += 1
+
+    def damage_copies(self, rng: random.Random) -> int:
+        """Damage some copies of state; return how many."""
+        return damage([one.folder for one in self._workers if one.folder is not None], rng)
 
     def move(self, by: int) -> bool:
         """Move every task `by` workers on; return whether any task changed its worker."""
@@ -73,14 +88,15 @@ class SimulatedCluster:
     def kill(self, number: int) -> set[Task]:
         """Replace a worker by a new one; return the tasks that it had."""
         number %= len(self._workers)
-        self._workers[number] = Worker()
+        self._workers[number] = self._start()
         return {task for task in self._index if self._place(task) == number}
 
     def engine(self, task: Task) -> Engine:
         """Return the task's engine on its current worker."""
         worker = self._worker(task)
         if task not in worker.engines:
-            worker.engines[task] = self._build(task)
+            copies = None if worker.folder is None else Copies(worker.folder)
+            worker.engines[task] = self._build(task, copies)
         return worker.engines[task]
 
     def open(self, task: Task, version: int) -> OpenState:
@@ -92,9 +108,7 @@ class SimulatedCluster:
         held = self._worker(task).held.get(task)
         if held is None or not self.usable(held, version):
             held = HeldState(version, self._files.load(task, version))
-        store = MemoryStore()
-        store.restore(held.values)
-        return OpenState(version, held.values, store)
+        return OpenState(version, held.values, SimulatedMap(held.values))
 
     def usable(self, held: HeldState, version: int) -> bool:
         """Whether the state in a worker's memory has the right version."""
@@ -105,6 +119,9 @@ class SimulatedCluster:
         after = state.store.snapshot()
         self._files.commit(task, state.version + 1, state.before, after)
         self._worker(task).held[task] = HeldState(state.version + 1, after)
+
+    def _start(self) -> Worker:
+        return Worker(None if self._folder is None else self._folder())
 
     def _worker(self, task: Task) -> Worker:
         return self._workers[self._place(task)]

@@ -8,42 +8,44 @@ reruns the batch that has offsets but no commit entry, with the same offsets.
 from __future__ import annotations
 
 import random
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from chaos.simulator.case import Case, Failure, FailureKind, PlannedBatch, SimulatedRecord
+from chaos.simulator.case import Case, Failure, PlannedBatch, SimulatedRecord
 from chaos.simulator.history import SimulationHistory
+from chaos.simulator.platform.between import Between
 from chaos.simulator.platform.change import RunFile
-from chaos.simulator.platform.cluster import OpenState, SimulatedCluster
-from chaos.simulator.platform.death import JobDied
+from chaos.simulator.platform.cluster import SimulatedCluster
+from chaos.simulator.platform.death import Fate, JobDied
 from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, cut_otherwise, raw
+from chaos.simulator.platform.execution import Execution
+from chaos.simulator.platform.read_back import read_back
+from chaos.simulator.platform.scratch import Scratch
+from chaos.simulator.platform.seeding import seeded
 from chaos.simulator.platform.sink import Ends, TableItem
 from chaos.simulator.platform.spelling import DEAD, METRICS, Tables, names, spelling
 from chaos.simulator.platform.start import StartCheck, compare
-from chaos.simulator.platform.state import StateDamaged, Task
+from chaos.simulator.platform.state import StateDamaged, Task, Values
+from chaos.simulator.platform.tables import Rival, TableFolder
 from chaos.simulator.platform.tasks import Tasks
 from windowing.engine.changes import QueriesChanged, after_all
-from windowing.engine.fused.provisional import Provisional
-from windowing.engine.fused.scanner import Scanner
-from windowing.engine.input.pack import pack
-from windowing.engine.lane import Lane
-from windowing.engine.parcel import Parcel
-from windowing.engine.shard import Emission
 from windowing.engine.state import MemoryStore
 from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
+from windowing.runtime.output import check_unchanged
 
 if TYPE_CHECKING:
     from chaos.simulator.platform.parts import EngineParts
 
 __all__ = ["DEAD", "METRICS", "SimulatedJob", "Tables"]
 
-Output = TypeVar("Output")
+# How many batches have tables merged and cleaned before them: one in so many.
+_TIDY_EVERY = 7
 
 # Each attempt takes some time.
 _ATTEMPT_US = 1000
@@ -66,14 +68,16 @@ class SimulatedJob:
         parts: EngineParts,
         case: Case,
     ) -> None:
-        self._case, self._parts = case, parts
+        self._case, self._parts, self._scratch = case, parts, Scratch()
         self.log = [raw(lane) for lane in lanes]
         self._files, self.sink = parts.state(), parts.sink()
+        self.planned: list[Ends] = []
+        self._disk = TableFolder(self._scratch, self.planned, len(self.log)) if case.disk else None
+        self._rival: Rival | None = None
         self._adopt(pipeline)
-        self._file = RunFile(pipeline, self._files)
+        self._file = RunFile(pipeline, self._files, self._seeded)
         self._reported: set[str] = set()
         self._wall_us = 0
-        self.planned: list[Ends] = []
         self.commits = 0
         self.history = SimulationHistory(ends=self.planned)
 
@@ -83,10 +87,29 @@ class SimulatedJob:
         self._tasks = Tasks(pipeline, self._parts, self._case)
         self._spelled = spelling(pipeline, tables=self._case.tables)
         self._cluster = self._new_cluster()
+        if self._disk is not None:
+            self._disk.restart()
+
+    def _restart(self, workers: int = 0, *, keep_workers: bool = False) -> None:
+        """Start a new driver and, unless they live on, new workers; 0: as many as before."""
+        if not keep_workers:
+            self._cluster.restart(workers)
+        if self._disk is not None:
+            self._disk.restart()
 
     def _new_cluster(self) -> SimulatedCluster:
         tasks = [*self._tasks.lanes, *self._tasks.shards]
-        return self._parts.cluster(self._files, tasks, self._tasks.build)
+        folder = None if self._case.copies == "none" else self._scratch.new
+        return self._parts.cluster(self._files, tasks, self._tasks.build, folder)
+
+    def _seeded(self, after: Pipeline, stores: Mapping[Task, MemoryStore]) -> dict[Task, Values]:
+        """Return the state with which the tasks of a changed pipeline begin."""
+        tasks = Tasks(after, self._parts, self._case)
+        return seeded(tasks, stores, self._scratch.new() / "seed", self._between)
+
+    def close(self) -> None:
+        """Remove what the run has on a disk."""
+        self._scratch.close()
 
     # --- between batches ---------------------------------------------------------------------
 
@@ -95,15 +118,18 @@ class SimulatedJob:
         if step.lose_commit and self.commits:
             self.commits -= 1
             self._took_effect("commit entry lost")
-            self._cluster.restart()
+            self._restart()
             self._finish_batch(PlannedBatch(order=step.order + 1))
         if step.workers:
             self._took_effect("restart with other workers")
-            self._cluster.restart(step.workers)
+            self._restart(step.workers)
         if step.move and self._cluster.move(step.move):
             self._took_effect("tasks moved")
         if step.restore and self.commits:
             self._restore_checkpoint(step)
+        if self._disk is not None and self.commits and step.order % _TIDY_EVERY == 0:
+            self._disk.tidy(self._pipeline)
+            self._took_effect("tables compacted")
         if step.lose_table is not None and self.commits:
             self._lose_table(step.lose_table)
         self._wall_us += step.wall_us
@@ -117,7 +143,7 @@ class SimulatedJob:
         damaged = self._damage(step.damage)
         if step.failures and step.failures[0].kind == "driver dies before the offsets are logged":
             self._took_effect(step.failures[0].kind)
-            self._cluster.restart()
+            self._restart()
             step = msgspec.structs.replace(step, failures=step.failures[1:])
         self._plan(begin, end, step)
         self._finish_batch(step)
@@ -134,13 +160,11 @@ class SimulatedJob:
 
     def leave(self) -> None:
         """Record the sink's content in the history."""
-        for table, items in self.sink.tables.items():
-            for item in items:
-                batch = self.history.batches[item.batch]
-                if table == METRICS:
-                    batch.metrics.append(item.content)
-                else:
-                    (batch.dead if table == DEAD else batch.rows).append(item.content)
+        if self._disk is not None:
+            self._disk.sink(self._pipeline)
+            read_back(self._disk, self._pipeline, self.history)
+            return
+        self.sink.enter_into(self.history)
 
     def _damage(self, which: int | None) -> set[str] | None:
         self._reported.clear()
@@ -149,7 +173,7 @@ class SimulatedJob:
         task = self._tasks.stateful[which % len(self._tasks.stateful)]
         name = self._files.damage(task, self.commits)
         self._took_effect("state file damaged")
-        self._cluster.restart()
+        self._restart()
         return {name}
 
     def _restore_checkpoint(self, step: PlannedBatch) -> None:
@@ -167,17 +191,23 @@ class SimulatedJob:
 
     def _lose_table(self, which: int) -> None:
         """Lose a table, and restore its backup if the job names it."""
+        self._took_effect("table lost")
+        if self._disk is not None:
+            if not self._disk.lost_and_named(self._pipeline, which, self.commits):
+                self.history.skipped.append("a table was lost")
+            return
         tables = names(self._pipeline)
         name = tables[which % len(tables)]
         copy = self.sink.lose(name)
-        self._took_effect("table lost")
-        self._cluster.restart()
+        self._restart()
         if name in self._compare().behind:
             self.sink.put_back(name, copy)
         else:
             self.history.skipped.append(f"table {name!r} was lost")
 
     def _compare(self) -> StartCheck:
+        if self._disk is not None:
+            return self._disk.compare(self._pipeline, self.commits)
         return compare(self.planned, self.commits, names(self._pipeline), self.sink.plans)
 
     def _plan(self, begin: Ends, end: Ends, step: PlannedBatch) -> None:
@@ -188,7 +218,7 @@ class SimulatedJob:
                 return
             # The first driver finds the entry and ends; restarted, it runs that batch.
             self._took_effect("second driver plans first")
-            self._cluster.restart()
+            self._restart()
             return
         self.log_offsets(len(self.planned), end)
 
@@ -220,13 +250,12 @@ class SimulatedJob:
             except JobDied as death:
                 failures = failures[1:]
                 self._took_effect(death.kind)
-                if death.workers:
-                    self._cluster.restart()
+                self._restart(keep_workers=not death.workers)
             except StateDamaged as damage:
                 # Repair the file, as an operator who reads the message would.
                 self._reported.add(damage.file)
                 self._files.repair(damage.file)
-                self._cluster.restart()
+                self._restart()
             except QueriesChanged as found:
                 self.change(after_all(self._pipeline, found.taken), batch, step.dies_in_change)
                 step = msgspec.structs.replace(step, dies_in_change=None)
@@ -237,7 +266,7 @@ class SimulatedJob:
                 # The engine on Spark raises this error; then deliver the batch as planned.
                 self._took_effect("redelivery refused")
                 step = msgspec.structs.replace(step, rewind=0, twice=0)
-                self._cluster.restart()
+                self._restart()
             else:
                 if self._case.strict and self._sent_again:
                     self.history.skipped.append(f"records of batch {batch} were sent again")
@@ -259,22 +288,33 @@ class SimulatedJob:
         # What the driver, or the next one, does at its start.
         deque(self._file.resume(), maxlen=0)
         self._took_effect("queries changed")
+        before = self._pipeline
         self._adopt(self._file.pipeline)
-        self.sink.begin_behind(batch - 1, names(self._pipeline))
+        if self._disk is not None:
+            self._disk.begin(before, self._pipeline, batch - 1)
+        else:
+            self.sink.begin_behind(batch - 1, names(self._pipeline))
 
     def _run_beside(self, batch: int, attempt: int, step: PlannedBatch) -> None:
         """Run the same batch with a second driver and its own workers, up to its commit entry."""
         own, self._cluster = self._cluster, self._new_cluster()
+        sink = None if self._disk is None else self._disk.restart()
         try:
             self._begin(step, attempt, None)
             with tuned(**self._case.thresholds(self._cluster.restarts)):
                 tables = self._execute(batch, msgspec.structs.replace(step, rewind=0, twice=0))
             self._note(batch, tables)
-            self.write_sink(batch, self.token(batch, attempt), tables)
+            if self._disk is not None and step.order % 3:
+                # It writes while the first driver does.
+                self._rival = self._disk.rival(self._pipeline, batch, step.order)
+            else:
+                self.write_sink(batch, self.token(batch, attempt), tables)
             if step.order % 2:
                 self.commit_states()
         finally:
             self._cluster = own
+            if self._disk is not None:
+                self._disk.restart(sink)
         # The first driver writes the commit entry; the second finds it and ends.
         self._took_effect("second driver on the same batch")
 
@@ -283,7 +323,7 @@ class SimulatedJob:
     ) -> None:
         """Run a batch once, up to the commit entry or a failure."""
         self._begin(step, attempt, failure)
-        self._die("driver dies after the offsets are logged")
+        self._fate.pass_by("driver dies after the offsets are logged")
         with tuned(**self._case.thresholds(self._cluster.restarts)):
             tables = self._execute(batch, step)
         self._note(batch, tables)
@@ -291,7 +331,11 @@ class SimulatedJob:
 
     def _begin(self, step: PlannedBatch, attempt: int, failure: Failure | None) -> None:
         self._rng = random.Random(step.order * 1_000_003 + attempt)
-        self._failure, self._sent_again = failure, False
+        self._between = Between(random.Random(f"{step.order}:{attempt}"))
+        self._fate, self._sent_again = Fate(failure), False
+        if self._case.copies == "damaged":
+            spoilt = self._cluster.damage_copies(random.Random(f"{step.order}:{attempt}:copies"))
+            self.history.faults += +Counter({"copies of state damaged": spoilt})
         self._wall_us += _ATTEMPT_US
 
     def _note(self, batch: int, tables: Tables) -> None:
@@ -306,9 +350,9 @@ class SimulatedJob:
         self.write_sink(batch, self.token(batch, attempt), tables)
         if not state_first:
             self.commit_states()
-        self._die("driver dies before the commit entry")
+        self._fate.pass_by("driver dies before the commit entry")
         self.commits = batch + 1
-        self._die("driver dies after the commit entry")
+        self._fate.pass_by("driver dies after the commit entry")
 
     def token(self, batch: int, attempt: int) -> int:
         """Return the token by which the sink recognizes a batch."""
@@ -317,83 +361,40 @@ class SimulatedJob:
 
     def write_sink(self, batch: int, token: int, tables: Tables) -> None:
         """Write a batch, table by table."""
+        if self._disk is not None:
+            rival, self._rival = self._rival, None
+            self._disk.write(self._pipeline, batch, self._fate, rival)
+            return
         for number, (table, contents) in enumerate(tables.items()):
-            self._die("driver dies among the tables", number, len(tables))
-            self._die("sink refuses", number, len(tables), workers=False)
+            self._fate.pass_by("driver dies among the tables", number, len(tables))
+            self._fate.pass_by("sink refuses", number, len(tables), workers=False)
             self.sink.write(table, token, [TableItem(batch, content) for content in contents])
             self.sink.plans[table].setdefault(batch, self.planned[batch])
-            self._die("sink does not answer", number, len(tables), workers=False)
+            self._fate.pass_by("sink does not answer", number, len(tables), workers=False)
 
     def commit_states(self) -> None:
         """Commit the next version of every task's state."""
         for number, (task, state) in enumerate(self._opened.items()):
-            self._die("driver dies among the state commits", number, len(self._opened))
+            self._fate.pass_by("driver dies among the state commits", number, len(self._opened))
             self._cluster.commit(task, state)
 
-    def _die(
-        self, kind: FailureKind, number: int = 0, of: int = 1, *, workers: bool = True
-    ) -> None:
-        failure = self._failure
-        if failure is not None and failure.kind == kind and failure.at % of == number:
-            raise JobDied(kind, workers=workers)
-
     def _execute(self, batch: int, step: PlannedBatch) -> Tables:
-        """Run the lanes and the shards of a batch; return what they emit, by table."""
-        self._opened: dict[Task, OpenState] = {}
+        """Run the stages of a batch; return what they emit, by table."""
         begin = self.planned[batch - 1] if batch else (0,) * len(self.log)
         chunks, befell = chunks_of(self.log, begin, self.planned[batch], step, self._rng)
         self.history.faults += befell
         self._sent_again = any(kind in befell for kind in SENT_AGAIN)
-        for task in self._tasks.stateful:
-            if task[0] == "lane":
-                self._open(task, batch)
-
-        def lane(task: Task) -> list[list[Parcel] | list[Provisional]]:
-            engine = self._cluster.engine(task)
-            packed = [pack(rows, self._tasks.rules[task[1]]) for rows in chunks[task[1]]]
-            if isinstance(engine, Scanner):
-                scanned = [engine.scan(task[1], chunk) for chunk in packed]
-                return [list(own) for own in zip(*scanned, strict=True)]
-            assert isinstance(engine, Lane)  # noqa: S101 - by the task's kind
-            return [[parcel] for parcel in engine.step(self._open(task, batch), packed)]
-
-        sent = self._stage([self._tasks.lanes[number] for number in chunks], lane, "lanes")
-        messages = list(sent.values())
-        self._rng.shuffle(messages)
-
-        def shard(task: Task) -> Emission:
-            engine: Any = self._cluster.engine(task)
-            own = [one for parts in messages for one in parts[task[1]]]
-            emission: Emission = engine.step(self._open(task, batch), own, self._wall_us)
-            return emission
-
-        emitted = self._stage([*self._tasks.shards], shard, "shards")
-        if taken := [one for emission in emitted.values() for one in emission.taken]:
-            raise QueriesChanged(taken)
-        return self._spelled(list(emitted.values()), batch)
-
-    def _open(self, task: Task, version: int) -> MemoryStore:
-        self._opened[task] = state = self._cluster.open(task, version)
-        return state.store
-
-    def _stage(
-        self, tasks: list[Task], run: Callable[[Task], Output], name: str
-    ) -> dict[Task, Output]:
-        """Run tasks in random order; if a worker dies, rerun its tasks elsewhere."""
-        self._rng.shuffle(tasks)
-        lanes = name == "lanes"
-        driver: FailureKind = (
-            "driver dies among the lanes" if lanes else "driver dies among the shards"
+        running = Execution(
+            batch, self._tasks, self._cluster, self._fate, self._rng, self._between, self._wall_us
         )
-        worker: FailureKind = (
-            "worker dies among the lanes" if lanes else "worker dies among the shards"
-        )
-        outputs = {}
-        for number, task in enumerate(tasks):
-            self._die(driver, number, len(tasks))
-            outputs[task] = run(task)
-        if self._failure is not None and self._failure.kind == worker:
-            self._took_effect(worker)
-            lost = self._cluster.kill(self._failure.at)
-            outputs |= {task: run(task) for task in tasks if task in lost}
-        return outputs
+        self._opened = running.opened
+        if self._disk is not None:
+            self._disk.sink(self._pipeline)
+        try:
+            emitted = running.emissions(chunks)
+        finally:
+            self.history.faults += running.befell
+        if self._disk is not None:
+            self._disk.file(self._pipeline, batch, emitted, self._between.rng)
+        check_unchanged([frame for frames in emitted for frame in frames])
+        return self._spelled(emitted, batch)

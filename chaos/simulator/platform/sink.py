@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from chaos.simulator.history import SimulationHistory
+from chaos.simulator.platform.spelling import DEAD, METRICS
+
 Ends = tuple[int, ...]
 """The plan of a batch: the number of records of each lane up to its end."""
 
@@ -67,6 +70,16 @@ class SimulatedSink:
             if batch >= 0 and table not in self.tokens:
                 self.tokens[table] = batch
                 self.plans[table][batch] = plans[batch]
+
+    def enter_into(self, history: SimulationHistory) -> None:
+        """Enter what the tables hold into a history, batch by batch."""
+        for table, items in self.tables.items():
+            for item in items:
+                batch = history.batches[item.batch]
+                if table == METRICS:
+                    batch.metrics.append(item.content)
+                else:
+                    (batch.dead if table == DEAD else batch.rows).append(item.content)
 
     def lose(self, table: str) -> TableBackup:
         """Delete a table; return a backup of it."""

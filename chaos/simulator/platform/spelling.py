@@ -17,17 +17,24 @@ from chaos.readers.output import dead_letter_identity, row_identity
 from chaos.simulator.history import Metric
 from windowing.engine.families.apart import Apart
 from windowing.engine.frames import from_bytes
-from windowing.engine.shard import Emission
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.rows import dead_letter_line, row_line
-from windowing.runtime.output import dead_letters_of, rows_of, tagged
+from windowing.runtime.output import (
+    DEAD_LETTER,
+    EARLY,
+    METRIC,
+    RESULT,
+    dead_letters_of,
+    rows_of,
+)
 from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows
 from windowing.spark.sinks.rows import METRICS as METRICS_TABLE
+from windowing.spark.sinks.tokens import Frames
 
 Tables = dict[str, list[object]]
 """The entries of a batch by table. Every table is present, so that each gets the batch's token."""
 
-Spelling = Callable[[Sequence[Emission], int], Tables]
+Spelling = Callable[[Sequence[Frames], int], Tables]
 
 DEAD, METRICS = "dead letters", "metrics"
 
@@ -38,7 +45,7 @@ def names(pipeline: Pipeline) -> list[str]:
 
 
 def spelling(pipeline: Pipeline, *, tables: bool) -> Spelling:
-    """Return a function from the emissions of a batch, and its number, to tables.
+    """Return a function from the frames of a batch, by shard, and its number, to tables.
 
     Args:
         pipeline: the pipeline.
@@ -51,24 +58,24 @@ def _by_frames(pipeline: Pipeline) -> Spelling:
     queries = {query.name: query for query in pipeline.flows}
     apart = Apart(pipeline)
 
-    def spelled(emissions: Sequence[Emission], batch: int) -> Tables:
+    def spelled(shards: Sequence[Frames], batch: int) -> Tables:
         del batch
         tables: Tables = {name: [] for name in names(pipeline)}
-        for emission in emissions:
-            for flow, emitted in emission.results.items():
-                for query, frame in apart.of(flow, emitted):
+        for kind, name, data in (frame for frames in shards for frame in frames):
+            if kind == RESULT and name is not None:
+                for query, frame in apart.of(name, from_bytes(data)):
                     rows = rows_of(queries[query], pipeline, frame)
                     tables[f"query {query}"] += [(row_identity(row), row_line(row)) for row in rows]
-            for query, frame in emission.early.items():
+            elif kind == EARLY and name is not None:
                 # Early rows are not part of the result; only check that they can be formatted.
-                list(rows_of(queries[query], pipeline, frame, early=True))
-            for data in emission.dead_letters:
+                list(rows_of(queries[name], pipeline, from_bytes(data), early=True))
+            elif kind == DEAD_LETTER:
                 letters = dead_letters_of(pipeline, data)
                 tables[DEAD] += [(dead_letter_identity(d), dead_letter_line(d)) for d in letters]
-            for data in emission.metrics:
+            elif kind == METRIC:
                 found = from_bytes(data).to_dicts()
                 lanes = [pipeline.source.lane(row["partition"]) for row in found]
-                tables[METRICS] += map(_metric, lanes, found)
+                tables[METRICS] += map(metric_of, lanes, found)
         return tables
 
     return spelled
@@ -77,8 +84,8 @@ def _by_frames(pipeline: Pipeline) -> Spelling:
 def _by_columns(pipeline: Pipeline) -> Spelling:
     batches = BatchRows(pipeline, "simulated")
 
-    def spelled(emissions: Sequence[Emission], batch: int) -> Tables:
-        frames = [frame for emission in emissions for frame in tagged(emission)]
+    def spelled(shards: Sequence[Frames], batch: int) -> Tables:
+        frames = [frame for own in shards for frame in own]
         found: dict[str, pa.Table] = batches.tables(frames, batch)
         tables: Tables = {name: [] for name in names(pipeline)}
         for query in pipeline.flows:
@@ -89,13 +96,14 @@ def _by_columns(pipeline: Pipeline) -> Spelling:
             tables[DEAD] += table_dead_letters(found[DEAD_LETTERS], Path(DEAD_LETTERS))
         if METRICS_TABLE in found:
             rows = found[METRICS_TABLE].to_pylist()
-            tables[METRICS] += [_metric(row["lane"], row) for row in rows]
+            tables[METRICS] += [metric_of(row["lane"], row) for row in rows]
         return tables
 
     return spelled
 
 
-def _metric(lane: str, row: dict[str, Any]) -> Metric:
+def metric_of(lane: str, row: dict[str, Any]) -> Metric:
+    """Return the metric of a lane in a row of the table."""
     return Metric(
         lane=lane,
         query=row["query"],

@@ -50,12 +50,34 @@ def compare(
     held = {batch: end for own in plans.values() for batch, end in own.items()}
     # Which topics the lanes belong to does not matter here.
     lanes = [f"{_TOPIC}/{number}" for number in range(len(next(iter([*planned, *held.values()]))))]
-    ends = {-1: (0,) * len(lanes), **dict(enumerate(planned))}
+    ends = {-1: (0,) * len(lanes), **dict(enumerate(planned)), **held}
     tokens = {
-        batch: Token(batch, _stretches(lanes, {**ends, **held}[batch - 1], end))
+        batch: Token(batch, stretches(lanes, ends[batch - 1], end))
         for batch, end in sorted(held.items())
     }
     last = {name: max(plans[name]) if plans.get(name) else None for name in tables}
+    kept = {name: None if batch is None else Kept(batch) for name, batch in last.items()}
+    found = Tables("the simulated sink", tokens, kept)
+    return compare_tables(planned, commits, found, lanes, {_TOPIC: _TOPIC})
+
+
+def compare_tables(
+    planned: Sequence[Ends],
+    commits: int,
+    tables: Tables,
+    lanes: Sequence[str],
+    topics: Mapping[str, str],
+) -> StartCheck:
+    """Compare a checkpoint with what tables say of themselves.
+
+    Args:
+        planned: the plan of each batch that the checkpoint knows.
+        commits: number of committed batches.
+        tables: what they say.
+        lanes: the names of all lanes.
+        topics: the ids of the topics by name.
+    """
+    ends = {-1: (0,) * len(lanes), **dict(enumerate(planned))}
     found = agreement(
         Checkpoint(
             "simulated",
@@ -63,28 +85,27 @@ def compare(
             len(planned) - 1,
             {batch: dict(zip(lanes, end, strict=True)) for batch, end in ends.items()},
         ),
-        Tables(
-            "the simulated sink",
-            tokens,
-            {name: None if batch is None else Kept(batch) for name, batch in last.items()},
-        ),
-        {_TOPIC: _topic(len(lanes))},
+        tables,
+        {name: _topic(id_, lanes, name) for name, id_ in topics.items()},
         known={},
         may_be_compacted=frozenset(),
         fingerprint="",
     )
     follow = tuple(tuple(token.lanes[lane].last + 1 for lane in lanes) for token in found.again)
-    named = [name for name in tables if any(f"table {name} " in text for text in found.mismatches)]
+    said = found.mismatches
+    named = [name for name in tables.tables if any(f"table {name} " in text for text in said)]
     return StartCheck(follow, tuple(named))
 
 
-def _stretches(lanes: Sequence[str], begin: Ends, end: Ends) -> dict[str, Stretch]:
+def stretches(lanes: Sequence[str], begin: Ends, end: Ends) -> dict[str, Stretch]:
+    """Return what of each lane is between two ends."""
     return {
         lane: Stretch(first, stop - 1) for lane, first, stop in zip(lanes, begin, end, strict=True)
     }
 
 
-def _topic(partitions: int) -> Topic:
-    """Return the broker's description of the topic: complete, with more records to come."""
-    begins = dict.fromkeys(range(partitions), 0)
-    return Topic("simulated", begins, dict.fromkeys(range(partitions), _ENDLESS), compacted=False)
+def _topic(id_: str, lanes: Sequence[str], name: str) -> Topic:
+    """Return the broker's description of a topic: complete, with more records to come."""
+    own = [lane.rpartition("/") for lane in lanes]
+    begins = {int(partition): 0 for topic, _, partition in own if topic == name}
+    return Topic(id_, begins, dict.fromkeys(begins, _ENDLESS), compacted=False)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from chaos.simulator.case import Case
 from chaos.simulator.platform.cluster import Engine
-from chaos.simulator.platform.fused import FusedShard
+from chaos.simulator.platform.stages import (
+    Packing,
+    Scanning,
+    Setup,
+    SimulatedFusedShards,
+    SimulatedLanes,
+    SimulatedShards,
+)
 from chaos.simulator.platform.state import Task
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Redelivered
-from windowing.engine.input.values import ValueRules
+from windowing.engine.lane import Lane
 from windowing.engine.plan import plan_of
 from windowing.model.file.pipeline import Pipeline
+from windowing.spark.copies import Copies
+from windowing.spark.stages import rules_of
 
 if TYPE_CHECKING:
     from chaos.simulator.platform.parts import EngineParts
@@ -27,7 +37,7 @@ class Tasks:
         case: its set-up.
 
     Attributes:
-        rules: by lane, how its values are decoded.
+        packing: the first stage, where lanes have a stage of their own; None: it scans.
         lanes, shards: the tasks.
         stateful: those with state.
     """
@@ -35,23 +45,33 @@ class Tasks:
     def __init__(self, pipeline: Pipeline, parts: EngineParts, case: Case) -> None:
         self._plan, self._parts, self._case = plan_of(pipeline), parts, case
         self._make_lane = parts.lanes(self._plan)
-        numbers = range(len(case.lanes))
-        self.rules = [ValueRules.of(pipeline, number) for number in numbers]
+        numbers, self._rules = range(len(case.lanes)), rules_of(pipeline)
         self.lanes: list[Task] = [("lane", number) for number in numbers]
         self.shards: list[Task] = [("shard", number) for number in range(self._plan.shards)]
         self._fused = case.fused and self._plan.why_lanes is None
+        self.packing = None if self._fused else Packing(self._rules)
         self.stateful = self.shards if self._fused else [*self.lanes, *self.shards]
 
-    def build(self, task: Task) -> Engine:
-        """Build the engine of a task."""
+    def build(self, task: Task, copies: Copies | None = None) -> Engine:
+        """Build the engine of a task.
+
+        Args:
+            task: the task.
+            copies: its worker's, of large state; None: it keeps none.
+        """
+        setup = Setup(self._plan, copies)
         redelivered: Redelivered = "error" if self._case.strict else "skip"
         if task[0] == "lane":
             if self._fused:
-                return Scanner(self._plan)
-            lane = self._make_lane(task[1])
-            lane.redelivered = redelivered
-            return lane
+                return Scanning(self._rules, Scanner(self._plan))
+            return SimulatedLanes(setup, partial(self._lane, redelivered))
         shard = self._parts.shard(self._plan)
         if self._fused:
-            return FusedShard(self._parts.settler(self._plan, redelivered), shard)
-        return shard
+            settler = self._parts.settler(self._plan, redelivered)
+            return SimulatedFusedShards(setup, shard, settler)
+        return SimulatedShards(setup, shard)
+
+    def _lane(self, redelivered: Redelivered, number: int) -> Lane:
+        lane = self._make_lane(number)
+        lane.redelivered = redelivered
+        return lane

@@ -41,6 +41,7 @@ SimulatorCheck = Literal[
     "repeatable",
     "progress",
     "closing",
+    "sound tables",
 ]
 
 CHECKS: dict[SimulatorCheck, str] = {
@@ -53,6 +54,7 @@ CHECKS: dict[SimulatorCheck, str] = {
     "repeatable": "a batch that is run again comes to the same rows and dead letters",
     "progress": "each lane's progress is a fact of the log, and never goes back",
     "closing": "a row is sent in the batch that makes it due: not earlier, not later",
+    "sound tables": "logs name each file once, tokens are the plans', and the sink tells its rows",
 }
 """The checks and their meaning, in the order of reports."""
 
@@ -107,6 +109,7 @@ def judge(
         "repeatable": list(_repeats(history)),
         "progress": list(_progress(history, outcomes)),
         "closing": list(closing(pipeline, history, outcomes)),
+        "sound tables": history.unsound,
     }
     return [Finding(check, tuple(found[check])) for check in CHECKS if found.get(check)]
 

@@ -27,12 +27,15 @@ INLINE_BYTES: Final = 1 << 20
 INLINE_SETTING: Final = "spark.slackwater.tables.inlineBytes"
 """The session's setting that replaces `INLINE_BYTES`."""
 
-_SCHEMA: Final = pa.schema([("kind", pa.string()), ("query", pa.string()), ("frame", pa.binary())])
+EMISSIONS: Final = pa.schema(
+    [("kind", pa.string()), ("query", pa.string()), ("frame", pa.binary())]
+)
+"""What a stage of shards emits."""
 
 
 @dataclass(frozen=True)
 class FileStage:
-    """The stage for one batch; for `mapInArrow`, from and to rows of `EMISSION_SCHEMA`.
+    """The stage for one batch; for `mapInArrow`, from and to rows of `EMISSIONEMISSIONS`.
 
     Attributes:
         file: the pipeline file, as `windowing.spark.shipped.packed` returns it.
@@ -58,9 +61,9 @@ class FileStage:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
         ]
         columns = zip(*self.of(frames), strict=True)
-        arrays = [pa.array(c, field.type) for c, field in zip(columns, _SCHEMA, strict=False)]
+        arrays = [pa.array(c, field.type) for c, field in zip(columns, EMISSIONS, strict=False)]
         if arrays:
-            yield pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+            yield pa.RecordBatch.from_arrays(arrays, schema=EMISSIONS)
 
     def of(self, frames: Sequence[Emitted]) -> list[Emitted]:
         """Return a task's frames, with those of large results replaced by their files.

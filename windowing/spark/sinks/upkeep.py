@@ -7,7 +7,7 @@ leaves the application transactions alone that make a batch exactly-once (see `a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -102,11 +102,20 @@ def vacuum(
         ]
         if run is None:
             ours += _left_commits(folder / name, hours)
-        size = sum(path.stat().st_size for path in ours)
+        sizes = _sizes(ours)
         if not dry_run:
-            for path in ours:
+            for path in sizes:
                 path.unlink(missing_ok=True)
-        yield Kept(name, len(ours), size)
+        yield Kept(name, len(sizes), sum(sizes.values()))
+
+
+def _sizes(paths: Iterable[Path]) -> dict[Path, int]:
+    """Return the sizes of files; a log goes on to name those that a vacuum has removed."""
+    found = dict[Path, int]()
+    for path in paths:
+        with suppress(FileNotFoundError):
+            found[path] = path.stat().st_size
+    return found
 
 
 def _left_commits(table: Path, hours: int) -> Iterator[Path]:

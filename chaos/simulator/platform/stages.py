@@ -1,0 +1,146 @@
+"""The stages as the simulated job runs them: those of Spark, with lanes and shards under test.
+
+A worker keeps its lanes and shards from batch to batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from chaos.simulator.platform.map_state import Handle, SimulatedMap
+from windowing.engine.fused.scanner import Scanner
+from windowing.engine.fused.settler import Settler
+from windowing.engine.lane import Lane
+from windowing.engine.plan import Plan
+from windowing.engine.shard import Shard
+from windowing.spark.copies import Copies
+from windowing.spark.pieces import Batches, whole_rows
+from windowing.spark.stages import (
+    FusedShardStage,
+    LaneStage,
+    RulesOf,
+    ShardStage,
+    packed_rows,
+    scanned_rows,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+
+@dataclass(frozen=True)
+class Packing:
+    """The first stage: from raw rows to chunks.
+
+    Attributes:
+        rules: by lane, how its values are decoded.
+    """
+
+    rules: RulesOf
+
+    def __call__(self, raw: Batches) -> Batches:
+        """Process one task's rows."""
+        return packed_rows(whole_rows(raw), self.rules)
+
+
+@dataclass(frozen=True)
+class Scanning:
+    """The first stage of the fused plan: from raw rows to messages for shards.
+
+    Attributes:
+        rules: by lane, how its values are decoded.
+        scans: what scans chunks.
+    """
+
+    rules: RulesOf
+    scans: Scanner
+
+    def __call__(self, raw: Batches) -> Batches:
+        """Process one task's rows."""
+        return scanned_rows(whole_rows(raw), self.rules, self.scans)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the stages of one worker have in common.
+
+    Attributes:
+        plan: the execution plan.
+        copies: its copies of large state; None: it keeps none.
+    """
+
+    plan: Plan
+    copies: Copies | None
+
+
+class _OnWorker:
+    """A stage that a simulated worker has."""
+
+    _setup: Setup
+
+    def plan(self) -> Plan:
+        return self._setup.plan
+
+    def copies(self) -> Copies | None:
+        return self._setup.copies
+
+
+class SimulatedLanes(_OnWorker, LaneStage):
+    """The lanes' stage on one worker.
+
+    Args:
+        setup: the worker's.
+        make: makes the lane of a number.
+    """
+
+    def __init__(self, setup: Setup, make: Callable[[int], Lane]) -> None:
+        super().__init__(setup.plan.pipeline.text, None, even=True)
+        self._setup, self._make, self._lanes = setup, make, dict[int, Lane]()
+
+    def lane(self, number: int) -> Lane:  # noqa: D102
+        if number not in self._lanes:
+            self._lanes[number] = self._make(number)
+        return self._lanes[number]
+
+
+class SimulatedShards(_OnWorker, ShardStage):
+    """The shards' stage on one worker.
+
+    Args:
+        setup: the worker's.
+        shard: what emits rows.
+
+    Attributes:
+        now_us: the simulated clock.
+    """
+
+    def __init__(self, setup: Setup, shard: Shard) -> None:
+        super().__init__(setup.plan.pipeline.text, None)
+        self._setup, self._shard, self.now_us = setup, shard, 0
+
+    def shard(self) -> Shard:  # noqa: D102
+        return self._shard
+
+    def wall_us(self) -> int:  # noqa: D102
+        return self.now_us
+
+
+class SimulatedFusedShards(SimulatedShards, FusedShardStage):
+    """The shards' stage of the fused plan, with what settles chunks."""
+
+    def __init__(self, setup: Setup, shard: Shard, settler: Settler) -> None:
+        super().__init__(setup, shard)
+        self._settler = settler
+
+    def settler(self) -> Settler:  # noqa: D102
+        return self._settler
+
+
+Stateful = SimulatedLanes | SimulatedShards
+
+
+def begin(stage: Stateful, state: SimulatedMap) -> None:
+    """Begin a step of a stage, on the state of its key."""
+    stage.init(cast("StatefulProcessorHandle", Handle(state)))
