@@ -18,7 +18,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from windowing.engine.plan import SHARE_FROM
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.spark.flat_rows import FlatRows, spark_type
@@ -39,8 +38,6 @@ def windowed(
     pipeline: Pipeline,
     *,
     fused: bool = False,
-    even: bool = True,
-    share_from: int | None = SHARE_FROM,
 ) -> DataFrame:
     """Run a pipeline over a stream of records; return results and dead letters as one stream.
 
@@ -55,10 +52,6 @@ def windowed(
         fused: whether lanes have no stage of their own: faster, where every task has a range of
             offsets for itself, as from Spark's Kafka source or `parquet_files`. A checkpoint
             belongs to one of both.
-        even: whether lanes and shards are spread evenly over tasks; False goes on with a checkpoint
-            of an earlier version.
-        share_from: so many queries that can share slices do; None goes on with a checkpoint of an
-            earlier version.
 
     Returns:
         a stream, to be written in append mode, with these columns, null where they have no meaning:
@@ -84,7 +77,7 @@ def windowed(
     _check_settings(stream.sparkSession)
     flat = FlatRows(pipeline)
     raw = records if isinstance(records, RawStream) else raw_rows(records, pipeline.source)
-    rows = emissions(raw, pipeline, fused=fused, even=even, share_from=share_from)
+    rows = emissions(raw, pipeline, fused=fused)
     return rows.mapInArrow(_flattener(pipeline.text), StructType.fromDDL(spark_type(flat.schema)))
 
 
