@@ -17,7 +17,7 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from jobs.checkpoints.stages import Stages, stages_of
+from jobs.checkpoints.stages import is_fused
 from jobs.file_run import own_session
 from jobs.pipeline import kafka_rows
 from jobs.runs import SECRETS_FOLDER
@@ -36,7 +36,7 @@ def run_clean(
     *,
     max_offsets: int,
     checkpoint: Path,
-    stages: Stages,
+    fused: bool,
 ) -> None:
     """Read a log from its beginning, for the state at its end.
 
@@ -47,7 +47,7 @@ def run_clean(
         ends: per lane, the first offset to leave out.
         max_offsets: maximum number of offsets per batch.
         checkpoint: a folder that does not exist yet.
-        stages: how those of the judged run are laid out.
+        fused: whether the judged run is.
 
     Raises:
         StreamingQueryException: the run failed.
@@ -56,9 +56,7 @@ def run_clean(
     try:
         raw = kafka_rows(spark, pipeline, bootstrap, max_offsets, end=ends, secrets=secrets)
         writer = (
-            emissions(raw, pipeline, fused=stages.fused, share_from=stages.share_from)
-            .writeStream.format("noop")
-            .outputMode("append")
+            emissions(raw, pipeline, fused=fused).writeStream.format("noop").outputMode("append")
         )
         writer = writer.option("checkpointLocation", str(checkpoint))
         writer.trigger(availableNow=True).start().awaitTermination()
@@ -90,14 +88,13 @@ def main() -> int:
                 ends,
                 max_offsets=size,
                 checkpoint=clean,
-                stages=stages_of(given.checkpoint),
+                fused=is_fused(given.checkpoint),
             )
             for run, where, batch in (
                 ("judged", given.checkpoint, given.batch),
                 ("clean", clean, None),
             ):
-                share_from = stages_of(given.checkpoint).share_from
-                for line in read_state(spark, where, pipeline, batch, share_from=share_from):
+                for line in read_state(spark, where, pipeline, batch):
                     print(as_json({"run": run, **line}))  # noqa: T201 - this is what it is for
     except (WindowingError, StreamingQueryException) as error:
         print(json.dumps({"error": str(error)}))  # noqa: T201

@@ -27,6 +27,7 @@ from windowing.runtime.output import Emitted
 from windowing.spark.pieces import Stage
 from windowing.spark.reading import RawStream
 from windowing.spark.sinks import MemorySink
+from windowing.spark.slots import slot_of
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
     EMISSION_SCHEMA,
@@ -88,10 +89,10 @@ def _emissions(raw: DataFrame, texts: Sequence[str]) -> DataFrame:
     """Build the plan of `windowing.spark.plan` for all pipelines at once."""
     chunks = RawStream.by_the_jvm(raw).through(_packer(texts), CHUNK_SCHEMA)
     parcels = chunks.groupBy("partition").transformWithStateInPandas(
-        _Lanes([LaneStage(text, None) for text in texts]), PARCEL_SCHEMA, "Append", "None"
+        _Lanes([LaneStage(text) for text in texts]), PARCEL_SCHEMA, "Append", "None"
     )
     return parcels.groupBy("shard").transformWithStateInPandas(
-        _Shards([ShardStage(text, None) for text in texts]),
+        _Shards([ShardStage(text) for text in texts]),
         f"{EMISSION_SCHEMA}, run int",
         "Append",
         "None",
@@ -131,7 +132,7 @@ class _Stages(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed 
         run, number = divmod(int(key[0]), _STRIDE)
         stage = self._stages[run]
         stage.open(self._store)
-        for frame in stage.handleInputRows((number,), rows, timer_values):
+        for frame in stage.handleInputRows((slot_of(number),), rows, timer_values):
             yield run, frame
 
 

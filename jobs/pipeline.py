@@ -34,7 +34,7 @@ from jobs.checkpoints.conversion import change_queries, check_whole, resume_conv
 from jobs.checkpoints.identity import Identity
 from jobs.checkpoints.mend import mend, newest
 from jobs.checkpoints.partitions import REFUSED_BATCH, look, pending
-from jobs.checkpoints.stages import decide
+from jobs.checkpoints.stages import decide_fused
 from jobs.driver.arguments import arguments
 from jobs.driver.failures import death_of, final_reason, windowing_error
 from jobs.driver.kafka_failures import refusal
@@ -258,17 +258,10 @@ def _run(
         end=args.end,
         secrets=args.folder / SECRETS_FOLDER,
     )
-    stages = decide(checkpoint, pipeline)
+    fused = decide_fused(checkpoint, pipeline)
     is_new = newest(checkpoint / "commits") < 0
     seed = seed_rows(spark, seed_of(checkpoint)) if base.batch and is_new else None
-    emitted = emissions(
-        raw,
-        pipeline,
-        fused=stages.fused,
-        even=stages.even,
-        share_from=stages.share_from,
-        seed=seed,
-    )
+    emitted = emissions(raw, pipeline, fused=fused, seed=seed)
     stream = emitted.writeStream.queryName(pipeline.name).outputMode("append")
     stream = stream.option("checkpointLocation", str(checkpoint))
     if again:

@@ -21,7 +21,6 @@ from pyspark.sql import SparkSession
 
 from jobs.checkpoints.base import read_base, seed_of
 from jobs.checkpoints.mend import newest
-from jobs.checkpoints.stages import stages_of
 from jobs.file_run import own_session
 from windowing.engine.convert import convert
 from windowing.engine.frames import from_bytes
@@ -55,7 +54,6 @@ def read_state(
     batch: int | None = None,
     *,
     shards: int | None = None,
-    share_from: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Read the tables of all lanes and shards, in order.
 
@@ -65,7 +63,6 @@ def read_state(
         pipeline: what the run runs.
         batch: read the state at the end of this batch; None: the newest committed.
         shards: show it as this many shards would hold it; None: as it is.
-        share_from: how many queries of the run share slices at least; None: as in a new one.
 
     Raises:
         CheckpointMismatch: the checkpoint is another pipeline's.
@@ -73,13 +70,13 @@ def read_state(
     """
     stores = _stores(spark, checkpoint, batch)
     if shards is not None:
-        found = _converted(stores, pipeline, with_shards(pipeline, shards), share_from)
+        found = _converted(stores, pipeline, with_shards(pipeline, shards))
         stores, pipeline = found.stores, found.pipeline
     for (kind, number), store in sorted(stores.items()):
         if kind == _LANE:
             yield from _of_lane(f"lane {number}", store)
         else:
-            yield from _of_shard(f"shard {number}", store, plan_of(pipeline, share_from))
+            yield from _of_shard(f"shard {number}", store, plan_of(pipeline))
 
 
 def is_there(checkpoint: Path) -> bool:
@@ -142,9 +139,7 @@ def _is_head(key: str) -> bool:
 def _owner(key: dict[str, int]) -> tuple[str, int]:
     """Return kind and number of the lane or shard that a key of the state stands for."""
     ((column, value),) = key.items()
-    if column in _OF_SLOTS:
-        return _OF_SLOTS[column], number_of(value)
-    return column, value
+    return _OF_SLOTS[column], number_of(value)
 
 
 @dataclass(frozen=True)
@@ -177,20 +172,16 @@ def converted(
     Raises:
         CheckpointMismatch: the pipelines differ in more than that, or the state is another one's.
     """
-    share_from = stages_of(checkpoint).share_from
-    return _converted(_stores(spark, checkpoint, None), before, after, share_from)
+    return _converted(_stores(spark, checkpoint, None), before, after)
 
 
-def _converted(
-    stores: Stores, before: Pipeline, after: Pipeline, share_from: int | None
-) -> Converted:
+def _converted(stores: Stores, before: Pipeline, after: Pipeline) -> Converted:
     numbers = [number for kind, number in sorted(stores) if kind == _LANE]
     found = convert(
         before,
         after,
         [stores[_LANE, number] for number in numbers],
         [store for (kind, _), store in sorted(stores.items()) if kind == _SHARD],
-        share_from,
     )
     lanes = {(_LANE, number): store for number, store in zip(numbers, found.lanes, strict=True)}
     own = {(_SHARD, number): one for number, one in enumerate(found.shards)}
@@ -205,7 +196,7 @@ def _operators(spark: SparkSession, checkpoint: Path) -> list[int]:
 def _of_lane(part: str, store: MemoryStore) -> Iterator[dict[str, Any]]:
     data = store.get(_LANE_HEAD)
     if data is not None:
-        state = LANE_STATE.decode(data, store)
+        state = LANE_STATE.decode(data)
         yield _line(part, "lane", [{"last_offset": state.last_offset, "clocks": state.clocks}])
     yield from _key_tables(part, store)
 
@@ -213,12 +204,12 @@ def _of_lane(part: str, store: MemoryStore) -> Iterator[dict[str, Any]]:
 def _of_shard(part: str, store: MemoryStore, plan: Plan) -> Iterator[dict[str, Any]]:
     data = store.get(_HEAD)
     if data is not None:
-        state = SHARD_STATE.decode(data, store)
+        state = SHARD_STATE.decode(data)
         yield _line(part, "reached", [state.reached])
     yield from _key_tables(part, store)
     known = store.get(KNOWN_LANES)
     if known is not None:
-        lanes = KNOWN_STATE.decode(known, store)
+        lanes = KNOWN_STATE.decode(known)
         yield _line(part, "lanes", [{"lane": n, "known": lanes[n]} for n in sorted(lanes)])
     for query, tables in sorted(Shard(plan).held(store).items()):
         for name, frame in sorted(tables.items()):
@@ -258,11 +249,7 @@ def main() -> int:
     try:
         pipeline = load_pipeline(given.pipeline)
         with own_session("slackwater state") as spark:
-            share_from = stages_of(given.checkpoint).share_from
-            found = read_state(
-                spark, given.checkpoint, pipeline, given.batch, share_from=share_from
-            )
-            for line in found:
+            for line in read_state(spark, given.checkpoint, pipeline, given.batch):
                 print(as_json(line))  # noqa: T201 - this is what it is for
     except WindowingError as error:
         print(json.dumps({"error": str(error)}))  # noqa: T201

@@ -53,7 +53,6 @@ def state(
 ) -> None:
     """Show the state of lanes and shards of a running or stopped job."""
     from jobs import state as states
-    from jobs.checkpoints.stages import stages_of
     from jobs.file_run import own_session
     from windowing.model import load_pipeline
 
@@ -66,10 +65,7 @@ def state(
         complain(f"{where} holds no committed batch: has the job begun? is it a checkpoint?")
         raise typer.Exit(USAGE)
     with err.status("reading"), own_session("slackwater state") as spark:
-        share_from = stages_of(where).share_from
-        for line in states.read_state(
-            spark, where, spec, batch, shards=shards, share_from=share_from
-        ):
+        for line in states.read_state(spark, where, spec, batch, shards=shards):
             if part not in (None, line["part"]):
                 continue
             text = states.as_json(line)

@@ -152,8 +152,7 @@ def compare(
     """
     ours, theirs = blue.own_pipeline(), green.own_pipeline()
     begun_with = blue.fingerprint or ours.fingerprint
-    same_code = ours.wrote(begun_with) or ours.wrote_before(begun_with)
-    of = shared(ours, theirs, same_code=same_code)
+    of = shared(ours, theirs, same_code=ours.wrote(begun_with))
     until_s, names = time.monotonic() + within_s, (blue.run, green.run)
     written = _written(blue, ours)
     ends = _reached(blue, theirs)

@@ -6,15 +6,12 @@ from whatever checkpoint it finds, and the tables skip numbers that they already
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.checkpoints.plans import Checkpoint
 from jobs.driver.failures import gone
 from windowing.runtime.token import NEW_RUN, Kept, Stretch, Tables, Token, other_topic
-
-_METRICS = "metrics"
-"""The table that gets rows in every batch, also before tokens existed."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +42,10 @@ class Agreement:
         mismatches: each mismatch, with both sides and the remedies; the job must not run.
         again: tokens of batches that the tables have and the checkpoint lacks: they must be rerun
             exactly as recorded, and the tables will skip them.
-        untold: whether the tables hold batches from before tokens existed.
     """
 
     mismatches: tuple[str, ...] = ()
     again: tuple[Token, ...] = ()
-    untold: bool = False
 
 
 def compare(
@@ -61,7 +56,7 @@ def compare(
     known: Mapping[str, str],
     may_be_compacted: frozenset[str],
     fingerprint: str,
-    is_ours: Callable[[str], bool] | None = None,
+    earlier: Sequence[str] = (),
 ) -> Agreement:
     """Compare a run's checkpoint, tables and topics.
 
@@ -72,8 +67,7 @@ def compare(
         known: by name, the ids of the topics that the run was started with, as recorded.
         may_be_compacted: the names of topics that the pipeline accepts as compacted.
         fingerprint: fingerprint of the pipeline to run.
-        is_ours: whether another fingerprint is that pipeline's in an older format; None: there is
-            no older format.
+        earlier: those that the run had before.
     """
     wrong = [*_topics_changed(tables, topics, known), *_compacted(topics, may_be_compacted)]
     if not wrong:
@@ -81,11 +75,10 @@ def compare(
     again: tuple[Token, ...] = ()
     if not wrong:
         again = _ahead(checkpoint, tables)
-        wrong += _not_again(checkpoint, again, fingerprint, is_ours)
+        wrong += _not_again(checkpoint, again, (fingerprint, *earlier))
     if not wrong:
         wrong += _beyond(checkpoint, again, topics)
-    untold = not tables.tokens and any(kept and kept.batch is not None for kept in _all(tables))
-    return Agreement(tuple(wrong), () if wrong else again, untold)
+    return Agreement(tuple(wrong), () if wrong else again)
 
 
 def _all(tables: Tables) -> list[Kept | None]:
@@ -113,7 +106,7 @@ def _compacted(topics: Mapping[str, Topic], accepted: frozenset[str]) -> Iterato
 
 def _tables_wrong(checkpoint: Checkpoint, tables: Tables) -> list[str]:
     """List tables that are missing, behind the checkpoint, or not what the tokens say."""
-    done, planned, tokens = checkpoint.committed, checkpoint.planned, tables.tokens
+    done, tokens = checkpoint.committed, tables.tokens
     begun = done >= 0 or tokens or any(one and one.batch is not None for one in _all(tables))
     wrong = []
     for name, kept in tables.tables.items():
@@ -125,22 +118,15 @@ def _tables_wrong(checkpoint: Checkpoint, tables: Tables) -> list[str]:
                     f"back as it was, or {NEW_RUN}"
                 )
             continue
-        told = bool(tokens) and min(tokens) <= done
         batch = -1 if kept.batch is None else kept.batch
-        if (told or name == _METRICS) and batch < done:
+        if batch < done:
             has = "no batch" if batch < 0 else f"batches up to {batch}"
             wrong.append(
                 f"{table} has {has} of the run, and the checkpoint {checkpoint.place} has "
                 f"committed {done}: the table was lost or put back from an older copy; put it back "
                 f"as it was, or {NEW_RUN}"
             )
-        elif kept.digest is None and batch not in tokens and batch > planned:
-            wrong.append(
-                f"{table} has batches up to {kept.batch} of the run, without tokens, and the "
-                f"checkpoint {checkpoint.place} has planned up to {planned}: it is an older copy, "
-                f"and it is unknown how the later batches were cut; {NEW_RUN}"
-            )
-        elif kept.digest is not None and batch not in tokens:
+        elif batch >= 0 and batch not in tokens:
             wrong.append(
                 f"{table} has batches up to {kept.batch} of the run, of which table tokens beside "
                 f"it knows nothing: tokens was lost or put back from an older copy; put it back as "
@@ -205,17 +191,15 @@ def _ahead(checkpoint: Checkpoint, tables: Tables) -> tuple[Token, ...]:
 def _not_again(
     checkpoint: Checkpoint,
     again: tuple[Token, ...],
-    fingerprint: str,
-    is_ours: Callable[[str], bool] | None,
+    fingerprints: Sequence[str],
 ) -> Iterator[str]:
     """Say why batches cannot be rerun as the tables have them."""
     for token in again:
-        known = token.pipeline in ("", fingerprint)
-        if not known and (is_ours is None or not is_ours(token.pipeline)):
+        if token.pipeline not in ("", *fingerprints):
             yield (
                 f"the tables hold {token} of another version of the pipeline (fingerprint "
-                f"{token.pipeline}, now {fingerprint}), and the checkpoint {checkpoint.place} ends "
-                f"before it: {NEW_RUN}"
+                f"{token.pipeline}, now {fingerprints[0]}), and the checkpoint {checkpoint.place} "
+                f"ends before it: {NEW_RUN}"
             )
             return
     if not again:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 
@@ -18,10 +18,10 @@ from pyspark.sql import SparkSession
 
 from jobs.checkpoints.base import Base, read_base, seed_of, write_base
 from jobs.checkpoints.plans import Checkpoint, read_checkpoint
-from jobs.checkpoints.stages import STAGES_FILE, stages_of
+from jobs.checkpoints.stages import STAGES_FILE, is_fused, note_fused
 from jobs.file_run import own_session
 from jobs.runs import Run
-from jobs.runs.folder import NOTE_FILE, read_run, write_note, write_whole
+from jobs.runs.folder import NOTE_FILE, read_run, write_note
 from jobs.runs.owner import Owner
 from jobs.state import Converted, converted
 from jobs.tools.dead_letters import letters_of
@@ -165,7 +165,7 @@ def change_queries(spark: SparkSession, run: Run, after: Pipeline) -> None:
     """
     before, checkpoint = run.own_pipeline(), read_checkpoint(run.checkpoint)
     # All that can fail comes before the run's own file is touched: that is read at each start.
-    plan_of(after, stages_of(run.checkpoint).share_from)
+    plan_of(after)
     _check_rereads(after)
     if checkpoint.committed < 0 and not read_base(run.checkpoint).batch:
         # There is no state yet: the first batch is run with the other file.
@@ -321,7 +321,7 @@ def _prepare(run: Run, state: Converted, base: Base) -> None:
     checkpoint = folder / _CHECKPOINT
     write_seed(seed_of(checkpoint), state.stores)
     write_base(checkpoint, base)
-    write_whole(folder / STAGES_FILE, asdict(replace(stages_of(run.checkpoint), even=True)))
+    note_fused(checkpoint, fused=is_fused(run.checkpoint))
     (folder / run.file.name).write_text(state.pipeline.text, encoding="utf-8")
     write_note(replace(run, fingerprint=state.pipeline.fingerprint), folder)
     folder.rename(run.checkpoint.with_name(_READY))

@@ -80,7 +80,7 @@ class Identity:
             known=known,
             may_be_compacted=frozenset(p.topic for p in self._pipeline.source.parts if p.compacted),
             fingerprint=self._pipeline.fingerprint,
-            is_ours=self._is_ours,
+            earlier=read_base(self._checkpoint).fingerprints,
         )
         for name, topic in topics.items():
             if topic.compacted is None:
@@ -91,11 +91,6 @@ class Identity:
         if found.mismatches:
             msg = f"run {self._run}: " + "; ".join(found.mismatches)
             raise TokenMismatch(msg)
-        if found.untold and not known:
-            sys.stderr.write(
-                f"run {self._run}: its tables were begun before batches had tokens: what they hold "
-                "so far cannot be compared with the checkpoint, only what is written from now on\n"
-            )
         ids = {name: topic.topic_id for name, topic in topics.items()}
         self._note.write_text(json.dumps(ids), encoding="utf-8")
         return found.again
@@ -138,11 +133,6 @@ class Identity:
     def close(self) -> None:
         """Close the connection to the broker."""
         self._topic_ids.close()
-
-    def _is_ours(self, fingerprint: str) -> bool:
-        """Whether a pipeline of this run wrote a batch: this one, or one of before its base."""
-        earlier = read_base(self._checkpoint).fingerprints
-        return self._pipeline.wrote(fingerprint) or fingerprint in earlier
 
     def _let_spark_plan(self, run_one: RunOne) -> None:
         planned = "a first batch is planned"

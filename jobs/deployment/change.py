@@ -75,7 +75,7 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
     queries = query_change(old, new) or QueryChange()
     if old.fingerprint != new.fingerprint and queries == QueryChange():
         return Change(Kind.new_run, sentences)
-    if begun_with is not None and not (old.wrote(begun_with) or old.wrote_before(begun_with)):
+    if begun_with is not None and not old.wrote(begun_with):
         return Change(Kind.new_run, (*sentences, *_other_code(new)))
     if reasons := (*_refusals(old, new, queries.added), *_control_refusals(old, new)):
         return Change(Kind.new_run, (*sentences, *reasons))
@@ -87,8 +87,7 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
 
 def _refusals(old: Pipeline, new: Pipeline, added: Iterable[str]) -> Iterator[str]:
     """Say of added queries why no run can go on with them."""
-    # What shares slices in a run is known to its checkpoint alone, and checked with it.
-    before, after = plan_of(old, None), plan_of(new, None)
+    before, after = plan_of(old), plan_of(new)
     for query in added:
         if (why := why_not(before, after, query)) is not None:
             yield f"queries.{query}: it cannot be added to a run: {why}"

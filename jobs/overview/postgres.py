@@ -26,7 +26,9 @@ _LANES: Final = (
     "select batch_id, lane, max(read), sum(dropped)::bigint, max(progress_us), bool_or(ended)"
     " from {} where run = %s group by batch_id, lane order by batch_id"
 )
-_LETTERS: Final = 'select batch_id, source, partition, "offset", reason, {} from {} where run = %s'
+_LETTERS: Final = (
+    'select batch_id, source, partition, "offset", reason, value from {} where run = %s'
+)
 
 Sums = TypeVar("Sums")
 
@@ -74,9 +76,7 @@ class PostgresTables:
         return lanes_of(self._frame(_LANES, "metrics", schema), self.times)
 
     def _dead(self) -> Dead:
-        there = "value" in self._columns("dead_letters")
-        value = sql.SQL("value" if there else "null")  # older tables have no values
-        return dead_of(self._frame(_LETTERS, "dead_letters", DEAD, value), self.times)
+        return dead_of(self._frame(_LETTERS, "dead_letters", DEAD), self.times)
 
     def _columns(self, table: str) -> set[str]:
         query = sql.SQL("select * from {} limit 0").format(sql.Identifier(self.schema, table))

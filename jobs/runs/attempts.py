@@ -42,12 +42,12 @@ class Attempts:
     living: str | None = None
 
 
-def read_attempts(folder: Path) -> Attempts | None:
-    """Read what the drivers of a run have recorded; None: an older submission without records."""
+def read_attempts(folder: Path) -> Attempts:
+    """Read what the drivers of a run have recorded so far."""
     try:
         noted: dict[str, Any] = json.loads((folder / ATTEMPTS_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return None
+        return Attempts()
     return Attempts(**{**noted, "deaths": Deaths(**noted["deaths"])})
 
 
@@ -74,7 +74,7 @@ class Attempt:
         Raises:
             TooManyDeaths: that was one death too many.
         """
-        before = read_attempts(self._folder) or Attempts()
+        before = read_attempts(self._folder)
         deaths = Deaths() if before.well else before.deaths
         if before.living is not None:
             deaths = replace(deaths, silent=deaths.silent + 1, last=None)
@@ -88,7 +88,7 @@ class Attempt:
         """Record that a batch is done, or that there is nothing to do."""
         if not self._well:
             noted = read_attempts(self._folder)
-            if noted is not None and noted.living == self._name:
+            if noted.living == self._name:
                 self._well = _wrote(self._folder, replace(noted, well=True, deaths=Deaths()))
 
     def died(self, of: Deaths) -> str | None:
@@ -98,7 +98,7 @@ class Attempt:
             of: the death, by kind.
         """
         noted = read_attempts(self._folder)
-        if noted is None or noted.living != self._name:
+        if noted.living != self._name:
             return None  # a new submission has started: this driver's end does not count for it
         before = Deaths() if noted.well else noted.deaths
         deaths = Deaths(
@@ -113,7 +113,7 @@ class Attempt:
     def ended(self) -> None:
         """Record that this driver ends by itself: it is done, or has given up."""
         noted = read_attempts(self._folder)
-        if noted is not None and noted.living == self._name:
+        if noted.living == self._name:
             _wrote(self._folder, replace(noted, living=None))
 
 

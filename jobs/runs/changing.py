@@ -11,7 +11,6 @@ from typing import Any
 from jobs.brokers.producing import send_together
 from jobs.brokers.signing import Signer
 from jobs.checkpoints.plans import read_checkpoint
-from jobs.checkpoints.stages import stages_of
 from jobs.runs.folder import Run, failure, read_run
 from windowing.engine.plan import plan_of
 from windowing.explain.pipeline import cost
@@ -80,7 +79,7 @@ def costs(run: Run, added: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     after = changed(before, Copy(before.source.lane(0), 0, Change(added, {})))
     if isinstance(after, str):
         raise NoChange(_why_not(run, added, after))
-    plan = plan_of(after, stages_of(run.checkpoint).share_from)
+    plan = plan_of(after)
     return {name: cost(plan, name) for name in added}
 
 

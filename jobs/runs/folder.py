@@ -192,12 +192,7 @@ def read_run(folder: Path) -> Run:
     Raises:
         FileNotFoundError: nothing was submitted from this folder.
     """
-    file = folder / NOTE_FILE
-    note = json.loads(file.read_text(encoding="utf-8"))
-    if "submitted_at" in note:
-        submitted_at = datetime.fromisoformat(note["submitted_at"])
-    else:  # written by an older version
-        submitted_at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    note = json.loads((folder / NOTE_FILE).read_text(encoding="utf-8"))
     return Run(
         pipeline=note["pipeline"],
         run=note["run"],
@@ -205,10 +200,10 @@ def read_run(folder: Path) -> Run:
         folder=Path(note["folder"]),
         checkpoint=place(note["checkpoint"]),
         table=place(note["table"]),
-        file=Path(note["file"]) if "file" in note else _copy_in(folder),
+        file=Path(note["file"]),
         given=Path(note["given"]) if note.get("given") else None,
-        submitted_at=submitted_at,
-        options=Options.of(note["options"]) if "options" in note else Options(),
+        submitted_at=datetime.fromisoformat(note["submitted_at"]),
+        options=Options.of(note["options"]),
         fingerprint=note.get("fingerprint"),
     )
 
@@ -231,15 +226,6 @@ def write_whole(file: Path, what: object) -> None:
     written = file.with_name(f".{file.name}.new")
     written.write_text(json.dumps(what), encoding="utf-8")
     written.replace(file)
-
-
-def _copy_in(folder: Path) -> Path:
-    """Find the copy of the file in the folder of a run whose note does not name it."""
-    copies = [path for path in folder.iterdir() if path.suffix in (".yml", ".yaml")]
-    if len(copies) != 1:
-        msg = f"{folder} has {len(copies)} pipeline files, not one: submit the run once more"
-        raise RunError(msg)
-    return copies[0]
 
 
 def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:

@@ -94,8 +94,7 @@ class Facts:
         failure: why the job gave up, in its own words; None: it did not.
         order: the order to stop, if given since it was submitted.
         available_now: whether it ends after reading the existing records.
-        begun: number of drivers of this submission that have reached our program; None: unknown,
-            because an older version submitted it.
+        begun: number of drivers of this submission that have reached our program.
         well: whether the current driver has committed a batch, or has found nothing to do.
         deaths: deaths of its drivers.
         launches: number of drivers started by the cluster that never reached our program.
@@ -107,7 +106,7 @@ class Facts:
     failure: str | None = None
     order: Order | None = None
     available_now: bool = False
-    begun: int | None = None
+    begun: int = 0
     well: bool = False
     deaths: Deaths = field(default_factory=Deaths)
     launches: int = 0
@@ -166,7 +165,7 @@ def _alive(facts: Facts) -> Life:
         return Life(State.waiting, facts.lacks)
     if facts.driver == "RELAUNCHING":
         return Life(State.restarting, "its worker was lost: the driver is started on another one")
-    if facts.driver == "RUNNING" and (facts.well or facts.begun is None):
+    if facts.driver == "RUNNING" and facts.well:
         return Life(State.running)
     if facts.deaths.number or facts.launches > 1:
         return Life(State.restarting, _restarts(facts))

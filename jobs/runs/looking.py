@@ -10,7 +10,7 @@ from pathlib import Path
 
 from infra import drivers
 from infra.endpoints import Endpoints
-from jobs.runs.attempts import Attempts, read_attempts
+from jobs.runs.attempts import read_attempts
 from jobs.runs.folder import Run, failure
 from jobs.runs.life import Deaths, Facts, Life, State, life
 from jobs.runs.names import job_name
@@ -59,8 +59,7 @@ def look_at(endpoints: Endpoints, run: Run) -> Look:
     Raises:
         InfraError: the master does not answer.
     """
-    attempts = read_attempts(run.folder)
-    noted = attempts or Attempts()
+    noted = read_attempts(run.folder)
     driver, log = _driver(endpoints, run)
     launches, words = _launches(log) if not noted.begun else (0, None)
     facts = Facts(
@@ -68,7 +67,7 @@ def look_at(endpoints: Endpoints, run: Run) -> Look:
         failure=failure(run),
         order=read_order(run.folder),
         available_now=run.options.available_now,
-        begun=None if attempts is None else attempts.begun,
+        begun=noted.begun,
         well=noted.well,
         deaths=noted.deaths,
         launches=launches,

@@ -44,8 +44,7 @@ def forget_own(folder: Path) -> None:
     Args:
         folder: the run's, or of a job that was started by hand: there, only what we made goes.
     """
-    attempts = read_attempts(folder)
-    if attempts is not None and attempts.living is not None:
+    if read_attempts(folder).living is not None:
         return
     if (folder / NOTE_FILE).exists():
         forget(folder)

@@ -251,12 +251,9 @@ def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
 
 
 def _begun_with(folder: Path, pipeline: Pipeline) -> str:
-    """Return the fingerprint that a run was started with: the pipeline's, unless noted otherwise.
-
-    A fingerprint in an older format is converted to the current one.
-    """
+    """Return the fingerprint that a run was started with: as noted, or the pipeline's."""
     noted = read_run(folder).fingerprint if (folder / NOTE_FILE).exists() else None
-    return pipeline.fingerprint if noted is None or pipeline.wrote(noted) else noted
+    return noted or pipeline.fingerprint
 
 
 def _copy(pipeline: Pipeline, file: Path) -> None:

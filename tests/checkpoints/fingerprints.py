@@ -1,8 +1,7 @@
 """The fingerprint of every recorded pipeline: `python -m tests.checkpoints.fingerprints` adds some.
 
-`fingerprints.jsonl` has a line for each: its name, its fingerprint, what that was in the first form
-(`legacy`; of those that are as old), and the text of its file. Lines are added, and none is ever
-changed: see the README beside this.
+`fingerprints.jsonl` has a line for each: its name, its fingerprint, and the text of its file. Lines
+are added, and none is changed without another `FORMAT`: see the README beside this.
 """
 
 from __future__ import annotations

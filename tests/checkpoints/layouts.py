@@ -1,12 +1,13 @@
-"""What the structs of stored state look like: `python -m tests.checkpoints.layouts` adds them.
+"""What the structs of stored state look like: `python -m tests.checkpoints.layouts` notes it.
 
-`layouts.json` has, for each format and each of its numbers, the types of a struct's fields in their
-order. Names are free: they are not stored.
+`layouts.json` has, for each format, its number and the types of a struct's fields in their order.
+Names are free: they are not stored.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,11 @@ def layouts() -> dict[str, tuple[int, Any]]:
     beside = [tables.Base, tables.Delta, early.Remembered]
     of_operators = [window_store.StoredWindow, partial.Partial, joined.Joined, due.Due]
     return {
-        lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.head, *of_operators)),
-        lane.STATE.what: (lane.STATE.number, _all(lane.STATE.head)),
-        settler.STATE.what: (settler.STATE.number, _all(settler.STATE.head)),
-        store.INDEX.what: (store.INDEX.number, _all(store.INDEX.head)),
-        shard_head.STATE.what: (shard_head.STATE.number, _all(shard_head.STATE.head, *beside)),
+        lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.type_, *of_operators)),
+        lane.STATE.what: (lane.STATE.number, _all(lane.STATE.type_)),
+        settler.STATE.what: (settler.STATE.number, _all(settler.STATE.type_)),
+        store.INDEX.what: (store.INDEX.number, _all(store.INDEX.type_)),
+        shard_head.STATE.what: (shard_head.STATE.number, _all(shard_head.STATE.type_, *beside)),
     }
 
 
@@ -61,11 +62,13 @@ def _layout(type_: Any) -> Any:
 
 
 def main() -> None:
-    """Add the layout of each format's number that has none yet."""
-    known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    for what, (number, layout) in layouts().items():
-        known.setdefault(what, {}).setdefault(str(number), layout)
-    FILE.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    """Note the layouts, if those that differ have another number."""
+    known = json.loads(FILE.read_text(encoding="utf-8"))
+    now = {what: [number, layout] for what, (number, layout) in layouts().items()}
+    for what in known.keys() & now.keys():
+        if known[what] != now[what] and known[what][0] == now[what][0]:
+            sys.exit(f"{what} has another layout, and still format {now[what][0]}: count it up")
+    FILE.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

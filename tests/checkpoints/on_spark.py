@@ -68,8 +68,7 @@ def go_on(
             table.take(frames, batch_id)
 
     raw = one_file_a_batch(spark, own_cuts[:end], folder)
-    # It was recorded before there were slots.
-    finish(emissions(raw, own, even=False), write, folder)
+    finish(emissions(raw, own), write, folder)
     return memory.output
 
 

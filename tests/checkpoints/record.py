@@ -1,7 +1,6 @@
 """Record what today's code leaves in the middle of a log: `python -m tests.checkpoints.record`.
 
-Run by hand, into a folder that is named after the format of states, and never over another one:
-see the README beside this.
+Run by hand, into the folder `states`, and never over another one: see the README beside this.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from pathlib import Path
 from tests.checkpoints import on_spark
 from tests.checkpoints.drawn import recordings
 from tests.checkpoints.recording import SUFFIX
-from windowing.engine import shard_head
 
-HERE = Path(__file__).parent
+STATES = Path(__file__).parent / "states"
 
 
 def record(folder: Path) -> None:
@@ -39,4 +37,4 @@ def record_on_spark(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    record(HERE / f"states-{shard_head.STATE.number}")
+    record(STATES)

@@ -9,11 +9,10 @@ import pytest
 
 from jobs.checkpoints.agreement import compare
 from jobs.checkpoints.plans import Checkpoint
-from tests.sinks.test_sink_tokens import NAMES, PIPELINE, batches, in_the_first_form
+from tests.sinks.test_sink_tokens import NAMES, PIPELINE, batches
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import Kept, Stretch
 from windowing.spark.sinks.postgres import PostgresSink, kept
-from windowing.spark.sinks.tokens import token_of_frames
 
 pytestmark = pytest.mark.containers
 
@@ -61,40 +60,3 @@ def test_a_batch_and_its_token_are_one_transaction(postgres: str) -> None:
         fingerprint=PIPELINE.fingerprint,
     ).mismatches
     assert "table never in PostgreSQL schema out is missing" in said
-
-
-def test_a_run_from_before_there_were_tokens_goes_on(postgres: str) -> None:
-    filled("r1", 3, 7)
-    with psycopg.connect() as connection:
-        connection.execute("drop table out.tokens")
-    assert kept(PIPELINE, "out", "r1").tokens == {}
-    rows = told("select count(*) from out.q")
-    filled("r1", 3, 7)
-    assert told("select count(*) from out.q") == rows
-    filled("r1", 3, 7, 9)
-    assert told("select distinct batch_id from out.tokens") == [(2,)]
-    assert told("select count(*) from out.q") > rows
-
-
-def test_tokens_with_fingerprints_of_the_first_form_go_on(postgres: str) -> None:
-    told = [in_the_first_form(token_of_frames(PIPELINE, f, n)) for n, f in enumerate(batches(3, 7))]
-    old = PostgresSink(PIPELINE, "out", "r1", lambda number: told[number])
-    for number, frames in enumerate(batches(3, 7)):
-        old.take(frames, number)
-    filled("r1", 3, 7, 9)
-    tokens = kept(PIPELINE, "out", "r1").tokens
-    assert [token.pipeline for token in tokens.values()] == [
-        *(token.pipeline for token in told),
-        PIPELINE.fingerprint,
-    ]
-    found = compare(
-        Checkpoint("c", -1, -1, {}),
-        kept(PIPELINE, "out", "r1"),
-        {},
-        known={},
-        may_be_compacted=frozenset(),
-        fingerprint=PIPELINE.fingerprint,
-        is_ours=PIPELINE.wrote,
-    )
-    assert not found.mismatches
-    assert [token.batch_id for token in found.again] == [0, 1, 2]

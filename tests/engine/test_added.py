@@ -40,7 +40,7 @@ def with_query(text: str, name: str, query: dict[str, Any]) -> Pipeline:
 
 def lanes_of(pipeline: Pipeline, shards: list[MemoryStore]) -> list[Reached]:
     """What shards know of their lanes by event time."""
-    heads = [STATE.decode(data, one) for one in shards if (data := one.get(HEAD)) is not None]
+    heads = [STATE.decode(data) for one in shards if (data := one.get(HEAD)) is not None]
     return [lane for head in heads for lane in head.reached[plan_of(pipeline).clocks[0].name]]
 
 

@@ -119,7 +119,7 @@ def test_stages_of_spark_run_what_the_plan_says(name: str) -> None:
     from windowing.spark.stages import LaneStage, ShardStage
 
     pipeline = load_pipeline(DATA / name / "pipeline.yml")
-    lanes, shards = LaneStage(pipeline.text, None), ShardStage(pipeline.text, None)
+    lanes, shards = LaneStage(pipeline.text), ShardStage(pipeline.text)
     for stage in (lanes, shards):
         stage.open(MemoryStore)
     for flow in plan_of(pipeline).flows:

@@ -26,7 +26,6 @@ from windowing.model.fingerprint import FORMAT, fingerprint
 from windowing.model.join import Comparison, Join, JoinSide, Operand
 from windowing.model.joined import JoinedLane
 from windowing.model.late import Late
-from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
 from windowing.model.lengths import Step
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (
@@ -196,36 +195,28 @@ def test_rows_by_their_order_in_the_log_or_by_time() -> None:
 
 def test_it_bears_the_number_of_its_form() -> None:
     assert re.fullmatch(rf"{FORMAT}:[0-9a-f]{{16}}", changed().fingerprint)
-    assert not is_legacy(changed().fingerprint)
 
 
 def test_recorded_fingerprints_are_what_they_were() -> None:
-    """In the form of today and, where it was recorded, in the first one."""
     lines = recorded()
     assert len(lines) > 100
     for line in lines:
         pipeline = parse_pipeline(line["text"])
         assert pipeline.fingerprint == line["fingerprint"], line["name"]
-        if "legacy" in line:
-            assert pipeline.wrote(line["legacy"]), line["name"]
     assert len({line["fingerprint"] for line in lines}) == len(lines)
 
 
-def test_states_of_the_first_form_are_accepted_with_lanes_that_joined_or_without() -> None:
+def test_states_are_accepted_with_lanes_that_joined_or_without() -> None:
     text = PIPELINE.replace(
         "partitions: 2", "partitions: 3\n  joined: {s/2: {lane: 2, at: {ts: 9}}}"
     )
     grown, before, other = parse_pipeline(text), changed(), changed(("k: int", "k: float"))
     for pipeline in (before, grown):
-        first = legacy_fingerprint(pipeline.source, pipeline.shards, pipeline.flows)
-        assert is_legacy(first)
-        assert pipeline.wrote(first)
-        for whole in (first, pipeline.fingerprint):
-            check_fingerprint("a shard", whole, grown)
-            with pytest.raises(CheckpointMismatch, match=f"fingerprint {whole}, now {FORMAT}:"):
-                check_fingerprint("a shard", whole, other)
-        assert before.wrote(first) == (pipeline is before)
-        assert grown.wrote_before(first) == (pipeline is before)
+        whole = pipeline.fingerprint
+        check_fingerprint("a shard", whole, grown)
+        with pytest.raises(CheckpointMismatch, match=f"fingerprint {whole}, now {FORMAT}:"):
+            check_fingerprint("a shard", whole, other)
+        assert before.wrote(whole) == (pipeline is before)
 
 
 def wider(value: Any) -> Any:
@@ -255,9 +246,6 @@ def test_neither_names_of_classes_nor_new_fields_with_defaults_show() -> None:
         source, flows = wider(pipeline.source), wider(pipeline.flows)
         assert repr(source) != repr(pipeline.source)
         assert fingerprint(source, pipeline.shards, flows) == line["fingerprint"], line["name"]
-        if "legacy" in line:
-            first = legacy_fingerprint(source, pipeline.shards, flows)
-            assert first == line["legacy"], line["name"]
 
 
 _NUMBER = re.compile(r"\d+")

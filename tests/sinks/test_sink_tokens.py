@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,12 @@ from windowing.engine.plan import plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 from windowing.model import parse_pipeline
-from windowing.model.legacy_fingerprint import legacy_fingerprint
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.output import tagged
 from windowing.runtime.token import Kept, Stretch, Token
 from windowing.spark.sinks import MemorySink
-from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.table import TableSink, kept
-from windowing.spark.sinks.tokens import Frames, token_of_frames, token_rows
+from windowing.spark.sinks.tokens import Frames, token_rows
 
 PIPELINE = parse_pipeline("""
 name: p
@@ -134,53 +131,6 @@ def test_of_two_drivers_the_same_batch_counts_once_and_another_is_refused(tmp_pa
     *_, otherwise = batches(3, 7, 8)
     with pytest.raises(TokenMismatch, match=r"batch 2 .*7 to 8.*batch 2 .*7 to 7"):
         zombie.take(otherwise, 2)
-
-
-def test_tables_from_before_there_were_tokens_go_on_and_have_them_from_then(tmp_path: Path) -> None:
-    for name, schema in schemas(PIPELINE).items():
-        DeltaTable.create(tmp_path / name, schema, partition_by=["run"])
-    first, second, third = batches(3, 7, 9)
-    old = TableSink(PIPELINE, tmp_path, "r0")  # makes rows to be taken for old ones
-    old.take(first, 0)
-    shutil.rmtree(tmp_path / "tokens")
-    for name in ("q", "metrics"):
-        rows = DeltaTable(str(tmp_path / name)).to_pyarrow_table()
-        token = CommitProperties(app_transactions=[Transaction("r1", 0)])
-        place = rows.schema.get_field_index("run")
-        named = rows.set_column(place, "run", [["r1"] * len(rows)])
-        write_deltalake(tmp_path / name, named, mode="append", commit_properties=token)
-    before = kept(PIPELINE, tmp_path, "r1")
-    assert before.tokens == {}
-    assert before.tables["q"] == Kept(0, None)
-    rows = count(tmp_path)
-    sink = TableSink(PIPELINE, tmp_path, "r1")
-    sink.take(second, 1)
-    sink.take(third, 2)
-    assert count(tmp_path) > rows
-    assert {one and one.batch for one in kept(PIPELINE, tmp_path, "r1").tables.values()} == {2}
-
-
-def in_the_first_form(token: Token) -> Token:
-    """A token as it was written when fingerprints were of the first form."""
-    first = legacy_fingerprint(PIPELINE.source, PIPELINE.shards, PIPELINE.flows)
-    return replace(token, pipeline=first)
-
-
-def test_tokens_with_fingerprints_of_the_first_form_go_on(tmp_path: Path) -> None:
-    told = [in_the_first_form(token_of_frames(PIPELINE, f, n)) for n, f in enumerate(batches(3, 7))]
-    old = TableSink(PIPELINE, tmp_path, "r1", lambda number: told[number])
-    for number, frames in enumerate(batches(3, 7)):
-        old.take(frames, number)
-    assert not {token.pipeline for token in told} & {PIPELINE.fingerprint}
-    rows = count(tmp_path)
-    filled(tmp_path, 3, 7)
-    assert count(tmp_path) == rows
-    filled(tmp_path, 3, 7, 9)
-    assert count(tmp_path) > rows
-    tokens = kept(PIPELINE, tmp_path, "r1").tokens
-    assert tokens[1].pipeline == told[1].pipeline
-    assert tokens[2].pipeline == PIPELINE.fingerprint
-    assert all(PIPELINE.wrote(token.pipeline) for token in tokens.values())
 
 
 def test_the_sink_in_memory_keeps_tokens_too() -> None:

@@ -1,4 +1,4 @@
-"""Recorded checkpoints of Spark open, whatever the code has become, and tables go on with them."""
+"""A recorded checkpoint of Spark opens, whatever the code has become, and its tables go on."""
 
 from __future__ import annotations
 
@@ -8,25 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.checkpoints import on_spark
-from tests.checkpoints.record import HERE
+from tests.checkpoints.record import STATES
 from windowing.model.rows import row_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FOLDERS = sorted(path for path in HERE.glob("states-*") if path.is_dir())
-
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_recorded_checkpoint_of_spark_goes_on(
-    spark: SparkSession, folder: Path, tmp_path: Path
-) -> None:
+def test_a_recorded_checkpoint_of_spark_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     from windowing.spark.sinks.table import kept
 
     half, end = on_spark.halves()
-    on_spark.unpack(folder / on_spark.FILE, tmp_path)
+    on_spark.unpack(STATES / on_spark.FILE, tmp_path)
     pipeline = on_spark.pipeline()
     before = kept(pipeline, tmp_path / on_spark.TABLES, on_spark.RUN)
     output = on_spark.go_on(spark, tmp_path, tables=True)

@@ -62,7 +62,7 @@ only_glibc = pytest.mark.skipif(sys.platform != "linux", reason="only glibc has 
 
 
 def test_what_a_worker_has_loaded_is_frozen(spark: SparkSession) -> None:
-    stage = scanner(PIPELINE, None)
+    stage = scanner(PIPELINE)
 
     def objects(batches: Batches) -> Batches:
         assert [*stage(batches)]
@@ -86,7 +86,7 @@ def test_freed_memory_stays_until_it_is_given_back() -> None:
 @only_glibc
 @pytest.mark.parametrize(
     "stage",
-    [giving_back(packer(PIPELINE)), giving_back(scanner(PIPELINE, None))],
+    [giving_back(packer(PIPELINE)), giving_back(scanner(PIPELINE))],
     ids=["pack", "scan"],
 )
 def test_stages_give_it_back_at_their_end(spark: SparkSession, stage: Stage) -> None:

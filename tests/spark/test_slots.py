@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.checkpoints.stages import STAGES_FILE, Stages, decide, stages_of
-from tests.spark.test_state import CASE, checkpoint
-from windowing.engine.tuning import tuning
+from jobs.checkpoints.stages import decide_fused, is_fused, note_fused
+from tests.spark.test_state import CASE
 from windowing.model import load_pipeline
 from windowing.spark.slots import PERIOD, number_of, slot_of, spark_hash
 
@@ -58,30 +57,12 @@ def test_the_hash_is_sparks_own(spark: SparkSession) -> None:
     assert found == spark_hash(np.array(values)).tolist()
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-@pytest.mark.parametrize("fused", [pytest.param(False, marks=pytest.mark.nightly), True])
-def test_a_checkpoint_without_slots_has_the_same_state(
-    spark: SparkSession, tmp_path: Path, *, fused: bool
-) -> None:
-    from jobs.state import as_json, read_state
-
-    pipeline = load_pipeline(CASE / "pipeline.yml")
-    states = []
-    for even in (True, False):
-        folder = tmp_path / f"even-{even}"
-        found = checkpoint(spark, pipeline, folder, 40, 20, fused=fused, even=even)
-        states.append([as_json(line) for line in read_state(spark, found, pipeline)])
-    assert states[0] == states[1]
-
-
 def test_a_run_keeps_the_layout_that_it_began_with(tmp_path: Path) -> None:
     pipeline = load_pipeline(CASE / "pipeline.yml")
     fresh, begun = tmp_path / "fresh" / "checkpoint", tmp_path / "begun" / "checkpoint"
     for folder in (fresh, begun):
         folder.mkdir(parents=True)
-    new = Stages(fused=True, even=True, share_from=tuning().share_from_queries)
-    assert decide(fresh, pipeline) == stages_of(fresh) == new
-    # As the version before wrote it.
-    (begun.parent / STAGES_FILE).write_text('{"fused": true}', encoding="utf-8")
-    assert decide(begun, pipeline) == Stages(fused=True, even=False)
+    assert decide_fused(fresh, pipeline)
+    assert is_fused(fresh)
+    note_fused(begun, fused=False)
+    assert not decide_fused(begun, pipeline)

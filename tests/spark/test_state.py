@@ -27,7 +27,6 @@ def checkpoint(
     batch_rows: int,
     *,
     fused: bool = False,
-    even: bool = True,
 ) -> Path:
     from jobs.file_run import finish, one_file_a_batch
     from windowing.spark.plan import emissions
@@ -36,7 +35,7 @@ def checkpoint(
     folder.mkdir()
     log = islice(checked(read_events(CASE / "events.jsonl"), pipeline), records)
     raw = one_file_a_batch(spark, batches(log, batch_rows), folder)
-    finish(emissions(raw, pipeline, fused=fused, even=even), MemorySink(pipeline).write, folder)
+    finish(emissions(raw, pipeline, fused=fused), MemorySink(pipeline).write, folder)
     return folder / "checkpoint"
 
 

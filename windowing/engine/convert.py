@@ -130,7 +130,7 @@ def _change(before: Plan, after: Plan) -> QueryChange:
 def _check_wrote(whose: str, found: str, pipeline: Pipeline) -> None:
     """Refuse the state of another pipeline, or from before lanes joined."""
     check_fingerprint(whose, found, pipeline)
-    if not pipeline.wrote(found):
+    if found != pipeline.fingerprint:
         msg = (
             f"the state of {whose} is from before lanes joined pipeline {pipeline.name} "
             f"(fingerprint {found}, now {pipeline.fingerprint}): let the job run a batch with "
@@ -145,7 +145,7 @@ def _carried(before: Pipeline, after: Pipeline, store: StateStore) -> MemoryStor
     own.restore(dict(store.scan("")))
     data = own.get(lane.KEY)
     if data is not None:
-        state = lane.STATE.decode(data, own)
+        state = lane.STATE.decode(data)
         _check_wrote("a lane", state.fingerprint, before)
         state.fingerprint = after.fingerprint
         own.put(lane.KEY, lane.STATE.encode(state))
@@ -189,7 +189,7 @@ class _Moved:
             # `held` shows them; what operators go on with has columns that it leaves out.
             own = {query: RowState(store, query).tables for query in shard.row_parts}
             replaced.append({query: frames for query, frames in own.items() if frames})
-        heads = [STATE.decode(data, store) for store in stores if (data := store.get(HEAD))]
+        heads = [STATE.decode(data) for store in stores if (data := store.get(HEAD))]
         reached: dict[str, list[Reached]] = {}
         due_us: dict[str, int] = {}
         for head in heads:

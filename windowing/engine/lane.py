@@ -17,7 +17,7 @@ import polars as pl
 
 from windowing.engine.changes import Claim, claims, judged
 from windowing.engine.columns import COUNTER, KIND, OFFSET, PARTITION, REFUSAL, field_column
-from windowing.engine.formats import Format, as_it_is
+from windowing.engine.formats import Format
 from windowing.engine.frames import from_bytes, in_order, to_bytes, where
 from windowing.engine.input.pack import BAD, DATA, END
 from windowing.engine.input.refusals import not_allowed_again, read_columns
@@ -95,9 +95,8 @@ class Reading:
         return {clock.name: course.reached for clock, course in self.courses.items()}
 
 
-STATE = Format("a lane's state", 4, LaneState, dict.fromkeys((1, 2, 3), as_it_is))
-"""The stored format; format 1 had no number, before format 3 no frame had narrow columns, and
-before format 4 no control record had a counter."""
+STATE = Format("a lane's state", 1, LaneState)
+"""The stored format."""
 
 
 class Lane:
@@ -197,7 +196,7 @@ class Lane:
             begins = {clock.name: begin(clock, source, number) for clock in self._plan.clocks}
             clocks = {name: ClockState(reached) for name, reached in begins.items()}
             return LaneState(fingerprint, clocks)
-        state = STATE.decode(data, store)
+        state = STATE.decode(data)
         check_fingerprint(f"lane {self.name}", state.fingerprint, self._pipeline)
         state.fingerprint = fingerprint
         return state

@@ -66,7 +66,7 @@ class Parcel(msgspec.Struct, array_like=True):
     taken: list[Taken] = []
 
 
-PARCELS = MessageFormat("a lane sent a parcel", 5, Parcel)
+PARCELS = MessageFormat("a lane sent a parcel", 1, Parcel)
 
 DEAD_LETTER_SCHEMA = {
     "partition": pl.Int32,

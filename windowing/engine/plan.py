@@ -154,7 +154,7 @@ def plan_of(pipeline: Pipeline, share_from: int | None = None) -> Plan:
 
     Args:
         pipeline: the pipeline.
-        share_from: families of so many queries share slices, as a run has recorded; None: as many
+        share_from: families of so many queries share slices; None: as many
             as in a new run.
     """
     source = pipeline.source

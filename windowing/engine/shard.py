@@ -205,7 +205,7 @@ class Shard:
                 for clock in self._plan.clocks
             }
             return ShardState(fingerprint, begins)
-        state = STATE.decode(data, store)
+        state = STATE.decode(data)
         check_fingerprint("a shard", state.fingerprint, self._pipeline)
         if state.fingerprint != fingerprint:
             self._join(store, state)

@@ -9,7 +9,7 @@ import polars as pl
 
 from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.far import Far
-from windowing.engine.formats import Format, as_it_is
+from windowing.engine.formats import Format
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.parcel import Parcel
 from windowing.engine.progress.reached import Reached
@@ -36,9 +36,8 @@ class ShardState(msgspec.Struct, array_like=True):
     far: Far = msgspec.field(default_factory=Far)
 
 
-STATE = Format("a shard's state", 4, ShardState, {1: as_it_is, 2: as_it_is, 3: as_it_is})
-"""The stored format; format 1 had no number, before format 3 nothing lay apart, and before format 4
-no frame had narrow columns."""
+STATE = Format("a shard's state", 1, ShardState)
+"""The stored format."""
 
 
 def append_keys(store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:

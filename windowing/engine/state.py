@@ -116,13 +116,13 @@ def check_fingerprint(whose: str, found: str, pipeline: Pipeline) -> None:
 
     Args:
         whose: the lane or shard, for the message.
-        found: the fingerprint in the state, in any format.
+        found: the fingerprint in the state.
         pipeline: the pipeline that resumes from it.
 
     Raises:
         CheckpointMismatch: they differ.
     """
-    if not pipeline.wrote(found) and not pipeline.wrote_before(found):
+    if not pipeline.wrote(found):
         msg = (
             f"the state of {whose} was written by another version of pipeline {pipeline.name} "
             f"(fingerprint {found}, now {pipeline.fingerprint}): start a new run, or restore the "

@@ -112,7 +112,7 @@ class Tuning:
 
     # --- families ---
     share_from_queries: int = _threshold(32, least=2, of_run=True)
-    """So many queries share slices: for a few it is hardly cheaper. A run records its own."""
+    """So many queries share slices: for a few it is hardly cheaper."""
     boundary_sets_max: int = _threshold(128, least=2, of_run=True)
     """So many sets of boundaries a family may have: each costs a step per record."""
     grid_cells_max: int = _threshold(1 << 21)

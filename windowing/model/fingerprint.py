@@ -3,8 +3,7 @@
 A checkpoint, and the tokens in tables, belong to a fingerprint. So the names and order of facts are
 a format, independent of classes, attributes and libraries: they are written out here, and for
 windows in the file of each class. Never rename them; give a fact that is added later a default, at
-which it is omitted. Any other change needs a new `FORMAT`, and keeps the computation of this one
-(`legacy_fingerprint` is that of the first).
+which it is omitted. Any other change needs a new `FORMAT`.
 
 `tests/checkpoints/fingerprints.jsonl` records examples.
 """
@@ -32,8 +31,8 @@ from windowing.model.source import EventTime, Source
 from windowing.model.user import user_operator
 from windowing.model.windows.window import Window
 
-FORMAT = 2
-"""The format number, written before the digest. The first format had none."""
+FORMAT = 1
+"""The format number, written before the digest."""
 
 _DIGITS = 16
 

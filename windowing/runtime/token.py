@@ -83,8 +83,7 @@ def admit(token: Token, held: Mapping[int, Token], sink: str) -> None:
 
     Args:
         token: the batch's.
-        held: the sink's tokens of the run, by batch; empty for a new run, and for one from before
-            there were tokens.
+        held: the sink's tokens of the run, by batch; empty for a new run.
         sink: names the sink and the run, for messages.
 
     Raises:
@@ -130,7 +129,7 @@ def due(
         token: the batch's.
         table: names the table and the run, for messages.
         written: the run's last batch in the table; None: none.
-        digest: that batch's; None: from before there were tokens.
+        digest: that batch's; None: there is no batch.
         begun: the run's first batch with a token in the sink.
 
     Raises:
@@ -138,7 +137,7 @@ def due(
     """
     if written is None or written < token.batch_id:
         lacks = written is None and begun < token.batch_id
-        if lacks or (digest is not None and written != token.batch_id - 1):
+        if lacks or (written is not None and written != token.batch_id - 1):
             has = "no batch of it" if written is None else f"batches up to {written}"
             msg = (
                 f"{table} has {has}, and the job brings {token}: the table was lost or put back "
@@ -146,7 +145,7 @@ def due(
             )
             raise TokenMismatch(msg)
         return "write"
-    if written == token.batch_id and digest not in (None, token.digest):
+    if written == token.batch_id and digest != token.digest:
         msg = (
             f"{table} holds another batch {written} than {token}: it was written by another "
             f"checkpoint; put back the table that belongs to this one, or {NEW_RUN}"
@@ -160,8 +159,7 @@ class Kept(NamedTuple):
 
     Attributes:
         batch: its number; None: none.
-        digest: of its token; None: from before there were tokens, or the sink has one token for all
-            its tables.
+        digest: of its token; None: there is no batch, or the sink has one token for all its tables.
     """
 
     batch: int | None

@@ -72,13 +72,11 @@ def emissions(
     pipeline: Pipeline,
     *,
     fused: bool = False,
-    even: bool = True,
-    share_from: int | None = None,
     seed: Mapping[str, DataFrame] | None = None,
 ) -> DataFrame:
     """Run a pipeline's lanes and shards over a stream of raw rows.
 
-    A checkpoint belongs to one choice of `fused`, `even` and `share_from`.
+    A checkpoint belongs to one choice of `fused`.
 
     Args:
         raw: a stream of `RAW_SCHEMA`, or of what workers make it of; a partition's rows may be in
@@ -87,9 +85,6 @@ def emissions(
         fused: whether lanes have no stage of their own. That is faster, but every task must have a
             range of offsets of each partition for itself, as from Kafka, and the pipeline must
             allow it (`windowing.engine.plan.Plan.why_lanes`).
-        even: whether lanes and shards are spread evenly over tasks (`windowing.spark.slots`), and
-            not by their numbers, as in checkpoints of earlier versions.
-        share_from: how many queries share slices at least; None: as in a new run.
         seed: the state that a checkpoint without batches begins with (`windowing.spark.seed`).
 
     Raises:
@@ -100,8 +95,8 @@ def emissions(
         query), `dead_letter` or `metric`, for a sink that writes all frames of a batch under its
         id.
     """
-    plan = plan_of(pipeline, share_from)
-    stage = partial(_stage, even=even, seed=seed or {})
+    plan = plan_of(pipeline)
+    stage = partial(_stage, seed=seed or {})
     if isinstance(raw, DataFrame):
         raw = RawStream.by_the_jvm(raw)
     copies = may_copy(raw.stream.sparkSession.conf)
@@ -109,14 +104,14 @@ def emissions(
         if plan.why_lanes is not None:
             msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
-        scanned = raw.through(scanner(pipeline.text, share_from), PARCEL_SCHEMA)
-        processor = FusedShardStage(pipeline.text, share_from, copies=copies)
+        scanned = raw.through(scanner(pipeline.text), PARCEL_SCHEMA)
+        processor = FusedShardStage(pipeline.text, copies=copies)
         return stage(scanned, "shard", plan.shards, processor, EMISSION_SCHEMA)
     pack = packer(pipeline.text, pipeline.source.secrets)
     chunks = raw.through(pack, CHUNK_SCHEMA)
-    lanes = LaneStage(pipeline.text, share_from, copies=copies, even=even)
+    lanes = LaneStage(pipeline.text, copies=copies)
     parcels = stage(chunks, "partition", plan.lanes, lanes, PARCEL_SCHEMA)
-    shards = ShardStage(pipeline.text, share_from, copies=copies)
+    shards = ShardStage(pipeline.text, copies=copies)
     return stage(parcels, "shard", plan.shards, shards, EMISSION_SCHEMA)
 
 
@@ -127,11 +122,10 @@ def _stage(
     processor: StatefulProcessor,
     schema: str,
     *,
-    even: bool,
     seed: Mapping[str, DataFrame],
 ) -> DataFrame:
     """Add a stateful stage with a key for each of a column's numbers, which are below `count`."""
-    grouped = partial(_by_slot, count=count) if even else DataFrame.groupBy
+    grouped = partial(_by_slot, count=count)
     return grouped(rows, column).transformWithStateInPandas(
         processor,
         schema,

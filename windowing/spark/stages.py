@@ -47,8 +47,8 @@ RulesOf = Callable[[int], ValueRules]
 
 
 @lru_cache(maxsize=256)
-def _plan(file: bytes, share_from: int | None) -> Plan:
-    plan = plan_of(unpacked(file), share_from)
+def _plan(file: bytes) -> Plan:
+    plan = plan_of(unpacked(file))
     # It is kept, as is what was loaded for it: no need to look for garbage there after every task.
     gc.freeze()
     return plan
@@ -104,17 +104,16 @@ def packed_rows(batches: Batches, rules: RulesOf) -> Batches:
         yield pa.RecordBatch.from_pydict({"partition": partitions, "chunk": chunks}, schema=CHUNKS)
 
 
-def scanner(text: str, share_from: int | None) -> Stage:
+def scanner(text: str) -> Stage:
     """Return the stage that packs chunks and scans them for the fused plan, for `mapInArrow`.
 
     Args:
         text: the pipeline file.
-        share_from: how many queries share slices at least; None: as in a new run.
     """
     file = packed(text)
 
     def scan_batches(batches: Batches) -> Batches:
-        return scanned_rows(batches, _rules(file), _scanner(file, share_from))
+        return scanned_rows(batches, _rules(file), _scanner(file))
 
     return scan_batches
 
@@ -137,8 +136,8 @@ _SCANNED_ROWS = 500_000
 
 
 @lru_cache(maxsize=16)
-def _scanner(file: bytes, share_from: int | None) -> Scanner:
-    return Scanner(_plan(file, share_from))
+def _scanner(file: bytes) -> Scanner:
+    return Scanner(_plan(file))
 
 
 def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.RecordBatch:
@@ -171,8 +170,8 @@ _RAW_COLUMNS = ("offset", "value", "control", "append_us")
 
 
 class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
-    def __init__(self, text: str, share_from: int | None, *, copies: bool = False) -> None:
-        self._file, self._share_from, self._copies = packed(text), share_from, copies
+    def __init__(self, text: str, *, copies: bool = False) -> None:
+        self._file, self._copies = packed(text), copies
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Initialise; Spark calls this once per task."""
@@ -188,7 +187,7 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
 
     def plan(self) -> Plan:
         """Return the plan, which a worker makes once for all tasks."""
-        return _plan(self._file, self._share_from)
+        return _plan(self._file)
 
     def handleInitialState(  # noqa: N802 - the name is Spark's
         self,
@@ -211,16 +210,8 @@ class LaneStage(_Stage):
 
     Args:
         text: the pipeline file.
-        share_from: how many queries share slices at least; None: as in a new run.
         copies: whether workers may keep copies of large state in files.
-        even: whether keys are slots (`windowing.spark.slots`), and not the lanes' numbers.
     """
-
-    def __init__(
-        self, text: str, share_from: int | None, *, copies: bool = False, even: bool = False
-    ) -> None:
-        super().__init__(text, share_from, copies=copies)
-        self._even = even
 
     def lane(self, number: int) -> Lane:
         """Return the lane of this number; Spark's Kafka source never resends a record."""
@@ -234,7 +225,7 @@ class LaneStage(_Stage):
     ) -> Iterator[pd.DataFrame]:
         """Process all chunks of one partition in this batch."""
         chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
-        number = number_of(int(key[0])) if self._even else int(key[0])
+        number = number_of(int(key[0]))
         with self._store() as store:
             parcels = self.lane(number).step(store, chunks)
         encoded = [PARCELS.encode(parcel) for parcel in parcels]

@@ -16,7 +16,6 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from windowing.engine.formats import Format
-from windowing.engine.state import MemoryStore
 from windowing.model.run_errors import CheckpointMismatch
 from windowing.spark.copies import LARGE_BYTES, Copies
 
@@ -78,7 +77,7 @@ class MapStateStore:
     def __init__(self, state: Any, copies: Copies | None) -> None:
         self._map, self._copies = state, copies
         data = self._get(INDEX_KEY)
-        self._index = {} if data is None else INDEX.decode(data, self)
+        self._index = {} if data is None else INDEX.decode(data)
         self._stored = dict(self._index)
 
     def get(self, key: str) -> bytes | None:
@@ -186,7 +185,7 @@ def whole_values(
         CheckpointMismatch: the index lacks a value.
     """
     data = stored.get(INDEX_KEY)
-    return _whole(stored, {} if data is None else INDEX.decode(data, MemoryStore()), wanted)
+    return _whole(stored, {} if data is None else INDEX.decode(data), wanted)
 
 
 def _whole(

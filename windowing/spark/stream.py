@@ -38,8 +38,6 @@ def windowed(
     pipeline: Pipeline,
     *,
     fused: bool = False,
-    even: bool = True,
-    share_from: int | None = None,
 ) -> DataFrame:
     """Run a pipeline over a stream of records; return results and dead letters as one stream.
 
@@ -54,9 +52,6 @@ def windowed(
         fused: whether lanes have no stage of their own: faster, where every task has a range of
             offsets for itself, as from Spark's Kafka source or `parquet_files`. A checkpoint
             belongs to one of both.
-        even: whether lanes and shards are spread evenly over tasks; False goes on with a checkpoint
-            of an earlier version.
-        share_from: so many queries that can share slices do; None: as in a new run.
 
     Returns:
         a stream, to be written in append mode, with these columns, null where they have no meaning:
@@ -82,7 +77,7 @@ def windowed(
     _check_settings(stream.sparkSession)
     flat = FlatRows(pipeline)
     raw = records if isinstance(records, RawStream) else raw_rows(records, pipeline.source)
-    rows = emissions(raw, pipeline, fused=fused, even=even, share_from=share_from)
+    rows = emissions(raw, pipeline, fused=fused)
     return rows.mapInArrow(_flattener(pipeline.text), StructType.fromDDL(spark_type(flat.schema)))
 
 

@@ -96,7 +96,7 @@ class SimulatedLanes(_OnWorker, LaneStage):
     """
 
     def __init__(self, setup: Setup, make: Callable[[int], Lane]) -> None:
-        super().__init__(setup.plan.pipeline.text, None, even=True)
+        super().__init__(setup.plan.pipeline.text)
         self._setup, self._make, self._lanes = setup, make, dict[int, Lane]()
 
     def lane(self, number: int) -> Lane:  # noqa: D102
@@ -117,7 +117,7 @@ class SimulatedShards(_OnWorker, ShardStage):
     """
 
     def __init__(self, setup: Setup, shard: Shard) -> None:
-        super().__init__(setup.plan.pipeline.text, None)
+        super().__init__(setup.plan.pipeline.text)
         self._setup, self._shard, self.now_us = setup, shard, 0
 
     def shard(self) -> Shard:  # noqa: D102

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import pyarrow as pa
 
@@ -196,11 +197,7 @@ def _entries_pass_by(fate: Fate, of: int, rival: Rival | None) -> Iterator[None]
         fate.pass_by("sink does not answer", at, of, workers=False)
         return done
 
-    before = table_log.name_once
-    table_log.name_once = named
-    try:
+    with patch.object(table_log, "name_once", named):
         yield
-    finally:
-        table_log.name_once = before
     if rival is not None:
         rival.write()

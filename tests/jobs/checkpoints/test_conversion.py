@@ -14,7 +14,7 @@ from jobs.checkpoints.conversion import (
     check_whole,
     reshard_run,
 )
-from jobs.checkpoints.stages import Stages, stages_of
+from jobs.checkpoints.stages import is_fused
 from jobs.runs import Run
 from jobs.runs.folder import read_run, write_note
 from jobs.runs.owner import Owner
@@ -64,7 +64,7 @@ def check_new(run: Run, pipeline: Pipeline) -> None:
     """Everything is the new checkpoint's, and the old one is kept."""
     assert read_base(run.checkpoint) == BASE
     assert read_seed(seed_of(run.checkpoint))["shard", 4].get("head") == b"1"
-    assert stages_of(run.checkpoint) == Stages(fused=True, even=True)
+    assert is_fused(run.checkpoint)
     assert run.own_pipeline().shards == 5
     assert read_run(run.folder).fingerprint == pipeline.fingerprint
     home = run.checkpoint.parent

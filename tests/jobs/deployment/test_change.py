@@ -14,7 +14,6 @@ from jobs.deployment.change import Change, Kind, compare
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file.joining import with_lanes
 from windowing.model.joined import JoinedLane
-from windowing.model.legacy_fingerprint import legacy_fingerprint
 
 TEXT = """
 name: p
@@ -139,10 +138,10 @@ def test_other_code_of_a_users_operator_is_another_meaning() -> None:
     assert change.sentences[0].startswith("queries.own.operator: its class has other code")
 
 
-def test_a_run_that_was_begun_under_a_fingerprint_of_the_first_form_goes_on() -> None:
+def test_a_run_that_was_begun_with_the_same_facts_goes_on() -> None:
     """Also where lanes have joined it since."""
     old = edited()
-    first = legacy_fingerprint(old.source, old.shards, old.flows)
+    first = old.fingerprint
     assert compare(old, old, first).kind is Kind.same
     joined = JoinedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
     grown = with_lanes(old, [joined])

@@ -21,7 +21,6 @@ from jobs.runs.looking import life_of
 from jobs.runs.orders import live_run
 from tests.jobs.master import Master
 from windowing.model import Pipeline, load_pipeline
-from windowing.model.legacy_fingerprint import legacy_fingerprint
 from windowing.spark.sinks.table import TableSink
 
 PIPELINE = """
@@ -214,15 +213,3 @@ def test_rows_with_another_key_get_tables_of_their_own(site: Site) -> None:
     assert site.prepare(OTHER_KEY, "r3", replace=True).pipeline.output == "p_v2"
     assert site.prepare(MORE, "r3", replace=True).pipeline.output == "p"
     assert site.submit(OTHER_KEY).run == "r2"
-
-
-def test_a_note_with_a_fingerprint_of_the_first_form_is_taken_and_written_anew(site: Site) -> None:
-    run = site.submit(PIPELINE)
-    spec, note = load_pipeline(run.file), run.folder / "run.json"
-    first = legacy_fingerprint(spec.source, spec.shards, spec.flows)
-    noted = json.loads(note.read_text())
-    assert noted["fingerprint"] == spec.fingerprint
-    note.write_text(json.dumps({**noted, "fingerprint": first}))
-    runs.stop_run(site.endpoints, run)
-    assert site.submit(PIPELINE).run == run.run
-    assert json.loads(note.read_text())["fingerprint"] == spec.fingerprint

@@ -81,7 +81,6 @@ def test_what_a_restart_meets_again_is_final_at_once(driver: Driver, error: Exce
     assert driver.dies_of(error) == 0
     assert driver.reason == str(error)
     noted = read_attempts(driver.folder)
-    assert noted is not None
     assert (noted.living, noted.deaths.number) == (None, 0), "whoever comes next misses nobody"
 
 
@@ -107,7 +106,6 @@ def test_a_broker_that_is_away_is_worth_every_restart(driver: Driver) -> None:
             driver.dies_of(BrokerError("nothing answers"))
     assert driver.reason is None
     noted = read_attempts(driver.folder)
-    assert noted is not None
     assert noted.deaths.outage == 5 * DEATHS_MAX
 
 

@@ -31,12 +31,6 @@ def noted(folder: Path) -> Attempts:
     return found
 
 
-def test_a_submission_of_an_older_version_notes_nothing(tmp_path: Path) -> None:
-    assert read_attempts(tmp_path) is None
-    forget_attempts(tmp_path)
-    assert noted(tmp_path).begun == 0
-
-
 def test_the_last_of_several_deaths_is_final(tmp_path: Path) -> None:
     forget_attempts(tmp_path)
     for number in range(1, DEATHS_MAX):

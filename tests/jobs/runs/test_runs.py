@@ -13,7 +13,7 @@ from infra import spark_rest
 from infra.errors import InfraError
 from jobs import runs
 from jobs.runs.choice import meant
-from jobs.runs.folder import NOTE_FILE, Options, every_run, read_run, write_note
+from jobs.runs.folder import Options, every_run, read_run, write_note
 from jobs.runs.life import Order, State
 from jobs.runs.looking import life_of
 from jobs.runs.orders import LIVE_FILE, give_order, live_run
@@ -165,20 +165,6 @@ def test_which_run_is_meant(cluster: PretendedCluster, file: Path) -> None:
         file.write_text(f"{other}nonsense: 1\n")
         with pytest.raises(PipelineError):
             meant(cluster.endpoints, file)
-
-
-def test_notes_of_an_older_version_are_read(cluster: PretendedCluster, file: Path) -> None:
-    run = submit(cluster, file, "r1")
-    names = ("pipeline", "run", "submission_id", "folder", "checkpoint", "table")
-    (run.folder / NOTE_FILE).write_text(
-        json.dumps({name: str(getattr(run, name)) for name in names})
-    )
-    (run.folder / "attempts.json").unlink()
-    old = read_run(run.folder)
-    assert old.file == run.file
-    assert old.options == Options()
-    assert abs((old.submitted_at - run.submitted_at).total_seconds()) < 600
-    assert life_of(cluster.endpoints, old).state is State.running
 
 
 @pytest.mark.parametrize(

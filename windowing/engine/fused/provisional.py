@@ -69,4 +69,4 @@ class Provisional(msgspec.Struct, array_like=True):
     account: Account | None = None
 
 
-PROVISIONALS = MessageFormat("a packer sent a chunk", 5, Provisional)
+PROVISIONALS = MessageFormat("a packer sent a chunk", 1, Provisional)

@@ -79,7 +79,7 @@ class Settler:
             TangledChunks: two chunks of a lane overlap.
         """
         data = store.get(KNOWN_LANES)
-        lanes = {} if data is None else STATE.decode(data, store)
+        lanes = {} if data is None else STATE.decode(data)
         parcels: list[Parcel] = []
         for partition, of_lane in groupby(self._in_order(chunks), attrgetter("partition")):
             lane = lanes.setdefault(partition, self._begin(partition))

@@ -37,10 +37,8 @@ from windowing.model.file.yaml_lines import LIMITS, RUN_LIMITS, Limits, line_of,
 from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.join import Join, JoinedSource
 from windowing.model.late import Late
-from windowing.model.legacy_fingerprint import is_legacy, legacy_fingerprint
 from windowing.model.names import PipelineName, QueryName
 from windowing.model.operators.file import OperatorFile, StepsFile, section
-from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Unordered
 from windowing.model.query import AnyFlow, JoinQuery, Kept, Query, QueryFile
@@ -310,25 +308,8 @@ class Pipeline(SpecModel):
         }
 
     def wrote(self, found: str) -> bool:
-        """Whether a fingerprint is this pipeline's, in the current or an earlier format."""
-        if is_legacy(found):
-            return found == self._legacy(self.source)
-        return found == self.fingerprint
-
-    def wrote_before(self, found: str) -> bool:
-        """Whether a fingerprint is this pipeline's from before lanes joined."""
-        if is_legacy(found):
-            return found in {self._legacy(source) for source in self._sources_before()}
-        return found in self.earlier
-
-    def _legacy(self, source: Source) -> str | None:
-        """Return the fingerprint in the first format, which knew no operators and no activity."""
-        if self.operators or isinstance(self.join_query, PolicyJoinQuery):
-            return None
-        if any(query.window.active is not None for query in self.queries):
-            return None
-        flows = self.queries if self.join_query is None else (self.join_query,)
-        return legacy_fingerprint(source, self.shards, flows)
+        """Whether a fingerprint is this pipeline's, now or before lanes joined."""
+        return found == self.fingerprint or found in self.earlier
 
     def _sources_before(self) -> Iterator[Source]:
         """Return the source as it was before each lane joined, oldest first."""

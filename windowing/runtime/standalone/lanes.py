@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from windowing.engine.formats import Format, as_it_is
+from windowing.engine.formats import Format
 from windowing.engine.state import StateStore
 from windowing.model.flow import LaneStart
 from windowing.model.progress import Punctuation, Slack
@@ -34,8 +34,8 @@ class LaneState(msgspec.Struct, array_like=True):
     progress: Progress = -math.inf
 
 
-STATE = Format("an operator's state", 2, dict[str, LaneState], {1: as_it_is})
-"""The stored format of the lanes and of the whole operator; format 1 had no number."""
+STATE = Format("an operator's state", 1, dict[str, LaneState])
+"""The stored format of the lanes and of the whole operator."""
 
 
 class Lanes:
@@ -64,7 +64,7 @@ class Lanes:
         if data is None:
             self.by_name = {start.name: LaneState(start.start_offset) for start in self._starts}
         else:
-            self.by_name = STATE.decode(data, self._store)
+            self.by_name = STATE.decode(data)
 
     def save(self) -> None:
         """Save to the store."""
