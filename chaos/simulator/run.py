@@ -21,6 +21,7 @@ from chaos.simulator.platform.hostile import with_hostile
 from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.parts import OWN, EngineParts
 from chaos.simulator.verdict.checks import Finding, judge
+from windowing.engine.effects import Mechanism, counted
 from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
@@ -47,12 +48,14 @@ class RunResult:
         findings: the checks that failed; empty if it passed.
         faults: how often each kind of fault took effect, and each refusal of a control record.
         pairs: the pairs of features that met in it, by number.
+        mechanisms: those of the engine that rows have come through.
     """
 
     case: Case
     findings: tuple[Finding, ...]
     faults: Counter[str]
     pairs: frozenset[int] = frozenset()
+    mechanisms: frozenset[Mechanism] = frozenset()
 
 
 def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | None = None) -> Case:
@@ -123,10 +126,12 @@ def run_case(case: Case, parts: EngineParts) -> RunResult:
     """Run a case, and check its history."""
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
-    history = history_of(case, parts)
+    with counted() as mechanisms:
+        history = history_of(case, parts)
     findings = judge(pipeline, lanes, history)
     faults = history.faults + _refused(lanes, history)
-    return RunResult(case, tuple(findings), faults, pairs_of(case, pipeline))
+    pairs = pairs_of(case, pipeline)
+    return RunResult(case, tuple(findings), faults, pairs, frozenset(mechanisms))
 
 
 def history_of(case: Case, parts: EngineParts) -> SimulationHistory:

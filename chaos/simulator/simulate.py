@@ -13,11 +13,13 @@ from pathlib import Path
 
 from chaos.deaf import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
+from chaos.simulator.mechanisms import shares
 from chaos.simulator.pairs import summary
 from chaos.simulator.platform.parts import OWN, EngineParts
 from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.shrink import shrink
 from chaos.simulator.verdict.checks import CHECKS, Finding, SimulatorCheck
+from windowing.engine.effects import Mechanism
 
 KEEP = Path(".slackwater") / "simulated"
 """Folder for failures, relative to the working directory."""
@@ -79,6 +81,7 @@ class SimulationReport:
         planned: how often each kind of fault was planned.
         pairs: the pairs of features that met in some run, by number; None: not counted, since the
             pipeline was given.
+        mechanisms: in how many runs each of them took effect.
     """
 
     passed: int = 0
@@ -86,11 +89,17 @@ class SimulationReport:
     faults: Counter[str] = field(default_factory=Counter)
     planned: Counter[str] = field(default_factory=Counter)
     pairs: set[int] | None = None
+    mechanisms: Counter[Mechanism] = field(default_factory=Counter)
 
     @property
     def ok(self) -> bool:
         """Whether no run failed."""
         return not self.failures
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return self.passed + len(self.failures)
 
     @property
     def without_effect(self) -> list[str]:
@@ -111,7 +120,7 @@ class SimulationReport:
             lines.append(f"faults that took effect: {told}")
         lines += [f"no effect in any run: {kind}" for kind in self.without_effect]
         if self.pairs is not None:
-            lines += summary(self.pairs)
+            lines += [*shares(self.mechanisms, self.runs), *summary(self.pairs)]
         return [*lines, f"{self.passed} passed, {len(self.failures)} failed"]
 
 
@@ -220,6 +229,7 @@ def _enter(
 ) -> None:
     report.faults += result.faults
     report.planned += _planned(result.case)
+    report.mechanisms.update(result.mechanisms)
     if report.pairs is not None:
         report.pairs |= result.pairs
     if not result.findings:

@@ -17,6 +17,7 @@ import msgspec
 import polars as pl
 
 from windowing.engine.columns import KEY_BOUND, KIND, OFFSET, PARTITION, REFUSAL
+from windowing.engine.effects import took_effect
 from windowing.engine.input.pack import CHANGE
 from windowing.engine.input.refusals import change_columns
 from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Taken
@@ -143,6 +144,7 @@ def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgem
             judgement.taken.append(Taken(partition, claim.offset, claim.text))
     if refused:
         judgement.refused = _dead_letters(refused)
+        took_effect("changes refused", len(refused))
     return judgement
 
 

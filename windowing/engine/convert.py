@@ -24,6 +24,7 @@ from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import TIME, field_column
 from windowing.engine.early import PREFIX as EARLY
 from windowing.engine.early import Remembered
+from windowing.engine.effects import took_effect
 from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.parcel import split
@@ -102,6 +103,8 @@ def convert(
             f"shards: {before.shards}, and report this"
         )
         raise CheckpointMismatch(msg)
+    took_effect("conversion", len(holds))
+    took_effect("other shards", len(holds) if after.shards != before.shards else 0)
     carried = tuple(_carried(before, after, store) for store in lanes)
     return Converted(carried, stores, _digest(holds), len(holds))
 

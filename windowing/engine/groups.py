@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from windowing.engine.effects import took_effect
 from windowing.engine.loops.numbering import extent, number, pack
 from windowing.engine.tuning import tuning
 
@@ -47,12 +48,15 @@ class Groups:
             columns: of it; without any, all rows are equal.
         """
         rows = len(frame)
-        words = _packed([word for name in columns for word in _words(frame[name])])
+        separate = [word for name in columns for word in _words(frame[name])]
+        words = _packed(separate)
+        took_effect("several columns in a word", rows if len(words) < len(separate) else 0)
         table = np.empty((rows, len(words)), dtype=np.uint64)
         for place, word in enumerate(words):
             table[:, place] = word
         numbers, firsts = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
         count = number(table, numbers, firsts, tuning().hash_slots)
+        took_effect("hash table grown", count if 2 * count > tuning().hash_slots else 0)
         return cls(numbers, firsts[:count].copy())
 
     @property
@@ -177,6 +181,7 @@ def _views(texts: pl.Series) -> list[Words]:
     array = known.to_arrow(compat_level=pl.CompatLevel.newest())
     views = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset :]
     if views[: len(texts), 0].max(initial=0) > tuning().viewed_bytes_max:
+        took_effect("texts beyond their views", len(texts))
         codes = texts.to_arrow().dictionary_encode().indices
         return [pl.Series(codes).fill_null(0).to_numpy().astype(np.uint64)]
     words = views[: len(texts)].view(np.uint64)

@@ -18,6 +18,7 @@ import polars as pl
 from windowing.engine import tables
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.early import EarlyRows
+from windowing.engine.effects import took_effect
 from windowing.engine.far import Far, Move
 from windowing.engine.frames import from_bytes
 from windowing.engine.idle import IdleLanes, left_out
@@ -234,6 +235,7 @@ class Shard:
                     )
                     raise CheckpointMismatch(msg)
                 lanes.append(begins)
+        took_effect("lane added to state", source.partitions - source.founding)
         state.fingerprint = self._pipeline.fingerprint
 
     def _progress(
@@ -254,6 +256,8 @@ class Shard:
             for attribute, reached in parcel.reached.items():
                 lanes = state.reached[attribute]
                 lanes[parcel.partition] = lanes[parcel.partition].merge(reached)
+            if parcel.partition >= self._pipeline.source.founding:
+                took_effect("added lane", len(parcel.queries))
             for query, addition in parcel.queries.items():
                 due_us = state.due_us.get(query, ENDED)
                 state.due_us[query] = min(due_us, addition.due_us)
@@ -291,6 +295,7 @@ class Shard:
             rows = part.rows(held[query], before[clock], after[clock])
             if len(rows):
                 emission.results[query] = rows
+                took_effect("state that lay apart", len(rows) if whole else 0)
             state.due_us[query] = min(part.next_due_us(held[query], after[clock]), later_us)
         if whole:
             tables.forget_apart(store, pieces)
@@ -342,6 +347,8 @@ class Shard:
             rows = self._early[query].rows(store, held, after[clock], wall_us, without_silent)
             if len(rows):
                 found[query] = rows
+                took_effect("early rows", len(rows))
+                took_effect("idle lane left out", len(rows) if silent else 0)
         return found
 
     def _check_entries(self, store: StateStore, state: ShardState, moved: Step) -> None:

@@ -17,6 +17,7 @@ import polars as pl
 
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import PARTITION
+from windowing.engine.effects import took_effect
 from windowing.engine.frames import part_from_bytes, to_bytes
 from windowing.engine.narrow import Part, is_narrow, widened, with_column
 from windowing.engine.parcel import Parcel
@@ -66,6 +67,7 @@ def read(
     """
     found: dict[str, dict[str, list[Part]]] = {}
     for key, data in (*_stored(store, deltas), *_apart(store, pieces)):
+        took_effect("merged deltas", key == _BASE)
         for query, table, part in _entries(key, data, queries):
             found.setdefault(query, {}).setdefault(table, []).append(part)
     return {

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
+from windowing.engine.effects import took_effect
+
 Batches = Iterator[pa.RecordBatch]
 Stage = Callable[[Batches], Batches]
 
@@ -114,6 +116,7 @@ def _joined(rows: pa.RecordBatch, starts: list[int]) -> pa.RecordBatch:
     """Return the rows, with the pieces that begin at some of them as one value each."""
     if not starts:
         return rows
+    took_effect("values in pieces", len(starts))
     is_kept, values = np.ones(len(rows), dtype=bool), rows["value"].to_pylist()
     for start in starts:
         end = start + PIECES

@@ -15,6 +15,7 @@ from typing import Any, Final
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
+from windowing.engine.effects import took_effect
 from windowing.engine.formats import Format
 from windowing.model.run_errors import CheckpointMismatch
 from windowing.spark.copies import LARGE_BYTES, Copies
@@ -94,6 +95,8 @@ class MapStateStore:
         if digest is None:
             return entry
         copy = self._copies.read(digest) if self._copies is not None else None
+        took_effect("copy of state", copy is not None)
+        took_effect("copy lost or torn", self._copies is not None and copy is None)
         return self._get(value_key(key)) if copy is None else copy
 
     def put(self, key: str, value: bytes) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from windowing.engine.effects import took_effect
 from windowing.engine.tuning import tuning
 
 _LIMB_BITS = 32
@@ -37,6 +38,7 @@ def to_halves(values: Ints) -> tuple[Ints, Ints]:
 def join_halves(high: Ints, low: Ints) -> Ints | list[int]:
     """Return the exact sums: an array if all are known to fit 64 bits."""
     bits = tuning().half_bits
+    took_effect("carried halves", high)
     most = max(abs(int(high.min(initial=0))), abs(int(high.max(initial=0))))
     if most + 1 << bits <= 1 << tuning().whole_sum_bits:
         joined: Ints = (high << bits) + low

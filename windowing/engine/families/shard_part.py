@@ -29,6 +29,7 @@ from windowing.engine.columns import (
     VALUES,
     WINDOW_ID,
 )
+from windowing.engine.effects import took_effect
 from windowing.engine.families.cells import Cells, Spans
 from windowing.engine.families.due_rows import MEMBER, DueWindows, content, is_worthwhile, listed
 from windowing.engine.families.family import Family, Member
@@ -84,15 +85,18 @@ class FamilyShardPart:
         due, late = self._due(move), self._revising(cells, states, move)
         found = self._at_once(due, cells, states, move)
         if found is not None:
+            took_effect("family's members at once", sum(len(rows) for _, rows in found))
             for number in late.tolist():
-                own = self._own(number, cells, states)
-                found.append((number, self._part(number).revised(own, before, after)))
+                states_of = self._own(number, cells, states)
+                found.append((number, self._part(number).revised(states_of, before, after)))
         else:
             found = [
                 (number, self._part(number).rows(self._own(number, cells, states), before, after))
                 for number in np.union1d(due, late).tolist()
             ]
-        return together([_of(number, rows) for number, rows in found if len(rows)])
+        rows = together([_of(number, own) for number, own in found if len(own)])
+        took_effect("families", len(rows))
+        return rows
 
     def _at_once(
         self, due: Ints, cells: Cells, states: pl.DataFrame, move: Move

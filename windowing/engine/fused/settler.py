@@ -13,6 +13,7 @@ import polars as pl
 
 from windowing.engine.changes import Claim, judged
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
+from windowing.engine.effects import took_effect
 from windowing.engine.formats import Format
 from windowing.engine.frames import from_bytes
 from windowing.engine.fused.provisional import Account, Fate, Provisional
@@ -145,6 +146,7 @@ class Settler:
             for name, addition in chunk.queries.items()
         }
         queries = {name: addition for name, addition in settled.items() if addition is not None}
+        took_effect("fused plan", len(queries))
         return Parcel(chunk.partition, lane.reached, queries=queries, taken=taken)
 
     def _judge(self, chunk: Provisional, before: Reached, tally: Tally) -> list[Taken]:
@@ -185,6 +187,7 @@ class Settler:
             held = np.maximum(records[BEFORE].to_numpy(), before[clock].progress_us)
             scan = Scan(chunk.partition, records, records[AT].to_numpy(), held)
             tally.judge(name, self.parts[name].judge(scan))
+            took_effect("chunk judged by its lane's past", len(records))
 
     def _count_ended(
         self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally

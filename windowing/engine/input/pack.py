@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from windowing.engine.columns import COUNTER, KIND, OFFSET, REFUSAL, TIME
+from windowing.engine.effects import took_effect
 from windowing.engine.input.alike import decode_alike
 from windowing.engine.input.control import ControlError, read_control
 from windowing.engine.input.decode import decode_clean, series
@@ -68,6 +69,7 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     alike = decode_alike(columns.data, columns.append_us, rules)
     if alike is None:
         return _pack(columns.rows(), rules)
+    took_effect("read by shape", alike.columns.height)
     offsets = columns.offsets.filter(alike.matched)
     read = _chunk(offsets, alike.columns.get_columns(), rules)
     if alike.matched.all():
@@ -175,6 +177,7 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
             column_values.append(record[name])
     columns = [pl.Series(TIME, times, dtype=pl.Int64)]
     columns += [series(name, rules.fields[name][0], values) for name, values in fields.items()]
+    took_effect("read one by one", len(kinds))
     counter_column = [pl.Series(COUNTER, counters, dtype=pl.Int64)] if rules.gate.signed else []
     return _chunk(rows.offsets, columns, rules).with_columns(
         pl.Series(KIND, kinds, dtype=pl.UInt8),

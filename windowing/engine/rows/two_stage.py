@@ -26,6 +26,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
+from windowing.engine.effects import took_effect
 from windowing.engine.progress.reached import Progress, StreamProgress
 from windowing.engine.rows.lane_part import ROWS, unit_columns
 from windowing.engine.rows.units import DUE, UNITS
@@ -109,6 +110,7 @@ class TwoStagePart:
         ended = until_us == ENDED
         to_us = max(lane.furthest_us for lane in after.lanes) if ended else until_us
         rows, units = self._reports(panes, units, to_us, ended=ended)
+        took_effect("two stages", len(rows))
         if ended:
             return rows, {ROWS: waiting.clear(), PANES: panes.clear(), UNITS: units.clear()}
         next_us = (until_us // self._slide_us + 1) * self._slide_us

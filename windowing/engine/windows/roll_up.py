@@ -29,6 +29,7 @@ from windowing.engine.columns import (
     RECORDS,
     WINDOW_ID,
 )
+from windowing.engine.effects import took_effect
 from windowing.engine.frames import chosen
 from windowing.engine.groups import Groups, no_extreme
 from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate, list_held
@@ -131,6 +132,7 @@ def rolled_up(
     ]
     records = next(state for state in states if state.name == RECORDS)
     held = closing.among(np.flatnonzero(records.to_numpy()))
+    took_effect("slices rolled up", len(held))
     owner, window = np.divmod(held, closing.cells)
     named = units.first[owners.first[owner]]
     ends = (

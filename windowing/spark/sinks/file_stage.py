@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from windowing.engine.effects import took_effect
 from windowing.runtime.output import CHANGE, DATA_FILE, METRIC, Emitted
 from windowing.spark.shipped import unpacked
 from windowing.spark.sinks.data_files import DataFile, write_file
@@ -75,6 +76,7 @@ class FileStage:
             return changes
         results = [one for one in frames if one.kind != METRIC]
         if sum(len(one.frame) for one in results) <= self.inline_bytes:
+            took_effect("rows to the driver", len(results))
             return [*frames]
         written = [
             self._write(name, rows)
@@ -87,6 +89,7 @@ class FileStage:
     def _write(self, name: str, rows: pa.Table) -> DataFile:
         """Write a file, and count what is in it while its rows are at hand."""
         file = write_file(self.folder, name, rows, self.schemas[name])
+        took_effect("files by executors", len(rows))
         told = portions_of({name: rows})
         return msgspec.structs.replace(file, portions=tuple(told))
 

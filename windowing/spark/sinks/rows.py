@@ -24,6 +24,7 @@ from windowing.engine.columns import (
     VALUES,
     WINDOW_ID,
 )
+from windowing.engine.effects import took_effect
 from windowing.engine.families.apart import Apart
 from windowing.engine.families.family import MARK
 from windowing.engine.families.shard_part import together
@@ -95,10 +96,12 @@ class BatchRows:
             schema = self._schemas[name]
             own = parts if len(self._pipeline.tables[name]) == 1 else _united(parts, schema)
             tables[name] = pa.concat_tables(own)
+            took_effect("one table", len(tables[name]) if own is not parts else 0)
         for name, frame in shared.items():
             table = self._pipeline.table_of(name)
             before = [tables[table]] if table in tables else []
             tables[table] = pa.concat_tables([*before, *self._shared(name, frame, batch_id)])
+            took_effect("one table", len(tables[table]))
         return tables | self.passed(frames, batch_id)
 
     def _divided(self, frames: Sequence[Emitted]) -> tuple[dict[str, pl.DataFrame], list[Emitted]]:
