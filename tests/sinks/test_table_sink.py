@@ -21,15 +21,16 @@ from chaos.verdict.verify import verify
 from tests.sampling import sampled
 from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
 from windowing.engine.input.batches import batches
+from windowing.engine.tuning import Tuning
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.run_errors import ArrivalOrder
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import RESULT, Emitted, tagged
 from windowing.semantics.units import ArrivalOrderError
-from windowing.spark.sinks.file_stage import INLINE_BYTES
 from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.table import TableSink
 
+INLINE_BYTES = Tuning().inline_result_bytes
 ACCUMULATIONS = ("accumulating", "discarding", "retracting")
 _EXAMPLES = max(settings.default.max_examples // 20, 2) if settings.default else 2
 

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 from chaos.readers.log import read_events
 from windowing.engine.input.batches import checked, interleave
+from windowing.engine.tuning import tuned, tuning
 from windowing.model import load_pipeline, parse_pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.model.source import Source
 from windowing.spark.files import file_reader
-from windowing.spark.pieces import WHOLE_MAX, Batches
+from windowing.spark.pieces import Batches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,9 +78,8 @@ def test_every_row_is_read_in_its_order_whatever_wrote_the_file(
     }
     file = tmp_path_factory.mktemp("files") / "a.parquet"
     pq.write_table(pa.table(arrays), file, row_group_size=in_group)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("windowing.spark.files._READ_ROWS", data.draw(st.integers(1, 40)))
-        patch.setattr("windowing.spark.files._ROWS", data.draw(st.integers(1, 40)))
+    at_once = st.integers(1, 40)
+    with tuned(file_read_rows=data.draw(at_once), file_packed_rows=data.draw(at_once)):
         found = read(file, None)
     nothing = [None] * rows
     expected = [columns.get(name, nothing) for name in RAW]
@@ -144,7 +144,8 @@ def test_workers_read_what_the_jvm_would_send(spark: SparkSession, tmp_path: Pat
 
     folder = tmp_path / "a folder, 100%25 of it – ä"
     folder.mkdir()
-    sizes = [0, 1, WHOLE_MAX, WHOLE_MAX + 1, 3 * WHOLE_MAX]
+    whole = tuning().whole_value_bytes_max
+    sizes = [0, 1, whole, whole + 1, 3 * whole]
     for number in range(4):
         values = [None, *(bytes([number]) * size for size in sizes)]
         file = folder / f"{number} %20.parquet"

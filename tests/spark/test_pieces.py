@@ -15,13 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.simulator.platform.between import pieces_of
-from windowing.spark.pieces import BYTES, PIECES, WHOLE_MAX, in_pieces, limit_batches, whole_rows
+from windowing.engine.tuning import Tuning, tuned
+from windowing.spark.pieces import BYTES, in_pieces, limit_batches, whole_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Row = tuple[int, bytes | None]
 
+PIECES, WHOLE_MAX = Tuning().value_pieces, Tuning().whole_value_bytes_max
 FULL = WHOLE_MAX + 1
 SIZES = [0, 1, WHOLE_MAX - 1, WHOLE_MAX, FULL, FULL + 1, 2 * FULL, PIECES * FULL, PIECES * FULL + 9]
 
@@ -56,15 +58,14 @@ def test_rows_are_whole_however_their_pieces_are_cut_into_batches(
     pieces = [(n, piece) for n, one in sent for piece in pieces_of(one)]
     places = [0, *sorted(end for end in ends if end < len(pieces)), len(pieces)]
     batches = [arrow(pieces[a:b]) for a, b in pairwise(places)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("windowing.spark.pieces._GATHERED_ROWS", gathered)
-        assert rows_of(whole_rows(iter(batches))) == sent
+    with tuned(gathered_rows=gathered):
+        assert rows_of(whole_rows()(iter(batches))) == sent
 
 
 def test_a_value_whose_last_pieces_are_missing_is_an_error() -> None:
     pieces = [(0, piece) for piece in pieces_of(value(2 * FULL, 0))]
     with pytest.raises(ValueError, match=f"15 of {PIECES} are there"):
-        rows_of(whole_rows(iter([arrow(pieces[:-1])])))
+        rows_of(whole_rows()(iter([arrow(pieces[:-1])])))
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_the_jvm_cuts_as_documented_and_rows_arrive_whole(
     limit_batches(limited, record_bytes_max)
     jvm = [(row.offset, row.value) for row in cut_up.collect()]
     assert jvm == [(n, piece) for n, one in sent for piece in pieces_of(one)]
-    arrived = cut_up.mapInArrow(whole_rows, "offset long, value binary").collect()
+    arrived = cut_up.mapInArrow(whole_rows(), "offset long, value binary").collect()
     assert [(row.offset, row.value) for row in arrived] == sent
 
 

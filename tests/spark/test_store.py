@@ -19,12 +19,13 @@ from tests.strategies import entry
 from windowing.engine.input.batches import batches
 from windowing.engine.shard_head import STATE, ShardState
 from windowing.engine.state import MemoryStore
+from windowing.engine.tuning import Tuning
 from windowing.model import parse_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.rows import row_lines
 from windowing.model.run_errors import CheckpointMismatch
 from windowing.runtime.local import LocalEngine
-from windowing.spark.copies import LARGE_BYTES, Copies, may_copy
+from windowing.spark.copies import Copies, may_copy
 from windowing.spark.stages import FusedShardStage
 from windowing.spark.store import (
     INDEX_KEY,
@@ -82,6 +83,7 @@ class SparksMap:
         return iter([((key,), (value,)) for key, value in self.stored.items()])
 
 
+LARGE_BYTES = Tuning().copied_from_bytes
 # Of those that lie in the index, four fill it.
 SIZES = st.sampled_from([0, 1, 4_000, 5_000, LARGE_BYTES - 1, LARGE_BYTES, LARGE_BYTES + 1])
 NAMES = st.sampled_from(["head", "lanes", "keys/t", "partials/base", "partials/delta-000000"])

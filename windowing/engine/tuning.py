@@ -136,6 +136,44 @@ class Tuning:
     report_members_max: int = _threshold(4_000_000)
     """So many memberships of records in reports are computed together, and at least a report's."""
 
+    # --- Spark's workers and state ---
+    whole_value_bytes_max: int = _threshold(64 << 10, least=0, most=1 << 30)
+    """Values up to this size travel whole from the JVM to Python,"""
+    value_pieces: int = _threshold(16)
+    """and larger ones in so many pieces. A topic's largest, by Kafka's default, fill them."""
+    gathered_rows: int = _threshold(100_000)
+    """So many rows of small Arrow batches are passed on as one,"""
+    gathered_bytes: int = _threshold(64 << 20)
+    """or so many bytes: most of what a stage does, it does once for each."""
+    file_read_rows: int = _threshold(500_000)
+    """So many rows of a file are read at once,"""
+    file_packed_rows: int = _threshold(100_000)
+    """and so many are packed at once."""
+    scanned_rows: int = _threshold(500_000)
+    """So many rows of a lane are scanned at once: fewer chunks mean fewer messages."""
+    copied_from_bytes: int = _threshold(1 << 17, least=0)
+    """Values of this size have copies on disk; smaller ones are fetched as fast as looked for."""
+    kept_free_bytes: int = _threshold(16 << 20, least=0)
+    """So much freed memory a worker keeps while a task runs,"""
+    kept_free_over_files_bytes: int = _threshold(256 << 20, least=0)
+    """or if it reads files itself,"""
+    mapped_bytes: int = _threshold(32 << 20, least=0)
+    """and arrays of this size are given back to the system at once."""
+
+    # --- sinks ---
+    inline_result_bytes: int = _threshold(1 << 20, least=0)
+    """A task's results up to this size, in frames, go to the driver; larger ones are files."""
+    statistics_text_max: int = _threshold(32, least=0)
+    """So many characters of a text stand in a data file's statistics."""
+    log_checkpoint_commits: int = _threshold(100)
+    """After so many commits a checkpoint of a table's log is due, and at the earliest"""
+    log_checkpoint_entries_per_commit: int = _threshold(10)
+    """after one for so many of its entries: so its share in a commit's cost has a bound."""
+    merged_file_bytes: int = _threshold(100 << 20)
+    """Smaller data files are merged, to files of about this size,"""
+    merge_tries: int = _threshold(5)
+    """in so many attempts, if other writers change the same ones."""
+
     def __post_init__(self) -> None:
         for name, legal in LEGAL.items():
             value = getattr(self, name)

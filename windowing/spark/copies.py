@@ -13,10 +13,7 @@ import os
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Protocol
-
-LARGE_BYTES: Final = 1 << 17
-"""Smaller values are fetched as fast as they are looked for."""
+from typing import Protocol
 
 
 class Settings(Protocol):

@@ -14,6 +14,7 @@ from typing import Final
 import polars as pl
 from pyspark.sql import SparkSession
 
+from windowing.engine.tuning import tuning
 from windowing.model.run_errors import BadRecords
 from windowing.model.source import Source
 from windowing.places import is_remote, place
@@ -42,8 +43,6 @@ RAW: Final = {
 
 # Of Spark's Kafka source: what stands in them would be lost, and with it control records.
 _UNREAD: Final = {"headers": "control", "timestampType": "append_us"}
-# How many are read at once, and packed at once.
-_READ_ROWS, _ROWS = 500_000, 100_000
 
 
 def parquet_files(
@@ -92,12 +91,13 @@ def _rows(name: str, source: Source | None) -> Batches:
     columns = file.collect_schema().names()
     _check(name, columns)
     rows = file.select(column for column in (*RAW, "topic") if column in columns)
-    for start in count(step=_READ_ROWS):
-        read = rows.slice(start, _READ_ROWS).collect()
-        for part in read.iter_slices(_ROWS):
+    most = tuning().file_read_rows
+    for start in count(step=most):
+        read = rows.slice(start, most).collect()
+        for part in read.iter_slices(tuning().file_packed_rows):
             raw = _raw(part, source).to_arrow(compat_level=pl.CompatLevel.newest())
             yield from raw.to_batches()
-        if len(read) < _READ_ROWS:
+        if len(read) < most:
             break
 
 

@@ -12,13 +12,13 @@ import ctypes
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from windowing.engine.tuning import tuning
+
 if TYPE_CHECKING:  # the daemon stays light
     from windowing.spark.pieces import Batches, Stage
 
 # As glibc calls them in malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-_KEPT_BYTES, _MAPPED_BYTES = 16 << 20, 32 << 20
-_KEPT_OVER_FILES_BYTES = 256 << 20
 
 
 def keep_freed_memory(*, over_files: bool = False) -> None:
@@ -27,8 +27,10 @@ def keep_freed_memory(*, over_files: bool = False) -> None:
     Args:
         over_files: whether it reads files itself.
     """
-    _set(_M_TRIM_THRESHOLD, _KEPT_OVER_FILES_BYTES if over_files else _KEPT_BYTES)
-    _set(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
+    limits = tuning()
+    kept = limits.kept_free_over_files_bytes if over_files else limits.kept_free_bytes
+    _set(_M_TRIM_THRESHOLD, kept)
+    _set(_M_MMAP_THRESHOLD, limits.mapped_bytes)
 
 
 def keeping(stage: Stage) -> Stage:

@@ -17,17 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from windowing.engine.effects import took_effect
+from windowing.engine.tuning import Tuning, tuning
 
 Batches = Iterator[pa.RecordBatch]
 Stage = Callable[[Batches], Batches]
-
-WHOLE_MAX = 64 << 10
-"""How many bytes a value may have and travel whole. Its first piece has one more, so that pieces
-can be told from values."""
-
-PIECES = 16
-"""Into how many pieces a larger value is cut, some of which may be empty; the last has the rest. A
-topic's largest records, by Kafka's default, fill them."""
 
 _ROWS = 1_000
 BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -44,82 +37,88 @@ def limit_batches(spark: SparkSession, record_bytes_max: int | None) -> None:
         spark: the job's session.
         record_bytes_max: how large records may be, in bytes; None: not known.
     """
-    is_small = record_bytes_max is not None and record_bytes_max <= PIECES * (WHOLE_MAX + 1)
+    most = tuning().value_pieces * (tuning().whole_value_bytes_max + 1)
+    is_small = record_bytes_max is not None and record_bytes_max <= most
     spark.conf.set(BYTES, str(_NO_LIMIT if is_small else _LIMIT))
 
 
 def in_pieces(raw: DataFrame) -> DataFrame:
     """Cut large values: a row for each piece, in order, one after the other.
 
+    The first piece has one byte more than a whole value may have, so that pieces can be told from
+    values. The last one has the rest; some may be empty.
+
     Args:
         raw: rows with a binary `value`, which may be null.
     """
-    size = WHOLE_MAX + 1
-    starts = [number * size + 1 for number in range(PIECES)]
+    size = tuning().whole_value_bytes_max + 1
+    starts = [number * size + 1 for number in range(tuning().value_pieces)]
     cut = F.array(
         *(F.substring("value", start, size) for start in starts[:-1]),
         F.substring("value", starts[-1], _NO_LIMIT),
     )
-    is_whole = F.coalesce(F.length("value"), F.lit(0)) <= WHOLE_MAX
+    is_whole = F.coalesce(F.length("value"), F.lit(0)) < size
     pieces = F.explode(F.when(is_whole, F.array("value")).otherwise(cut)).alias("value")
     return raw.select(*(pieces if name == "value" else F.col(name) for name in raw.columns))
 
 
-def whole_rows(batches: Batches) -> Batches:
-    """Yield the rows of `in_pieces` with their values in one piece, in larger batches."""
-    return _whole(_gathered(batches))
+def whole_rows() -> Stage:
+    """Return the stage that puts values together which this process cuts, in larger batches."""
+    limits = tuning()  # the driver's, which are those of `in_pieces`
+
+    def whole(batches: Batches) -> Batches:
+        return _whole(_gathered(batches, limits), limits)
+
+    return whole
 
 
-_GATHERED_ROWS, _GATHERED_BYTES = 100_000, 64 << 20
-
-
-def _gathered(batches: Batches) -> Batches:
+def _gathered(batches: Batches, limits: Tuning) -> Batches:
     """Yield consecutive batches as one: most of what a stage does, it does once for each."""
     held, rows, size = list[pa.RecordBatch](), 0, 0
     for batch in batches:
         held.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= _GATHERED_ROWS or size >= _GATHERED_BYTES:
+        if rows >= limits.gathered_rows or size >= limits.gathered_bytes:
             yield pa.concat_batches(held)
             held, rows, size = [], 0, 0
     if held:
         yield pa.concat_batches(held)
 
 
-def _whole(batches: Batches) -> Batches:
+def _whole(batches: Batches, limits: Tuning) -> Batches:
     """Yield the rows with their values in one piece; a value's pieces may be in two batches."""
-    rest = list[pa.RecordBatch]()
+    rest, pieces = list[pa.RecordBatch](), limits.value_pieces
     for batch in batches:
         rows = pa.concat_batches([*rest, batch]) if rest else batch
-        starts = _cut(rows)
-        is_whole = not starts or starts[-1] + PIECES <= len(rows)
+        starts = _cut(rows, limits)
+        is_whole = not starts or starts[-1] + pieces <= len(rows)
         end = len(rows) if is_whole else starts.pop()
         rest = [] if is_whole else [rows.slice(end)]
-        yield _joined(rows.slice(0, end), starts)
+        yield _joined(rows.slice(0, end), starts, pieces)
     if rest:
-        msg = f"a value is missing its last pieces: {len(rest[0])} of {PIECES} are there"
+        msg = f"a value is missing its last pieces: {len(rest[0])} of {pieces} are there"
         raise ValueError(msg)
 
 
-def _cut(rows: pa.RecordBatch) -> list[int]:
+def _cut(rows: pa.RecordBatch, limits: Tuning) -> list[int]:
     """Return at which rows the first pieces of values are."""
     sizes = pc.fill_null(pc.binary_length(rows["value"]), 0).to_numpy()
     starts, free = list[int](), 0
-    for row in np.flatnonzero(sizes > WHOLE_MAX).tolist():
+    for row in np.flatnonzero(sizes > limits.whole_value_bytes_max).tolist():
         if row >= free:
             starts.append(row)
-            free = row + PIECES
+            free = row + limits.value_pieces
     return starts
 
 
-def _joined(rows: pa.RecordBatch, starts: list[int]) -> pa.RecordBatch:
+def _joined(rows: pa.RecordBatch, starts: list[int], pieces: int) -> pa.RecordBatch:
     """Return the rows, with the pieces that begin at some of them as one value each."""
     if not starts:
         return rows
     took_effect("values in pieces", len(starts))
     is_kept, values = np.ones(len(rows), dtype=bool), rows["value"].to_pylist()
     for start in starts:
-        end = start + PIECES
+        end = start + pieces
         is_kept[start + 1 : end], values[start] = False, b"".join(values[start:end])
     place, type_ = rows.schema.get_field_index("value"), rows["value"].type
     joined = rows.set_column(place, rows.schema.field(place), pa.array(values, type_))

@@ -32,7 +32,7 @@ class RawStream:
     @classmethod
     def by_the_jvm(cls, raw: DataFrame) -> RawStream:
         """Return the stream of raw rows that Spark has read."""
-        return cls(in_pieces(raw), whole_rows, gives_back=True)
+        return cls(in_pieces(raw), whole_rows(), gives_back=True)
 
     def through(self, stage: Stage, schema: str) -> DataFrame:
         """Return what a stage makes of the raw rows, in the worker that gets or reads them.

@@ -25,6 +25,7 @@ from windowing.engine.parcel import PARCELS, Parcel
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.state import StateStore
+from windowing.engine.tuning import tuning
 from windowing.model import Pipeline
 from windowing.model.source import PARTITIONS_MAX
 from windowing.runtime.output import tagged
@@ -126,13 +127,10 @@ def scanned_rows(batches: Batches, rules: RulesOf, scans: Scanner) -> Batches:
             held = waiting.setdefault(partition, [])
             held.append(chunk)
             # Fewer chunks mean fewer messages, but a task may have any number of rows.
-            if sum(map(len, held)) >= _SCANNED_ROWS:
+            if sum(map(len, held)) >= tuning().scanned_rows:
                 yield _messages(scans, partition, waiting.pop(partition))
     for partition, held in waiting.items():
         yield _messages(scans, partition, held)
-
-
-_SCANNED_ROWS = 500_000
 
 
 @lru_cache(maxsize=16)

@@ -17,8 +17,9 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from windowing.engine.effects import took_effect
 from windowing.engine.formats import Format
+from windowing.engine.tuning import tuning
 from windowing.model.run_errors import CheckpointMismatch
-from windowing.spark.copies import LARGE_BYTES, Copies
+from windowing.spark.copies import Copies
 
 # As types and not as text, which every task would have the JVM parse.
 _KEY = StructType([StructField("key", StringType())])
@@ -102,7 +103,7 @@ class MapStateStore:
     def put(self, key: str, value: bytes) -> None:
         """Set the value of a key."""
         earlier = self._digest(key)
-        if self._copies is not None and len(value) >= LARGE_BYTES:
+        if self._copies is not None and len(value) >= tuning().copied_from_bytes:
             digest = self._copies.write(value)
             if earlier is not None and earlier != digest:
                 self._copies.delete(earlier)

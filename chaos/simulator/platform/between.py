@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from windowing.engine.input.pack import RawRows
-from windowing.spark import pieces
+from windowing.engine.tuning import tuning
 from windowing.spark.pieces import Batches
 
 RAW = pa.schema(
@@ -123,9 +123,9 @@ class Between:
 
 
 def pieces_of(value: bytes | None) -> list[bytes | None]:
-    """Return what the JVM sends of a value, by the documentation of `pieces.in_pieces`."""
-    size = pieces.WHOLE_MAX + 1
+    """Return what the JVM sends of a value, by the documentation of `windowing.spark.pieces.in_pieces`."""
+    size = tuning().whole_value_bytes_max + 1
     if value is None or len(value) < size:
         return [value]
-    *starts, last = (number * size for number in range(pieces.PIECES))
+    *starts, last = (number * size for number in range(tuning().value_pieces))
     return [*(value[start : start + size] for start in starts), value[last:]]

@@ -42,7 +42,7 @@ class Packing:
 
     def __call__(self, raw: Batches) -> Batches:
         """Process one task's rows."""
-        return packed_rows(whole_rows(raw), self.rules)
+        return packed_rows(whole_rows()(raw), self.rules)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Scanning:
 
     def __call__(self, raw: Batches) -> Batches:
         """Process one task's rows."""
-        return scanned_rows(whole_rows(raw), self.rules, self.scans)
+        return scanned_rows(whole_rows()(raw), self.rules, self.scans)
 
 
 @dataclass(frozen=True)

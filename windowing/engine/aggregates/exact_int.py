@@ -50,16 +50,16 @@ def limbs_of_square(values: Ints) -> list[Ints]:
     """Split each square: `sum of limb i * 2^(32 i)`, four limbs below 2^34, lowest first."""
     # The magnitude of -2^63 fits only unsigned; negation wraps to exactly that.
     magnitude = np.where(values < 0, -values.astype(np.uint64), values.astype(np.uint64))
-    two, bits = np.uint64(2), np.uint64(_LIMB_BITS)
+    two, half = np.uint64(2), np.uint64(_LIMB_BITS)
     mask = np.uint64((1 << _LIMB_BITS) - 1)
-    high, low = magnitude >> bits, magnitude & mask
+    high, low = magnitude >> half, magnitude & mask
     # (high 2^32 + low)^2; each product is below 2^64, and is split before anything is added.
     lowest, middle, highest = low * low, high * low, high * high
     limbs = [
         lowest & mask,
-        (lowest >> bits) + two * (middle & mask),
-        (highest & mask) + two * (middle >> bits),
-        highest >> bits,
+        (lowest >> half) + two * (middle & mask),
+        (highest & mask) + two * (middle >> half),
+        highest >> half,
     ]
     return [limb.astype(np.int64) for limb in limbs]
 

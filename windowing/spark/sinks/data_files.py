@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from windowing.engine.tuning import tuning
 from windowing.model.run_errors import UnseenFile
 from windowing.places import write_new
 from windowing.spark.sinks.growth import conformed
@@ -28,8 +29,8 @@ RUN: Final = "run"
 """The column by which tables are partitioned."""
 
 _NAME: Final = re.compile(r"part-\d+-[0-9a-f-]{36}-c\d+(\.\w+)?\.parquet")
-_TEXT_MAX, _LAST = 32, "\U0010ffff"
-"""Longest text in statistics, and what makes a shortened one larger than what it stands for."""
+_LAST = "\U0010ffff"
+"""Makes a shortened text larger than what it stands for."""
 
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 
@@ -161,7 +162,8 @@ def _rounded(column: pa.ChunkedArray, low: Any, high: Any) -> tuple[Any, Any]:
     elif pa.types.is_floating(type_) and not pc.all(pc.is_finite(column)).as_py():
         return None, None
     elif pa.types.is_string(type_):
-        low, high = low[:_TEXT_MAX], high if len(high) <= _TEXT_MAX else high[:_TEXT_MAX] + _LAST
+        most = tuning().statistics_text_max
+        low, high = low[:most], high if len(high) <= most else high[:most] + _LAST
     return low, high
 
 

@@ -22,11 +22,8 @@ from windowing.spark.sinks.data_files import DataFile, write_file
 from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.written import portions_of
 
-INLINE_BYTES: Final = 1 << 20
-"""How large a task's results may be, in bytes of frames, to be sent to the driver."""
-
 INLINE_SETTING: Final = "spark.slackwater.tables.inlineBytes"
-"""The session's setting that replaces `INLINE_BYTES`."""
+"""The session's setting that replaces the threshold `inline_result_bytes`."""
 
 EMISSIONS: Final = pa.schema(
     [("kind", pa.string()), ("query", pa.string()), ("frame", pa.binary())]
@@ -52,7 +49,7 @@ class FileStage:
     batch_id: int
     folder: Path
     schemas: Mapping[str, pa.Schema]
-    inline_bytes: int = INLINE_BYTES
+    inline_bytes: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Process one task's frames."""

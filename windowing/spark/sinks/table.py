@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
+from windowing.engine.tuning import tuning
 from windowing.model import Pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import NEW_RUN, Tables, Token, admit, due
@@ -28,7 +29,6 @@ from windowing.spark.memory import giving_back
 from windowing.spark.shipped import packed
 from windowing.spark.sinks.data_files import RUN, DataFile, write_file
 from windowing.spark.sinks.file_stage import (
-    INLINE_BYTES,
     INLINE_SETTING,
     FileStage,
     files_of,
@@ -95,11 +95,11 @@ class TableSink:
         """
         # One action, and on the whole batch even if the tables already hold it: Spark would run
         # the stateful plan once per action, and fails if a query's frame is never run.
-        told = batch.sparkSession.conf.get(INLINE_SETTING, str(INLINE_BYTES))
+        told = batch.sparkSession.conf.get(INLINE_SETTING, str(tuning().inline_result_bytes))
         stage = giving_back(self.file_stage(batch_id, int(told)))
         self.take(batch.mapInArrow(stage, batch.schema).collect(), batch_id)
 
-    def file_stage(self, batch_id: int, inline_bytes: int = INLINE_BYTES) -> FileStage:
+    def file_stage(self, batch_id: int, inline_bytes: int) -> FileStage:
         """Return the executors' part of writing a batch.
 
         Args:

@@ -18,6 +18,7 @@ from typing import Any, Final
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
+from windowing.engine.tuning import tuning
 from windowing.model.run_errors import TableConflict
 from windowing.places import commit_file, name_once
 from windowing.runtime.token import Kept, Token
@@ -28,11 +29,6 @@ _WRITER_VERSION: Final = 2
 
 STAGED: Final = "_commit_*.json.tmp"
 """The names of commits that are being written; a driver that dies may leave one."""
-
-_CHECKPOINT_EVERY: Final = 100
-_CHECKPOINT_SHARE: Final = 10
-"""A checkpoint of a log costs as much as it holds. So it is due after a hundred commits, or a tenth
-as many as it has entries, if that is more: then its share in a commit's cost has a bound."""
 
 
 class TableLog:
@@ -158,10 +154,11 @@ class TableLog:
         try:
             text = (self._folder / "_delta_log" / "_last_checkpoint").read_text(encoding="utf-8")
         except FileNotFoundError:
-            return _CHECKPOINT_EVERY - 1
+            return tuning().log_checkpoint_commits - 1
         last = json.loads(text)
-        every = max(_CHECKPOINT_EVERY, int(last["size"]) // _CHECKPOINT_SHARE)
-        return int(last["version"]) + every
+        # A checkpoint costs as much as it holds.
+        by_size = int(last["size"]) // tuning().log_checkpoint_entries_per_commit
+        return int(last["version"]) + max(tuning().log_checkpoint_commits, by_size)
 
     def _commit_file(self, version: int) -> Path:
         return commit_file(self._folder, version)

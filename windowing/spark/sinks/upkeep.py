@@ -17,6 +17,7 @@ from urllib.parse import quote
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
+from windowing.engine.tuning import tuning
 from windowing.model import Pipeline
 from windowing.spark.sinks.data_files import RUN, is_ours
 from windowing.spark.sinks.rows import schemas
@@ -25,9 +26,6 @@ from windowing.spark.sinks.tokens import TOKENS
 
 RETENTION: Final = timedelta(days=7)
 """How long files stay that the newest version of a table does not need; Delta's own default."""
-
-_TARGET_BYTES: Final = 100 << 20
-_TRIES: Final = 5
 
 
 class Kept(NamedTuple):
@@ -142,7 +140,7 @@ def _small_files(table: DeltaTable, run: str | None) -> Sequence[int]:
     for of_run, size in zip(
         actions[f"partition.{RUN}"].to_pylist(), actions["size_bytes"].to_pylist(), strict=True
     ):
-        if size < _TARGET_BYTES and run in (None, of_run):
+        if size < tuning().merged_file_bytes and run in (None, of_run):
             sizes.setdefault(of_run, []).append(size)
     return [size for small in sizes.values() if len(small) > 1 for size in small]
 
@@ -150,9 +148,11 @@ def _small_files(table: DeltaTable, run: str | None) -> Sequence[int]:
 def _compact(table: DeltaTable, run: str | None) -> int:
     """Merge small files; return how many files replace them."""
     filters = None if run is None else [(RUN, "=", run)]
-    for left in reversed(range(_TRIES)):
+    for left in reversed(range(tuning().merge_tries)):
         try:
-            done = table.optimize.compact(partition_filters=filters, target_size=_TARGET_BYTES)
+            done = table.optimize.compact(
+                partition_filters=filters, target_size=tuning().merged_file_bytes
+            )
         except CommitFailedError:
             if not left:
                 raise
