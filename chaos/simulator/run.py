@@ -70,8 +70,8 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
         tables=rng.random() < 0.4,
         # Defects of lanes do not show where there are none.
-        fused=parts.fused or (parts.name == OWN and rng.random() < 0.5),
-        shared=parts.shared or (parts.name == OWN and rng.random() < 0.5),
+        fused=parts.fused or (parts.name == OWN and rng.random() < 0.75),
+        shared=parts.shared or (parts.name == OWN and rng.random() < 0.65),
     )
     # Drawn apart, so that all else is as without it.
     own = random.Random(f"{label}:changes")
