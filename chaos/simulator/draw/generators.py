@@ -26,6 +26,14 @@ def draw_disorder(rng: random.Random, lanes: Sequence[str], clock: Clock) -> Any
     return draw(rng, lanes, clock)
 
 
+def draw_memoryless(rng: random.Random, lanes: Sequence[str], clock: Clock) -> Any:
+    """Draw a generator whose bounds follow from each record alone, mostly a slack."""
+    draw: Callable[[random.Random, Sequence[str], Clock], Any] = rng.choice(
+        [_slack, _slack, _slack, _slack, _heartbeat, _punctuation]
+    )
+    return draw(rng, lanes, clock)
+
+
 def draw_keyed(rng: random.Random) -> Any:
     """Draw a generator with a progress per value of `g`."""
     spellings = ["g", {"attr": "g"}]

@@ -10,18 +10,21 @@ from typing import Any
 from chaos.simulator.case import Event
 from chaos.simulator.draw.axis import Axis, number_axes, time_axis
 from chaos.simulator.draw.clock import draw_spelling
-from chaos.simulator.draw.values import draw_field, draw_no_control, draw_poison, draw_raw
+from chaos.simulator.draw.values import Values, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.progress import Heartbeat, OrderedPer, Punctuation
 from windowing.model.source import Source
+from windowing.model.windows.sliding import is_sliding
 
 Lanes = tuple[tuple[Event, ...], ...]
 
 _INT64_MAX = 2**63 - 1
 _LONG = (150, 200, 300)
+_CROWDED = (300, 300, 700, 2_600)
+"""Numbers of records where each may have a key of its own."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class _Log:
         numbers: the axes of plain numbers.
         largest: by summed field, the largest int.
         units: fields that name the unit of rows counted in order of arrival.
+        values: what other fields have.
         bad_values: whether invalid values occur.
     """
 
@@ -42,17 +46,21 @@ class _Log:
     numbers: dict[str, Axis]
     largest: dict[str, int]
     units: frozenset[str]
+    values: Values
     bad_values: bool
 
 
 def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -> Lanes:
-    """Draw the lanes of a log, with a few dozen or hundreds of records."""
+    """Draw the lanes of a log, with a few dozen, hundreds or thousands of records."""
     wish = wish or Wish()
     lanes = pipeline.source.partitions
     # Where every batch costs much, fewer logs are long.
     small = len(pipeline.flows) * pipeline.shards <= 2
     long = rng.random() < wish.long * (1.8 if small else 0.2)
     most = rng.choice(_LONG) if long else min(rng.choice([12, 16, 24, 40]), wish.records_max)
+    crowded = _is_cheap(pipeline) and rng.random() < wish.crowded
+    if crowded:
+        most = rng.choice(_CROWDED)
     overflow = rng.random() < wish.overflow
     log = _Log(
         pipeline,
@@ -60,9 +68,18 @@ def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -
         number_axes(rng, pipeline, long=long),
         _largest(pipeline, 4 if overflow else most + 4),
         _units(pipeline),
+        Values.drawn(rng, distinct=most if crowded else 0),
         wish.bad_values,
     )
     return tuple(_lane(rng, log, number, max(2, most // lanes)) for number in range(lanes))
+
+
+def _is_cheap(pipeline: Pipeline) -> bool:
+    """Whether the definition takes little time for each record: few windows hold one."""
+    if len(pipeline.flows) > 1 or not pipeline.queries:
+        return False
+    window = pipeline.queries[0].window
+    return is_sliding(window) and 0 < (window.range_ or 0) <= 3 * window.slide
 
 
 def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
@@ -103,15 +120,25 @@ def _lane(rng: random.Random, log: _Log, number: int, most: int) -> tuple[Event,
     size = rng.randint(0, 2) if silent else rng.randint(most // 2, max(most // 2, most - 2))
     times = _nearly_sorted(rng, log.time, size)
     numbers = {name: _nearly_sorted(rng, axis, size) for name, axis in log.numbers.items()}
+    ends = rng.random() < 0.75
+    if behind := ends and rng.random() < 0.25:
+        times.append(log.time.value(rng))
+        for name, axis in log.numbers.items():
+            numbers[name].append(axis.value(rng))
+    fields = _fields(rng, log, number, len(times))
     contents = [
-        _content(rng, log, number, ts_us, {name: values[at] for name, values in numbers.items()})
+        _content(
+            rng,
+            log,
+            number,
+            ts_us,
+            {name: column[at] for name, column in fields.items()}
+            | {name: values[at] for name, values in numbers.items()},
+        )
         for at, ts_us in enumerate(times)
     ]
-    if rng.random() < 0.75:
-        contents.append({"control": {"end": True}})
-        if rng.random() < 0.25:
-            more = {name: axis.value(rng) for name, axis in log.numbers.items()}
-            contents.append(_content(rng, log, number, log.time.value(rng), more))
+    if ends:
+        contents.insert(len(contents) - behind, {"control": {"end": True}})
     holes = not source.dense or rng.random() < 0.04
     offset, lane = rng.choice([-1, 0, 4]), list[Event]()
     for content in contents:
@@ -127,7 +154,7 @@ def _nearly_sorted(rng: random.Random, axis: Axis, size: int) -> list[int]:
 
 
 def _content(
-    rng: random.Random, log: _Log, number: int, ts_us: int, numbers: dict[str, int]
+    rng: random.Random, log: _Log, number: int, ts_us: int, fields: dict[str, Any]
 ) -> Event:
     source, _ = log.pipeline.source.place(number)
     # Where records give no bounds, control records must.
@@ -137,8 +164,13 @@ def _content(
     if log.bad_values and rng.random() < 0.04:
         return rng.choice([{"raw": draw_raw(rng)}, {"control": draw_no_control(rng)}])
     time = source.event_time
-    value: dict[str, Any] = {time.field: draw_spelling(rng, ts_us, time.unit), **numbers}
-    value |= _fields(rng, log, source, number)
+    value = {time.field: draw_spelling(rng, ts_us, time.unit), **fields}
+    missing = [name for name in fields if fields[name] is None and source.fields[name].nullable]
+    for name in missing:
+        if rng.random() < 0.5:
+            del value[name]
+    if source.unknown_fields == "ignore" and rng.random() < 0.2:
+        value["unknown"] = rng.choice([None, 1, {"a": []}])
     if log.bad_values and rng.random() < 0.07:
         value |= draw_poison(rng, source, log.units | frozenset(log.numbers))
     return _appended(rng, log, ts_us, {"value": value})
@@ -155,21 +187,13 @@ def _keyed(source: Source) -> bool:
     return isinstance(source.disorder, OrderedPer)
 
 
-def _fields(rng: random.Random, log: _Log, source: Source, number: int) -> dict[str, Any]:
-    """Draw all fields of a record except for those that determine its windows."""
-    value: dict[str, Any] = {}
-    for name, type_ in source.fields.items():
-        if name == source.event_time.field or name in log.numbers:
-            continue
-        if name in log.units:
-            value[name] = number
-            continue
-        value[name] = draw_field(rng, type_, log.largest.get(name))
-        if value[name] is None and type_.nullable and rng.random() < 0.5:
-            del value[name]
-    if source.unknown_fields == "ignore" and rng.random() < 0.2:
-        value["unknown"] = rng.choice([None, 1, {"a": []}])
-    return value
+def _fields(rng: random.Random, log: _Log, number: int, rows: int) -> dict[str, list[Any]]:
+    """Draw the fields of a lane's records, except for those that determine their windows."""
+    source, _ = log.pipeline.source.place(number)
+    apart = {source.event_time.field, *log.numbers, *log.units}
+    types = {name: type_ for name, type_ in source.fields.items() if name not in apart}
+    units = {name: [number] * rows for name in log.units}
+    return log.values.table(rng, types, rows, log.largest) | units
 
 
 def _control(rng: random.Random, log: _Log, source: Source, ts_us: int) -> dict[str, Any]:

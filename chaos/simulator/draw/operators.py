@@ -14,6 +14,9 @@ METER: Final = "m"
 _REPORTER = "python:chaos.simulator.draw.reporter:Reporter"
 _OUTPUTS = {"event": "string", "held": "int", "oldest": "int", "x": "float"}
 _OPERATORS: Final = ("aggregate", "aggregate", "aggregate", "sort", "sort", "dedup", "python")
+_BY_PANES: Final = 0.25
+"""How often an operator can run in two stages."""
+
 _CONDITIONS: Final = ("v >= 0", "g = 'a'", "h != 1", "x < 1.5", "w = 2", "v <= -1")
 _PARTITIONS: Final[tuple[list[str], ...]] = ([], [], ["g"], ["g"], ["h"], ["g", "h"], ["h", "g"])
 _SORTED: Final = ("v", "w desc", "x", "x descending", "g", "g desc", "h asc", "m desc", "p", "ts")
@@ -28,6 +31,8 @@ def draw_operators(rng: random.Random, clock: Clock, *, own_late: bool) -> dict[
         clock: the scale.
         own_late: whether the pipeline's policy for late records is not for operators.
     """
+    if rng.random() < _BY_PANES:
+        return _of_panes(rng, clock, own_late=own_late)
     names = [rng.choice(_OPERATORS)]
     while len(names) < 3 and rng.random() < 0.2:
         names.insert(0, rng.choice(["sort", "dedup"]))
@@ -41,9 +46,29 @@ def draw_operators(rng: random.Random, clock: Clock, *, own_late: bool) -> dict[
     query: dict[str, Any] = dict(steps[0]) if len(steps) == 1 else {"steps": steps}
     if rng.random() < 0.35:
         query["order"] = "lane"
+    return query | _late(rng, own_late=own_late)
+
+
+def _of_panes(rng: random.Random, clock: Clock, *, own_late: bool) -> dict[str, Any]:
+    """Draw an aggregate over sliding windows by time that are made of whole panes."""
+    slide = rng.randint(1, 4)
+    policies = [f"time({clock.us(slide * rng.randint(1, 4))})", f"time({clock.us(slide)})"]
+    window: dict[str, Any] = {"sliding": policies}
+    if by := rng.choice(_PARTITIONS):
+        window["partition_by"] = by
+    query: dict[str, Any] = {"operator": "aggregate", "window": _spelled(rng, window)}
+    query["aggregates"] = draw_aggregates(rng, sized=True)
+    if rng.random() < 0.5:
+        query["group_by"] = rng.sample(["g", "h", "v"], rng.choice([1, 1, 2]))
+    if rng.random() < 0.5:
+        query["partial_windows"] = True
+    return query | _late(rng, own_late=own_late)
+
+
+def _late(rng: random.Random, *, own_late: bool) -> dict[str, Any]:
     if own_late or rng.random() < 0.35:
-        query["late"] = {"policy": rng.choice(["drop", "dead_letter"])}
-    return query
+        return {"late": {"policy": rng.choice(["drop", "dead_letter"])}}
+    return {}
 
 
 def _step(

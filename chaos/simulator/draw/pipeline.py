@@ -16,11 +16,14 @@ from chaos.simulator.draw.queries import (
     draw_activity,
     draw_aggregates,
     draw_early,
+    draw_fields,
     draw_late,
     draw_query,
     draw_retention,
 )
-from chaos.simulator.draw.windows import NUMBER, UNIT, draw_window
+from chaos.simulator.draw.usual import KINDS as USUAL
+from chaos.simulator.draw.usual import draw_usual
+from chaos.simulator.draw.windows import NUMBER, draw_window
 from chaos.simulator.draw.wish import (
     AS_THEY_ARRIVE,
     JOINS,
@@ -48,8 +51,11 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
         wish: constraints on the pipeline.
     """
     wish = wish or Wish()
-    kind = rng.choice(wish.classes)
-    if kind in JOINS:
+    usual = [kind for kind in wish.classes if kind in USUAL and not wish.number]
+    if usual and rng.random() < wish.usual:
+        document = draw_usual(rng, rng.choice(usual), TOPIC, wish)
+        document["shards"] = rng.choice(_SHARDS)
+    elif (kind := rng.choice(wish.classes)) in JOINS:
         document = draw_join(rng, wish, policies=kind == POLICY_JOIN)
     else:
         document = _of_queries(rng, kind, wish)
@@ -77,7 +83,7 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
         "partitions": lanes,
         "format": "json",
         "event_time": draw_event_time(rng, clock, bounded=not _BOUNDED.isdisjoint(kinds)),
-        "fields": _fields(rng),
+        "fields": draw_fields(rng),
         "disorder": disorder,
     }
     numbers = _over_a_number(rng, kinds, wish)
@@ -160,11 +166,6 @@ def _lanes(rng: random.Random, kinds: list[str], *, keyed: bool) -> int:
     if not AS_THEY_ARRIVE.isdisjoint(kinds) and rng.random() < 0.5:
         return 1
     return rng.choice([1, 1, 2, 2, 3])
-
-
-def _fields(rng: random.Random) -> dict[str, str]:
-    nullable = rng.choice(["string", "string?"])
-    return {"g": nullable, UNIT: "int?", "h": "int?", "v": "int?", "w": "int?", "x": "float?"}
 
 
 def _over_a_number(rng: random.Random, kinds: list[str], wish: Wish) -> list[bool]:

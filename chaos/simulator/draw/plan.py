@@ -16,11 +16,12 @@ _KINDS: Final[tuple[FailureKind, ...]] = get_args(FailureKind)
 _RIVALS: Final[tuple[Rival, ...]] = get_args(Rival)
 _BATCHES_MAX = 8
 _LONG_FROM = 100
+_CROWDED_FROM = 1000
 _LONG_BATCHES = 26
 
 
 def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[PlannedBatch, ...]:
-    """Draw a plan for a log; for a long one, dozens of batches.
+    """Draw a plan for a log; for a long one, mostly dozens of batches, else a few large ones.
 
     Args:
         rng: the source of every choice.
@@ -28,11 +29,15 @@ def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[PlannedBatch, .
     """
     trouble = rng.choice([0.0, 0.15, 0.3])
     share = rng.choice([0.3, 0.5, 0.8])
-    long = sum(sizes) >= _LONG_FROM
-    if long:
+    records = sum(sizes)
+    long = _LONG_FROM <= records < _CROWDED_FROM and rng.random() < 0.7
+    most = 2 * _LONG_BATCHES if long else _BATCHES_MAX
+    if records >= _CROWDED_FROM:
+        share, most = 0.8, 2
+    if records >= _LONG_FROM:
         trouble /= 4
     left, plan = list(sizes), list[PlannedBatch]()
-    while any(left) and len(plan) < (2 * _LONG_BATCHES if long else _BATCHES_MAX):
+    while any(left) and len(plan) < most:
         take = tuple(
             min(rest, rng.randint(0, max(1, 2 * size // _LONG_BATCHES)))
             if long

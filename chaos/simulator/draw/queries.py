@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaos.simulator.draw.clock import Clock
-from chaos.simulator.draw.windows import draw_own, draw_window, with_gaps
+from chaos.simulator.draw.windows import UNIT, draw_own, draw_window, with_gaps
 from chaos.simulator.draw.wish import NO_UPDATE, ORDER_FREE, Wish, order_free, own_kinds
+from windowing.model.fields import SIGNATURES
+
+
+def _is_sized(function: str) -> bool:
+    return function.startswith("python:") or SIGNATURES[function].numbers is not None
+
 
 _PLAIN = (
     *("count", "sum(v)", "mean(v)", "min(v)", "max(v)", "sum(x)", "mean(x)", "min(x)", "max(x)"),
@@ -24,6 +30,7 @@ _RICHER = (
     *("approx_quantile(x, 50%)", "approx_quantile(w, 0.99, 5%)", "top_k(v, 2)", "top_k(x, 1)"),
     *("python:chaos.simulator.draw.swing:Swing(x)", "python:chaos.simulator.draw.swing:Swing(v)"),
 )
+_SIZED = tuple(text for text in _RICHER if _is_sized(text.partition("(")[0]))
 _GROUPS: tuple[list[str], ...] = (
     [],
     [],
@@ -35,6 +42,17 @@ _GROUPS: tuple[list[str], ...] = (
     ["x"],
     ["g", "v"],
 )
+
+
+def draw_groups(rng: random.Random) -> list[str]:
+    """Draw the fields of `group_by`."""
+    return list(rng.choice(_GROUPS))
+
+
+def draw_fields(rng: random.Random) -> dict[str, str]:
+    """Draw the fields of a record, but for its time and for plain numbers that have windows."""
+    nullable = rng.choice(["string", "string?"])
+    return {"g": nullable, UNIT: "int?", "h": "int?", "v": "int?", "w": "int?", "x": "float?"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +92,7 @@ def draw_query(
     keyed = around.number_keyed if number else around.keyed
     if kind in own_kinds():
         spelled: Any = draw_own(rng, kind, number=number, keyed=keyed)
-        group_by = list(rng.choice(_GROUPS))
+        group_by = draw_groups(rng)
     else:
         spelled, group_by = _spelled(rng, kind, around, wish, number=number)
     query: dict[str, Any] = {
@@ -113,7 +131,7 @@ def _spelled(
     """Draw a window of the language, and the fields of its query's `group_by`."""
     keyed = around.number_keyed if number else around.keyed
     window = draw_window(rng, kind, around.clock, number=number, wide=wish.wide, lanes=around.lanes)
-    group_by = list(rng.choice(_GROUPS))
+    group_by = draw_groups(rng)
     if keyed and " PATTR " not in window:
         window, group_by = _keyed(rng, kind, window, group_by)
     elif keyed and kind not in _IN_LOG_ORDER:
@@ -141,10 +159,15 @@ def _keyed(
     return f"{window} PATTR g", group_by
 
 
-def draw_aggregates(rng: random.Random) -> dict[str, str]:
-    """Draw one to five aggregates of the fields that all drawn pipelines have."""
+def draw_aggregates(rng: random.Random, *, sized: bool = False) -> dict[str, str]:
+    """Draw one to five aggregates of the fields that all drawn pipelines have.
+
+    Args:
+        rng: the source of every choice.
+        sized: whether only those are drawn whose state has a known size.
+    """
     chosen = rng.sample(_PLAIN, rng.randint(1, 3))
-    chosen += rng.sample(_RICHER, rng.choice([0, 1, 1, 2]))
+    chosen += rng.sample(_SIZED if sized else _RICHER, rng.choice([0, 1, 1, 2]))
     return {f"a{number}": text for number, text in enumerate(chosen)}
 
 

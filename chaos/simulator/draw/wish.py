@@ -62,7 +62,9 @@ class Wish:
             occur in any case).
         queries_max: maximum number of queries.
         records_max: maximum number of records, unless the log is long.
-        long: how often logs have hundreds of records, and plans dozens of batches.
+        long: how often logs have hundreds of records, and most of their plans dozens of batches.
+        crowded: how often logs of single queries have hundreds or thousands of keys.
+        usual: how often pipelines are as most are; see `usual`.
         overflow: how often sums of ints may exceed 64 bits.
         refusals: whether sources may be dense, sometimes with a hole, and shards may exceed their
             state limit.
@@ -79,6 +81,8 @@ class Wish:
     queries_max: int = 5
     records_max: int = 40
     long: float = 0.05
+    crowded: float = 0.15
+    usual: float = 0.38
     overflow: float = 0.03
     refusals: bool = True
     alike: float = 0.15

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from chaos.readers.delta import table_dead_letters, table_rows
 from chaos.readers.output import dead_letter_identity, row_identity
@@ -89,9 +90,9 @@ def _by_columns(pipeline: Pipeline) -> Spelling:
         found: dict[str, pa.Table] = batches.tables(frames, batch)
         tables: Tables = {name: [] for name in names(pipeline)}
         for query in pipeline.flows:
-            if query.name in found:
-                lines = table_rows(found[query.name], query, Path(query.name))
-                tables[f"query {query.name}"] += lines
+            if (table := found.get(pipeline.table_of(query.name))) is not None:
+                own = table.filter(pc.field("query") == query.name)
+                tables[f"query {query.name}"] += table_rows(own, query, Path(query.name))
         if DEAD_LETTERS in found:
             tables[DEAD] += table_dead_letters(found[DEAD_LETTERS], Path(DEAD_LETTERS))
         if METRICS_TABLE in found:

@@ -1,0 +1,98 @@
+"""Draw pipelines as most are: sliding windows of one topic, and queries that are much alike.
+
+Their chunks can be read apart (the fused plan), and their queries can share slices; of windows
+drawn one by one, hardly any pipeline can do either.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Final
+
+from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
+from chaos.simulator.draw.generators import draw_memoryless
+from chaos.simulator.draw.queries import (
+    draw_activity,
+    draw_aggregates,
+    draw_early,
+    draw_fields,
+    draw_groups,
+    draw_late,
+    draw_retention,
+)
+from chaos.simulator.draw.windows import draw_window
+from chaos.simulator.draw.wish import Wish
+
+KINDS: Final = ("sliding", "keyed sliding", "landmark")
+"""The classes of their windows."""
+
+_QUERIES: Final = (1, 1, 1, 2, 3, 3, 4, 5)
+
+
+def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[str, Any]:
+    """Draw the document of a pipeline.
+
+    Args:
+        rng: the source of every choice.
+        kind: the class of its windows, one of `KINDS`.
+        topic: of its records.
+        wish: constraints on the pipeline.
+    """
+    clock, lanes = draw_clock(rng), rng.choice([1, 1, 2, 2, 3])
+    names = [f"{topic}/{lane}" for lane in range(lanes)]
+    source: dict[str, Any] = {
+        "topic": topic,
+        "partitions": lanes,
+        "format": "json",
+        "event_time": draw_event_time(rng, clock, bounded=kind == "landmark"),
+        "fields": draw_fields(rng),
+        "disorder": draw_memoryless(rng, names, clock),
+    }
+    if wish.wide and lanes > 1 and rng.random() < 0.1:
+        at = {"ts": rng.randint(-3, 20) * clock.tick_us}
+        source["joined"] = {names[-1]: {"lane": lanes - 1, "at": at}}
+    every = clock.us(rng.choice([1, 1, 2, 3, 5, 7]))
+    late = draw_late(rng, every, consistent=kind != "landmark")
+    document: dict[str, Any] = {"name": "simulated", "source": source, "late": late}
+    document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
+    if wish.wide and rng.random() < 0.3:
+        document["accumulation"] = rng.choice(["discarding", "retracting"])
+    if wish.provisional and rng.random() < 0.1:
+        source["idle_timeout"] = clock.us(rng.randint(1, 4))
+    if wish.provisional and rng.random() < 0.1:
+        document["early"] = draw_early(rng, clock)
+    size = rng.choice([size for size in _QUERIES if size <= wish.queries_max])
+    group_by, pattr = draw_groups(rng), rng.choice(["", " PATTR g", " PATTR h"])
+    document["queries"] = {}
+    for place in range(size):
+        window = draw_window(rng, kind, clock, number=False, wide=wish.wide, lanes=lanes)
+        if kind != "sliding":
+            window = window.partition(" PATTR ")[0] + pattr
+        query = {"window": window, "group_by": group_by, "aggregates": draw_aggregates(rng)}
+        document["queries"][f"q{place}"] = query | _apart(rng, kind, clock, wish)
+    if rng.random() < 0.2:
+        _in_one_table(document)
+    return document
+
+
+def _apart(rng: random.Random, kind: str, clock: Clock, wish: Wish) -> dict[str, Any]:
+    """Draw what a query has of its own, beside its windows and aggregates; mostly nothing."""
+    own: dict[str, Any] = {}
+    if rng.random() < 0.1:
+        own["group_by"] = draw_groups(rng)
+    if wish.wide and kind != "landmark" and rng.random() < 0.1:
+        own |= draw_activity(rng, clock)
+    if wish.provisional and rng.random() < 0.05:
+        own["early"] = draw_early(rng, clock)
+    return own
+
+
+def _in_one_table(document: dict[str, Any]) -> None:
+    """Let all rows go to one table: queries have one key, and a name is of one aggregate."""
+    queries = document["queries"]
+    texts = sorted({text for query in queries.values() for text in query["aggregates"].values()})
+    for query in queries.values():
+        query["group_by"] = queries["q0"]["group_by"]
+        own = query["aggregates"].values()
+        query["aggregates"] = {f"a{texts.index(text)}": text for text in own}
+    document["sink"] = {"table": "simulated", "layout": "one"}
