@@ -47,4 +47,4 @@ def shares(met: Counter[Mechanism], runs: int) -> Iterator[str]:
     )
     yield f"mechanisms that took effect, by share of runs: {told}"
     for one in too_rare(met, runs):
-        yield f"too rare: {one} in {met[one]} of {runs} runs, at least {least_percent(one)} % wanted"
+        yield f"too rare: {one} in {met[one]} of {runs} runs, at least {least_percent(one)} %"

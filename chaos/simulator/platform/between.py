@@ -58,13 +58,17 @@ class Between:
         return [*tasks]
 
     def raw(self, task: RawTask) -> Batches:
-        """Yield a task's raw rows in any order, with large values in pieces."""
+        """Yield a task's raw rows, with large values in pieces.
+
+        Files may have rows of a range in any order; where that is scanned in parts, in theirs.
+        """
         rows = [
             (lane, *row)
             for lane, part in task
             for row in zip(part.offsets, part.values, part.controls, part.append_us, strict=True)
         ]
-        self.rng.shuffle(rows)
+        if len(rows) < tuning().scanned_rows:
+            self.rng.shuffle(rows)
         cut = [
             (lane, offset, piece, control, append_us)
             for lane, offset, value, control, append_us in rows
@@ -123,7 +127,7 @@ class Between:
 
 
 def pieces_of(value: bytes | None) -> list[bytes | None]:
-    """Return what the JVM sends of a value, by the documentation of `windowing.spark.pieces.in_pieces`."""
+    """Return what the JVM sends of a value, as `windowing.spark.pieces` has it."""
     size = tuning().whole_value_bytes_max + 1
     if value is None or len(value) < size:
         return [value]
