@@ -127,7 +127,7 @@ class Between:
 
 
 def pieces_of(value: bytes | None) -> list[bytes | None]:
-    """Return what the JVM sends of a value, as `windowing.spark.pieces` has it."""
+    """Return what the JVM sends of a value, as `windowing.spark.pieces.in_pieces` says."""
     size = tuning().whole_value_bytes_max + 1
     if value is None or len(value) < size:
         return [value]

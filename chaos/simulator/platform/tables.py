@@ -22,6 +22,7 @@ from chaos.simulator.platform.death import Fate
 from chaos.simulator.platform.scratch import Scratch
 from chaos.simulator.platform.sink import Ends
 from chaos.simulator.platform.start import StartCheck, compare_tables, stretches
+from windowing.engine.tuning import tuning
 from windowing.model.file.pipeline import Pipeline
 from windowing.places import name_once
 from windowing.runtime.output import Emitted
@@ -34,8 +35,6 @@ from windowing.spark.sinks.upkeep import optimize, vacuum
 from windowing.spark.sinks.written import Written
 
 RUN: Final = "simulated"
-_INLINE: Final = (0, 0, 0, 2_000, 1 << 20)
-"""Limits up to which results of a task go to the driver; of those larger, only files."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +95,9 @@ class TableFolder:
             pipeline: the pipeline.
             batch: the number of the batch.
             shards: what each shard emits.
-            rng: decides which tasks have which shards, and how much is sent to the driver.
+            rng: decides which tasks have which shards.
         """
-        stage = self.sink(pipeline).file_stage(batch, rng.choice(_INLINE))
+        stage = self.sink(pipeline).file_stage(batch, tuning().inline_result_bytes)
         tasks: list[list[pa.RecordBatch]] = [[] for _ in range(rng.randint(1, 3))]
         for frames in shards:
             if frames:
