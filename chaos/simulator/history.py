@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from chaos.readers.output import Identity
+from windowing.model.rows import Row
 
 Line = tuple[Identity, str]
 Lines = frozenset[str]
@@ -53,6 +54,7 @@ class SimulationHistory:
         batches: the sink's content by batch.
         attempts: per batch, the rows and dead letters of each attempt.
         faults: how often each kind of fault took effect.
+        early: per batch, the early rows of the last attempt.
         skipped: damage, losses and redeliveries that the job did not report.
         unsound: what is wrong with tables, whatever their rows are.
         commits: number of committed batches; None: all of `ends`.
@@ -63,6 +65,7 @@ class SimulationHistory:
     ends: list[tuple[int, ...]] = field(default_factory=list)
     batches: dict[int, Batch] = field(default_factory=lambda: defaultdict(Batch))
     attempts: dict[int, list[Lines]] = field(default_factory=lambda: defaultdict(list))
+    early: dict[int, list[Row]] = field(default_factory=dict)
     faults: Counter[str] = field(default_factory=Counter)
     skipped: list[str] = field(default_factory=list)
     unsound: list[str] = field(default_factory=list)

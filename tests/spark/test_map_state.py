@@ -38,13 +38,12 @@ def value_of(number: int) -> bytes:
     return bytes([number]) * (0, 1, 300, 5_000)[number % 4]
 
 
-def answers(handle: Any, calls: list[Call], copies: Copies | None) -> list[str]:
-    """What the calls of a step return, as text."""
-    opened = store_of_key(handle, copies)
+def answers(opened: Any, calls: list[Call]) -> list[str]:
+    """What the calls of a step return, as text, given what `store_of_key` has returned."""
     if calls[0][0] in ON_STORE:
         with opened() as store:
             return [repr(_of_store(store, *call)) for call in calls]
-    state = opened.args[0]  # type: ignore[attr-defined]
+    state = opened.args[0]
     return [repr(_of_map(state, *call)) for call in calls]
 
 
@@ -79,7 +78,7 @@ class Answers(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         self._folder = folder
 
     def init(self, handle: Any) -> None:
-        self._handle = handle
+        self._opened = store_of_key(handle, Copies(self._folder))
 
     def handleInputRows(  # noqa: N802 - the name is Spark's
         self,
@@ -88,7 +87,7 @@ class Answers(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         [calls] = [json.loads(one) for frame in rows for one in frame["calls"]]
-        found = answers(self._handle, calls, Copies(self._folder))
+        found = answers(self._opened, calls)
         yield pd.DataFrame({"key": [int(key[0])], "answers": [json.dumps(found)]})
 
     def close(self) -> None:
@@ -117,9 +116,9 @@ def test_a_simulated_map_state_is_one(spark: SparkSession, tmp_path: Path) -> No
     query = answered.writeStream.foreachBatch(collect).trigger(availableNow=True)
     query.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
 
-    states = [SimulatedMap({}) for _ in range(KEYS)]
-    own = Copies(tmp_path)
+    own: Any = [Handle(SimulatedMap({})) for _ in range(KEYS)]
+    opened = [store_of_key(handle, Copies(tmp_path)) for handle in own]
     assert len(found) == BATCHES
     for batch, told in zip(batches, found, strict=True):
         for key, calls in batch.items():
-            assert answers(Handle(states[key]), calls, own) == told[key]
+            assert answers(opened[key], calls) == told[key]

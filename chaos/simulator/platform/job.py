@@ -27,7 +27,7 @@ from chaos.simulator.platform.read_back import read_back
 from chaos.simulator.platform.scratch import Scratch
 from chaos.simulator.platform.seeding import seeded
 from chaos.simulator.platform.sink import Ends, TableItem
-from chaos.simulator.platform.spelling import DEAD, METRICS, Tables, names, spelling
+from chaos.simulator.platform.spelling import DEAD, METRICS, Tables, early_rows, names, spelling
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task, Values
 from chaos.simulator.platform.tables import Rival, TableFolder
@@ -388,8 +388,6 @@ class SimulatedJob:
             batch, self._tasks, self._cluster, self._fate, self._rng, self._between, self._wall_us
         )
         self._opened = running.opened
-        if self._disk is not None:
-            self._disk.sink(self._pipeline)
         try:
             emitted = running.emissions(chunks)
         finally:
@@ -397,4 +395,5 @@ class SimulatedJob:
         if self._disk is not None:
             self._disk.file(self._pipeline, batch, emitted, self._between.rng)
         check_unchanged([frame for frames in emitted for frame in frames])
+        self.history.early[batch] = early_rows(self._pipeline, emitted)
         return self._spelled(emitted, batch)

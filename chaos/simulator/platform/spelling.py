@@ -19,7 +19,7 @@ from chaos.simulator.history import Metric
 from windowing.engine.families.apart import Apart
 from windowing.engine.frames import from_bytes
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.rows import dead_letter_line, row_line
+from windowing.model.rows import Row, dead_letter_line, row_line
 from windowing.runtime.output import (
     DEAD_LETTER,
     EARLY,
@@ -67,9 +67,6 @@ def _by_frames(pipeline: Pipeline) -> Spelling:
                 for query, frame in apart.of(name, from_bytes(data)):
                     rows = rows_of(queries[query], pipeline, frame)
                     tables[f"query {query}"] += [(row_identity(row), row_line(row)) for row in rows]
-            elif kind == EARLY and name is not None:
-                # Early rows are not part of the result; only check that they can be formatted.
-                list(rows_of(queries[name], pipeline, from_bytes(data), early=True))
             elif kind == DEAD_LETTER:
                 letters = dead_letters_of(pipeline, data)
                 tables[DEAD] += [(dead_letter_identity(d), dead_letter_line(d)) for d in letters]
@@ -80,6 +77,18 @@ def _by_frames(pipeline: Pipeline) -> Spelling:
         return tables
 
     return spelled
+
+
+def early_rows(pipeline: Pipeline, shards: Sequence[Frames]) -> list[Row]:
+    """Return the early rows of a batch."""
+    queries = {query.name: query for query in pipeline.flows}
+    return [
+        row
+        for frames in shards
+        for kind, name, data in frames
+        if kind == EARLY and name is not None
+        for row in rows_of(queries[name], pipeline, from_bytes(data), early=True)
+    ]
 
 
 def _by_columns(pipeline: Pipeline) -> Spelling:

@@ -22,6 +22,7 @@ from chaos.readers.output import (
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import Batch, Metric, SimulationHistory
 from chaos.simulator.verdict.due import closing, outcomes_of
+from chaos.simulator.verdict.early import early
 from chaos.simulator.verdict.refusals import REFUSALS, as_far_as_committed, lawful, meant
 from chaos.verdict.comparison import Comparison
 from chaos.verdict.verify import Verdict, verify
@@ -42,6 +43,7 @@ SimulatorCheck = Literal[
     "progress",
     "closing",
     "sound tables",
+    "early rows",
 ]
 
 CHECKS: dict[SimulatorCheck, str] = {
@@ -55,6 +57,7 @@ CHECKS: dict[SimulatorCheck, str] = {
     "progress": "each lane's progress is a fact of the log, and never goes back",
     "closing": "a row is sent in the batch that makes it due: not earlier, not later",
     "sound tables": "logs name each file once, tokens are the plans', and the sink tells its rows",
+    "early rows": "each shows an open window as it is so far, and is sent if that is new",
 }
 """The checks and their meaning, in the order of reports."""
 
@@ -95,7 +98,7 @@ def judge(
     try:
         # By itself, the definition follows the part of the log that was delivered.
         outcomes = outcomes_of(pipeline, lanes, history.ends)
-        pipeline = effective(pipeline, log)
+        given, pipeline = pipeline, effective(pipeline, log)
         verdict = verify(pipeline, log, _output(pipeline, history))
     except REFUSALS as refusal:
         went_on = f"the run went on, where {meant(refusal)} had to stop it: {refusal}"
@@ -110,6 +113,7 @@ def judge(
         "progress": list(_progress(history, outcomes)),
         "closing": list(closing(pipeline, history, outcomes)),
         "sound tables": history.unsound,
+        "early rows": list(early(given, lanes, history, outcomes)),
     }
     return [Finding(check, tuple(found[check])) for check in CHECKS if found.get(check)]
 

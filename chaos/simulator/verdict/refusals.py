@@ -75,4 +75,5 @@ def as_far_as_committed(history: SimulationHistory) -> SimulationHistory:
     for number in range(history.commits):
         kept.batches[number] = history.batches[number]
         kept.attempts[number] = history.attempts[number]
+        kept.early[number] = history.early.get(number, [])
     return kept

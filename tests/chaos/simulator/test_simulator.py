@@ -376,6 +376,10 @@ def _skip_a_file(history: SimulationHistory) -> None:
     history.skipped.append("shard-0/2.delta")
 
 
+def _name_a_file_twice(history: SimulationHistory) -> None:
+    history.unsound.append("table q names part-0 twice")
+
+
 def _break_off(history: SimulationHistory) -> None:
     history.error = "ZeroDivisionError: division by zero"
 
@@ -394,6 +398,7 @@ def _break_off(history: SimulationHistory) -> None:
         (_go_back, "progress"),
         (_run_again_otherwise, "repeatable"),
         (_skip_a_file, "nothing skipped"),
+        (_name_a_file_twice, "sound tables"),
         (_break_off, "no error"),
     ],
 )

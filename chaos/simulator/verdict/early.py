@@ -1,0 +1,132 @@
+"""Which early rows are legal: each shows an open window as the log delivered so far makes it.
+
+An early row equals the row that its window would have if every lane ended at once. It is sent while
+the definition has no row of the window yet, and only if the window has more records than in its
+last early row; with `early: {records: n}`, in any case if it has n more.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from chaos.simulator.case import SimulatedRecord
+from chaos.simulator.history import SimulationHistory
+from chaos.simulator.verdict.due import prefix
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.query import Query
+from windowing.model.rows import Key, Row
+from windowing.semantics import Outcome
+from windowing.semantics.definition import row_of
+from windowing.semantics.effective import effective
+from windowing.semantics.lanes import Lane
+from windowing.semantics.revisions import revisions
+from windowing.semantics.view import Views
+
+_Window = tuple[str, int, Key]
+
+
+@dataclass
+class _Shown:
+    """The last early row of each window, of which there is any."""
+
+    rows: dict[_Window, Row] = field(default_factory=dict)
+
+    def take(self, row: Row) -> str | None:
+        """Take the next early row; return why it must not have been sent, or None."""
+        window = (row.query, row.window_id, row.key)
+        before = self.rows.get(window)
+        if row.absorbed_by is not None:
+            self.rows.pop(window, None)
+            return None if before is not None else "takes back what was never shown"
+        self.rows[window] = row
+        number, records = (0, 0) if before is None else (before.revision, before.records)
+        if row.revision != number + 1:
+            return f"is number {row.revision} after {number}"
+        return None if row.records > records else f"shows nothing new after {records} records"
+
+
+def early(
+    pipeline: Pipeline,
+    lanes: Sequence[Sequence[SimulatedRecord]],
+    history: SimulationHistory,
+    outcomes: Mapping[int, Outcome],
+) -> Iterator[str]:
+    """Yield the first early row that is not legal, or is missing."""
+    may = pipeline.source.idle_timeout_us is not None
+    if not may and not any(isinstance(flow, Query) and flow.early for flow in pipeline.flows):
+        return
+    shown = _Shown()
+    for batch in range(len(history.ends)):
+        before = dict(shown.rows)
+        for row in history.early.get(batch, ()):
+            if (why := shown.take(row)) is not None:
+                yield f"early row in batch {batch} {why}: {row}"
+                return
+        if batch not in outcomes:
+            continue
+        log = prefix(lanes, history.ends[batch])
+        open_rows = _open(pipeline, log, outcomes[batch])
+        for row in history.early.get(batch, ()):
+            if row.absorbed_by is None and _plain(row) != open_rows.get(_window(row)):
+                right = open_rows.get(_window(row), "no row, since it is not open")
+                yield f"early row in batch {batch}: {_plain(row)}, and right is {right}"
+                return
+        if missing := [*_missing(batch, pipeline, open_rows, before, shown.rows)]:
+            yield missing[0]
+            return
+
+
+def _missing(
+    batch: int,
+    pipeline: Pipeline,
+    open_rows: Mapping[_Window, Row],
+    before: Mapping[_Window, Row],
+    after: Mapping[_Window, Row],
+) -> Iterator[str]:
+    """Yield the open windows that have enough new records, and were not shown."""
+    due = {
+        flow.name: flow.early.records
+        for flow in pipeline.flows
+        if isinstance(flow, Query) and flow.early is not None and flow.early.records is not None
+    }
+    for window, row in open_rows.items():
+        records = before[window].records if window in before else 0
+        enough = due.get(window[0], math.inf)
+        if row.records - records >= enough and after.get(window) is before.get(window):
+            yield f"no early row in batch {batch}, although {records} became {row}"
+
+
+def _open(
+    pipeline: Pipeline, log: Sequence[SimulatedRecord], outcome: Outcome
+) -> dict[_Window, Row]:
+    """Return the rows of open windows, as if all lanes ended."""
+    pipeline = effective(pipeline, log)
+    views = Views(pipeline, log)
+    closed = {_window(row) for row in outcome.rows}
+    found = {}
+    for query in pipeline.flows:
+        if isinstance(query, Query):
+            view = views.of(query)
+            for one in revisions(query, view.items, [*map(_ended, view.lanes)], view.newest):
+                row = row_of(query, pipeline.source, one)
+                if row.pane == "full" and not row.retracts and _window(row) not in closed:
+                    found[_window(row)] = _plain(row)
+    return found
+
+
+def _ended(lane: Lane) -> Lane:
+    ended = copy.copy(lane)
+    ended.progress, ended.by_key = math.inf, dict.fromkeys(lane.by_key, math.inf)
+    return ended
+
+
+def _window(row: Row) -> _Window:
+    return row.query, row.window_id, row.key
+
+
+def _plain(row: Row) -> Row:
+    """Return a row without what tells early rows from others."""
+    return replace(row, pane="full", revision=0)
