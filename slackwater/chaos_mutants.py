@@ -33,11 +33,13 @@ def mutants(
 ) -> None:
     """Judge mutants of the last commit's engine by the tests of their rooms and simulated runs.
 
-    They are drawn by the commit's hash, and applied to a copy of it. What became of each is written at once; the next run goes on from there.
+    They are drawn by the commit's hash, and applied to a copy of it. What became of each is written
+    at once, and the next run goes on from there.
     """
     from chaos.mutants.draw import copy_of
+    from chaos.mutants.judge import Judge
     from chaos.mutants.results import read_judged, score
-    from chaos.mutants.run import judge_drawn, judge_survivors
+    from chaos.mutants.run import Bench
     from infra.layout import MUTANTS_VENV
 
     if not MUTANTS_VENV.exists():
@@ -46,9 +48,9 @@ def mutants(
     found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
     commit = found.stdout.strip()
     until = float("inf") if minutes is None else time.monotonic() + 60 * minutes
-    judge = judge_survivors if again else judge_drawn
     with copy_of(commit) as tree:
-        for one in judge(tree, commit, verdicts, number, until, tell):
+        bench = Bench(tree, commit, verdicts, tell, Judge(tree))
+        for one in bench.run(number, until, again=again):
             place = f"{one.mutant.file}:{one.mutant.line}"
             say(f"{one.fate:<20} {place} {one.mutant.operator}  {one.said}")
     known = read_judged(verdicts).values()

@@ -1,4 +1,4 @@
-"""What became of each mutant: one line per judgement in a file, and a section of the nights' page."""
+"""What became of each mutant: a line per judgement in a file, for the page of the nights."""
 
 from __future__ import annotations
 
