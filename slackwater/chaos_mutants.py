@@ -27,11 +27,14 @@ def mutants(
     again: Annotated[
         bool, typer.Option("--again", help="Judge survivors again, by the tests there are now.")
     ] = False,
+    commit: Annotated[
+        str, typer.Option(metavar="REVISION", help="The commit whose engine is changed.")
+    ] = "HEAD",
     verdicts: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for what became of each.")
     ] = Path("docs") / "nightly",
 ) -> None:
-    """Judge mutants of the last commit's engine by the tests of their rooms and simulated runs.
+    """Judge mutants of a commit's engine by the tests of their rooms and simulated runs.
 
     They are drawn by the commit's hash, and applied to a copy of it. What became of each is written
     at once, and the next run goes on from there.
@@ -45,7 +48,11 @@ def mutants(
     if not MUTANTS_VENV.exists():
         complain("what makes mutants is not installed: run make setup-mutants")
         raise typer.Exit(USAGE)
-    found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    asked = ["git", "rev-parse", "--verify", f"{commit}^{{commit}}"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if found.returncode:
+        complain(f"--commit {commit}: {found.stderr.strip()}: name a commit of this repository")
+        raise typer.Exit(USAGE)
     commit = found.stdout.strip()
     until = float("inf") if minutes is None else time.monotonic() + 60 * minutes
     with copy_of(commit) as tree:
@@ -53,7 +60,7 @@ def mutants(
         for one in bench.run(number, until, again=again):
             place = f"{one.mutant.file}:{one.mutant.line}"
             say(f"{one.fate:<20} {place} {one.mutant.operator}  {one.said}")
-    known = read_judged(verdicts).values()
-    say(score(known))
+    known = read_judged(verdicts)
+    say(f"mutants: {score(known)}, of all so far")
     enough = sum(one.killed for one in known) >= _GOAL * len(known)
     raise typer.Exit(PASSED if enough else FAILED)

@@ -16,7 +16,7 @@ from zlib import crc32
 from chaos.command import Ended, run_command
 from chaos.mutants.draw import Mutant, Tree
 from chaos.mutants.results import Fate
-from chaos.mutants.rooms import tests_of
+from chaos.mutants.rooms import judges_of
 
 TESTS_S, SIMULATED_S = 60, 180
 """Limits in seconds of CPU, so that a busy machine judges as a quiet one does."""
@@ -66,7 +66,7 @@ class Judge:
     """
 
     def __init__(
-        self, tree: Tree, tests: Tests = tests_of, simulate: Sequence[str] | None = None
+        self, tree: Tree, tests: Tests = judges_of, simulate: Sequence[str] | None = None
     ) -> None:
         self._tree, self._tests = tree, tests
         runs = ("chaos", "simulate", "--runs", str(RUNS), "--jobs", "1")

@@ -50,7 +50,7 @@ class Bench:
                 return
 
     def _drawn(self) -> Iterator[Judged]:
-        known = read_judged(self.folder)
+        known = {(one.mutant, one.drawn) for one in read_judged(self.folder)}
         for mutant in drawn(self.tree, self.commit):
             if (mutant, self.commit) in known:
                 continue
@@ -62,13 +62,14 @@ class Bench:
             yield self._written(mutant, self.commit, sentence, difference)
 
     def _again(self) -> Iterator[Judged]:
-        for (mutant, first), one in read_judged(self.folder).items():
+        for one in read_judged(self.folder):
+            mutant = one.mutant
             if one.killed or one.judged == self.commit:
                 continue
             self.news(f"again: {mutant.file}:{mutant.line} {mutant.operator}")
             with self.tree.patched(mutant, one.difference) as applied:
                 sentence = self.judge.judge(mutant) if applied else Sentence("gone")
-            yield self._written(mutant, first, sentence, one.difference)
+            yield self._written(mutant, one.drawn, sentence, one.difference)
 
     def _written(self, mutant: Mutant, first: str, sentence: Sentence, difference: str) -> Judged:
         self.judge.confirm(mutant, sentence)
