@@ -27,31 +27,40 @@ def mutants(
     again: Annotated[
         bool, typer.Option("--again", help="Judge survivors again, by the tests there are now.")
     ] = False,
+    commit: Annotated[
+        str, typer.Option(metavar="REVISION", help="The commit whose engine is changed.")
+    ] = "HEAD",
     verdicts: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for what became of each.")
     ] = Path("docs") / "nightly",
 ) -> None:
-    """Judge mutants of the last commit's engine by the tests of their rooms and simulated runs.
+    """Judge mutants of a commit's engine by the tests of their rooms and simulated runs.
 
-    They are drawn by the commit's hash, and applied to a copy of it. What became of each is written at once; the next run goes on from there.
+    They are drawn by the commit's hash, and applied to a copy of it. What became of each is written
+    at once, and the next run goes on from there.
     """
     from chaos.mutants.draw import copy_of
+    from chaos.mutants.judge import Judge
     from chaos.mutants.results import read_judged, score
-    from chaos.mutants.run import judge_drawn, judge_survivors
+    from chaos.mutants.run import Bench
     from infra.layout import MUTANTS_VENV
 
     if not MUTANTS_VENV.exists():
         complain("what makes mutants is not installed: run make setup-mutants")
         raise typer.Exit(USAGE)
-    found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    asked = ["git", "rev-parse", "--verify", f"{commit}^{{commit}}"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if found.returncode:
+        complain(f"--commit {commit}: {found.stderr.strip()}: name a commit of this repository")
+        raise typer.Exit(USAGE)
     commit = found.stdout.strip()
     until = float("inf") if minutes is None else time.monotonic() + 60 * minutes
-    judge = judge_survivors if again else judge_drawn
     with copy_of(commit) as tree:
-        for one in judge(tree, commit, verdicts, number, until, tell):
+        bench = Bench(tree, commit, verdicts, tell, Judge(tree))
+        for one in bench.run(number, until, again=again):
             place = f"{one.mutant.file}:{one.mutant.line}"
             say(f"{one.fate:<20} {place} {one.mutant.operator}  {one.said}")
-    known = read_judged(verdicts).values()
-    say(score(known))
+    known = read_judged(verdicts)
+    say(f"mutants: {score(known)}, of all so far")
     enough = sum(one.killed for one in known) >= _GOAL * len(known)
     raise typer.Exit(PASSED if enough else FAILED)

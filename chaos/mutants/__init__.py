@@ -1,1 +1,1 @@
-"""Mutants of the engine: drawn by cosmic-ray, judged by the tests of their room and by simulation."""
+"""Mutants of the engine: drawn, judged by the tests of their room and by simulated runs."""

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
 from chaos.command import Ended, run_command
 from chaos.mutants.draw import Mutant, Tree
 from chaos.mutants.results import Fate
-from chaos.mutants.rooms import tests_of
+from chaos.mutants.rooms import judges_of
 
 TESTS_S, SIMULATED_S = 60, 180
 """Limits in seconds of CPU, so that a busy machine judges as a quiet one does."""
 
 RUNS = 50
-_PATIENCE_S = 900.0  # on the clock, for what waits without computing
+_PATIENCE_S = 1800.0  # on the clock, for what waits without computing
 _TIER_1 = " and ".join(
     f"not {marker}" for marker in ("spark", "kafka", "stack", "slow", "nightly", "ui", "containers")
 )
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*| - .*)?$", re.MULTILINE)
 _NO_TESTS = 5  # pytest's exit code
 _TIME_IS_UP = {-signal.SIGXCPU, 128 + signal.SIGXCPU, -signal.SIGKILL}
 _SOUND = {0, 3}  # 3: in so few runs, some fault may not take effect
@@ -34,7 +38,22 @@ class UnsoundError(RuntimeError):
     exit_code = 1
 
 
-Tests = Callable[[str], Sequence[str]]
+@dataclass(frozen=True)
+class Sentence:
+    """What became of a mutant.
+
+    Attributes:
+        fate: killed or not, and by what.
+        said: what killed it.
+        by: the tests that did, if tests did.
+    """
+
+    fate: Fate
+    said: str = ""
+    by: tuple[str, ...] = ()
+
+
+Tests = Callable[[str], tuple[str, ...]]
 
 
 class Judge:
@@ -47,53 +66,60 @@ class Judge:
     """
 
     def __init__(
-        self, tree: Tree, tests: Tests = tests_of, simulate: Sequence[str] | None = None
+        self, tree: Tree, tests: Tests = judges_of, simulate: Sequence[str] | None = None
     ) -> None:
         self._tree, self._tests = tree, tests
         runs = ("chaos", "simulate", "--runs", str(RUNS), "--jobs", "1")
         self._simulate = simulate or (sys.executable, "-m", "slackwater.main", *runs)
-        self._sound: set[str] = set()
 
-    def judge(self, mutant: Mutant) -> tuple[Fate, str]:
-        """Judge a mutant that has been applied to the tree.
-
-        Returns:
-            what became of it, and the last line of what killed it.
-        """
-        ended = self._test(mutant.file)
-        if ended.code not in {0, _NO_TESTS, *_TIME_IS_UP} and ended.in_time:
-            return "killed by tests", ended.said
-        ended = self._run((*self._simulate, "--seed", str(_seed(mutant))), SIMULATED_S)
-        if ended.code in _SOUND and ended.in_time:
-            return "survived", ""
+    def judge(self, mutant: Mutant) -> Sentence:
+        """Judge a mutant that has been applied to the tree."""
+        ended, log = self._test(self._tests(mutant.file))
+        if _failed(ended, {0, _NO_TESTS, *_TIME_IS_UP}):
+            found = _FAILED.search(log)
+            by = (found[1],) if found else self._tests(mutant.file)
+            return Sentence("killed by tests", " ".join(by), by)
+        ended, _ = self._run(self._runs(mutant), SIMULATED_S)
+        if not _failed(ended, _SOUND):
+            return Sentence("survived")
         hung = ended.code in _TIME_IS_UP or not ended.in_time
-        return "killed by simulation", "the runs do not end" if hung else ended.said
+        return Sentence("killed by simulation", "the runs do not end" if hung else ended.said)
 
-    def check(self, file: str) -> None:
-        """See to it that what judges a file's mutants passes without one; once for each set.
+    def confirm(self, mutant: Mutant, sentence: Sentence) -> None:
+        """See to it that what killed a mutant passes without it.
 
         Raises:
-            UnsoundError: it does not.
+            UnsoundError: it does not, so it can judge none.
         """
-        tests = " ".join(self._tests(file))
-        if tests in self._sound:
+        if sentence.fate == "killed by tests":
+            ended, _ = self._test(sentence.by)
+            sound = not _failed(ended, {0, *_TIME_IS_UP})
+        elif sentence.fate == "killed by simulation":
+            ended, _ = self._run(self._runs(mutant), SIMULATED_S)
+            sound = not _failed(ended, _SOUND)
+        else:
             return
-        ended = self._test(file)
-        if ended.code not in {0, _NO_TESTS, *_TIME_IS_UP} or not ended.in_time:
-            msg = f"{tests}: fail without a mutant, and can judge none: {ended.said}"
+        if not sound:
+            msg = f"{sentence.said}: fails without a mutant, and can judge none: {ended.said}"
             raise UnsoundError(msg)
-        self._sound.add(tests)
 
-    def _test(self, file: str) -> Ended:
-        options = ("-x", "-q", "-p", "no:cacheprovider", "--timeout=0", "-m", _TIER_1)
-        command = (sys.executable, "-m", "pytest", *options, *self._tests(file))
-        return self._run(command, TESTS_S)
+    def _runs(self, mutant: Mutant) -> Sequence[str]:
+        return (*self._simulate, "--seed", str(_seed(mutant)))
 
-    def _run(self, command: Sequence[str], cpu_s: int) -> Ended:
+    def _test(self, tests: Sequence[str]) -> tuple[Ended, str]:
+        options = ("-x", "-q", "-ra", "-p", "no:cacheprovider", "--timeout=0", "-m", _TIER_1)
+        return self._run((sys.executable, "-m", "pytest", *options, *tests), TESTS_S)
+
+    def _run(self, command: Sequence[str], cpu_s: int) -> tuple[Ended, str]:
         limited = ("sh", "-c", f'ulimit -t {cpu_s}; exec "$@"', "sh", *command)
-        with tempfile.NamedTemporaryFile() as log:
-            until = time.monotonic() + _PATIENCE_S
-            return run_command(limited, Path(log.name), until=until, folder=self._tree.folder)
+        with tempfile.TemporaryDirectory() as folder:
+            log, until = Path(folder) / "log", time.monotonic() + _PATIENCE_S
+            ended = run_command(limited, log, until=until, folder=self._tree.folder)
+            return ended, log.read_text(encoding="utf-8")
+
+
+def _failed(ended: Ended, sound: AbstractSet[int]) -> bool:
+    return ended.code not in sound or not ended.in_time
 
 
 def _seed(mutant: Mutant) -> int:

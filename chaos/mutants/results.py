@@ -1,4 +1,4 @@
-"""What became of each mutant: one line per judgement in a file, and a section of the nights' page."""
+"""What became of each mutant: a line per judgement in a file, for the page of the nights."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ class Equivalent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proof: str
 
 
-def read_judged(folder: Path) -> dict[tuple[Mutant, str], Judged]:
+def read_judged(folder: Path) -> list[Judged]:
     """Read the newest judgement of each mutant; those whose lines are gone are left out."""
     file = folder / FILE
     if not file.exists():
-        return {}
+        return []
     found = {}
     for line in file.read_bytes().splitlines():
         judged = msgspec.json.decode(line, type=Judged)
         found[judged.mutant, judged.drawn] = judged
-    return {key: judged for key, judged in found.items() if judged.fate != "gone"}
+    return [judged for judged in found.values() if judged.fate != "gone"]
 
 
 def append(judged: Judged, folder: Path) -> None:
@@ -98,4 +98,4 @@ def score(judged: Iterable[Judged]) -> str:
     """Return how many were killed, of all: exclusions take nothing off."""
     fates = [one.killed for one in judged]
     share = f" ({100 * sum(fates) / len(fates):.1f} %)" if fates else ""
-    return f"{sum(fates)} of {len(fates)} mutants killed{share}"
+    return f"{sum(fates)} of {len(fates)} killed{share}"

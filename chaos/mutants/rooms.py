@@ -66,7 +66,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
 """Files and folders of tests by room; of several, the longest name decides."""
 
 
-def tests_of(file: str) -> tuple[str, ...]:
+def judges_of(file: str) -> tuple[str, ...]:
     """Return what judges mutants of a file: the tests of its room, then what crosses all rooms."""
     room = max((name for name in ROOMS if file == name or file.startswith(f"{name}/")), key=len)
     return (*ROOMS[room], *(test for test in _WHOLE if test not in ROOMS[room]))

@@ -4,68 +4,74 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from chaos.mutants.draw import Tree, drawn
-from chaos.mutants.judge import Judge
+from chaos.mutants.draw import Mutant, Tree, drawn
+from chaos.mutants.judge import Judge, Sentence
 from chaos.mutants.results import Judged, append, read_judged
 
-News = Callable[[str], None]
 
+@dataclass(frozen=True)
+class Bench:
+    """Judges the mutants of a commit.
 
-def judge_drawn(
-    tree: Tree, commit: str, folder: Path, number: int, until: float, news: News
-) -> Iterator[Judged]:
-    """Judge mutants drawn by the commit's hash that have not been judged.
-
-    Args:
+    Attributes:
         tree: a copy of the commit.
         commit: its hash.
         folder: folder of the file of judgements.
-        number: how many to judge.
-        until: when to begin no more, on the monotonic clock.
         news: receives each mutant that begins.
-
-    Raises:
-        UnsoundError: the tests of a room fail without a mutant.
+        judge: what judges.
     """
-    judge, known = Judge(tree), read_judged(folder)
-    for mutant in drawn(tree, commit):
-        if number == 0 or time.monotonic() >= until:
-            return
-        if (mutant, commit) in known:
-            continue
-        judge.check(mutant.file)
-        with tree.mutated(mutant) as difference:
-            if not difference:
+
+    tree: Tree
+    commit: str
+    folder: Path
+    news: Callable[[str], None]
+    judge: Judge
+
+    def run(self, number: int, until: float, *, again: bool = False) -> Iterator[Judged]:
+        """Judge mutants, and write down what became of each.
+
+        Args:
+            number: how many to judge.
+            until: when to begin no more, on the monotonic clock.
+            again: whether to judge the survivors of earlier commits again, by the code and the
+                tests there are now; else mutants are drawn by the commit's hash.
+
+        Raises:
+            UnsoundError: what killed a mutant fails without it.
+        """
+        for judged in islice(self._again() if again else self._drawn(), number):
+            append(judged, self.folder)
+            yield judged
+            if time.monotonic() >= until:
+                return
+
+    def _drawn(self) -> Iterator[Judged]:
+        known = {(one.mutant, one.drawn) for one in read_judged(self.folder)}
+        for mutant in drawn(self.tree, self.commit):
+            if (mutant, self.commit) in known:
                 continue
-            news(f"{mutant.file}:{mutant.line} {mutant.operator}")
-            fate, said = judge.judge(mutant)
-        kept = difference if fate == "survived" else ""
-        judged = Judged(mutant, commit, commit, fate, said, kept)
-        append(judged, folder)
-        number -= 1
-        yield judged
+            with self.tree.mutated(mutant) as difference:
+                if not difference:
+                    continue
+                self.news(f"{mutant.file}:{mutant.line} {mutant.operator}")
+                sentence = self.judge.judge(mutant)
+            yield self._written(mutant, self.commit, sentence, difference)
 
+    def _again(self) -> Iterator[Judged]:
+        for one in read_judged(self.folder):
+            mutant = one.mutant
+            if one.killed or one.judged == self.commit:
+                continue
+            self.news(f"again: {mutant.file}:{mutant.line} {mutant.operator}")
+            with self.tree.patched(mutant, one.difference) as applied:
+                sentence = self.judge.judge(mutant) if applied else Sentence("gone")
+            yield self._written(mutant, one.drawn, sentence, one.difference)
 
-def judge_survivors(
-    tree: Tree, commit: str, folder: Path, number: int, until: float, news: News
-) -> Iterator[Judged]:
-    """Judge survivors of earlier commits again, by the code and the tests there are now.
-
-    The arguments are those of `judge_drawn`.
-    """
-    judge = Judge(tree)
-    for (mutant, first), one in read_judged(folder).items():
-        if number == 0 or time.monotonic() >= until:
-            return
-        if one.killed or one.judged == commit:
-            continue
-        news(f"again: {mutant.file}:{mutant.line} {mutant.operator}")
-        with tree.patched(mutant, one.difference) as applied:
-            fate, said = judge.judge(mutant) if applied else ("gone", "")
-        kept = one.difference if fate == "survived" else ""
-        judged = Judged(mutant, first, commit, fate, said, kept)
-        append(judged, folder)
-        number -= 1
-        yield judged
+    def _written(self, mutant: Mutant, first: str, sentence: Sentence, difference: str) -> Judged:
+        self.judge.confirm(mutant, sentence)
+        kept = difference if sentence.fate == "survived" else ""
+        return Judged(mutant, first, self.commit, sentence.fate, sentence.said, kept)

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from chaos.mutants.results import Judged, proof_of, read_equivalent, read_judged, score
 from chaos.nightly.judged import digest
 from chaos.nightly.parts import Part
 from chaos.reports.pages import page, write_together
@@ -111,11 +112,11 @@ def keep(verdict: PartVerdict, folder: Path, parts: Sequence[Part]) -> None:
 
 def write_page(folder: Path, parts: Sequence[Part]) -> None:
     """Write the page again; with the committed one, also the line of the project's README."""
-    found = rows(parts, read_verdicts(folder))
-    write_together(folder, {PAGE: page_of(found)})
+    found, mutants = rows(parts, read_verdicts(folder)), read_judged(folder)
+    write_together(folder, {PAGE: page_of(found, mutants)})
     if folder == FOLDER:
         text = _README.read_text(encoding="utf-8")
-        write_together(Path(), {_README.name: with_line(text, found)})
+        write_together(Path(), {_README.name: with_line(text, found, mutants)})
 
 
 def rows(parts: Sequence[Part], verdicts: dict[str, PartVerdict]) -> list[Row]:
@@ -129,18 +130,22 @@ def rows(parts: Sequence[Part], verdicts: dict[str, PartVerdict]) -> list[Row]:
     return found
 
 
-def page_of(found: Sequence[Row]) -> str:
-    """Return the page of all parts."""
-    return page("nightly.md.j2", rows=found, line=_line(found, "the nights"))
+def page_of(found: Sequence[Row], mutants: Sequence[Judged]) -> str:
+    """Return the page of all parts, and of what became of mutants."""
+    equivalent = read_equivalent()
+    survivors = [(one, proof_of(one, equivalent)) for one in mutants if not one.killed]
+    survivors.sort(key=lambda pair: (pair[1], pair[0].mutant.file, pair[0].mutant.line))
+    line = _line(found, mutants, "the nights")
+    return page("nightly.md.j2", rows=found, line=line, score=score(mutants), survivors=survivors)
 
 
-def with_line(text: str, found: Sequence[Row]) -> str:
+def with_line(text: str, found: Sequence[Row], mutants: Sequence[Judged]) -> str:
     """Return a text with the line between `<!-- nights -->` and `<!-- /nights -->` as it is now."""
-    line = _line(found, f"[the nights]({(FOLDER / PAGE).as_posix()})")
+    line = _line(found, mutants, f"[the nights]({(FOLDER / PAGE).as_posix()})")
     return _LINE.sub(lambda _: line, text)
 
 
-def _line(found: Sequence[Row], nights: str) -> str:
+def _line(found: Sequence[Row], mutants: Sequence[Judged], nights: str) -> str:
     """Return in one line what the nights have shown of the code as it is now."""
     known = [row.verdict for row in found if row.verdict is not None and not row.outdated]
     counts = dict.fromkeys(Outcome, 0)
@@ -152,7 +157,7 @@ def _line(found: Sequence[Row], nights: str) -> str:
         f"Of {len(found)} parts of {nights}, {counts[Outcome.passed]} passed, "
         f"{counts[Outcome.failed]} failed and {counts[Outcome.unknown]} are unknown with the "
         f"engine as it is now; {outdated} are *outdated*: they judged an engine before it; "
-        f"{never} were never run."
+        f"{never} were never run. Of the engine's mutants: {score(mutants)}."
     )
 
 

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos import command
+from chaos.mutants.results import read_judged
 from chaos.nightly import machine
 from chaos.nightly.judged import ENGINE, code, digest
 from chaos.nightly.parts import Part, all_parts, choose
@@ -175,7 +176,7 @@ def test_a_row_of_other_code_is_outdated_until_its_part_runs_again(rooms: Path) 
     assert "| `one` | *outdated* (passed) |" in page.read_text()
     assert "| `two` | passed |" in page.read_text()
     known = rows(parts, read_verdicts(rooms))
-    line = with_line("a <!-- nights -->old<!-- /nights --> b", known)
+    line = with_line("a <!-- nights -->old<!-- /nights --> b", known, [])
     assert line.startswith("a <!-- nights -->Of 2 parts of [the nights](docs/nightly/README.md)")
     assert "1 passed, 0 failed and 0 are unknown" in line
     assert "1 are *outdated*" in line
@@ -217,10 +218,10 @@ def test_an_engine_changes_by_all_but_explanations_and_models_of_other_engines(
 
 
 def test_the_committed_page_and_the_line_of_readme_say_what_is_outdated_by_now() -> None:
-    now = rows(PARTS, read_verdicts(FOLDER))
-    assert (FOLDER / "README.md").read_text() == page_of(now), "run `make docs`"
+    now, mutants = rows(PARTS, read_verdicts(FOLDER)), read_judged(FOLDER)
+    assert (FOLDER / "README.md").read_text() == page_of(now, mutants), "run `make docs`"
     readme = Path("README.md").read_text()
-    assert readme == with_line(readme, now), "run `make docs`"
+    assert readme == with_line(readme, now, mutants), "run `make docs`"
 
 
 # --- nights without end ------------------------------------------------------------------------
