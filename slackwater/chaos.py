@@ -56,11 +56,21 @@ def simulate(
         Path | None,
         typer.Option(metavar="DIR", help="Folder for failures; default: in the project's state."),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --guilty: keep there, for each defect, the smallest run that shows it, "
+            "unless there is one that does.",
+        ),
+    ] = None,
 ) -> None:
     """Run lanes and shards through simulated crashes, redeliveries and restarts."""
     from chaos.simulator.case import CaseError
 
     try:
+        if record is not None:
+            _record(record, runs, seed, jobs, guilty)
         if guilty == "all" and replay is None:
             _search(runs, seed, jobs)
         if replay is not None:
@@ -142,6 +152,31 @@ def _search(runs: int, seed: int, jobs: int | None) -> NoReturn:
     missed = verdicts.count(False)
     say(f"{len(verdicts) - missed} found, {missed} not found")
     raise typer.Exit(FAILED if missed else PASSED)
+
+
+def _record(folder: Path, runs: int, seed: int, jobs: int | None, guilty: str | None) -> NoReturn:
+    """Record a case that convicts a planted bug, or each of them."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    from chaos.planted_bugs import PLANTED_BUGS
+    from chaos.planted_bugs.convictions import record_all
+
+    if guilty is None or guilty == "slackwater":
+        complain("--record keeps what convicts a planted defect: name it with --guilty, or all")
+        raise typer.Exit(USAGE)
+    names = [*PLANTED_BUGS] if guilty == "all" else [_parts(guilty).name]
+    recordings = []
+    with bar(f"recording, seed {seed}", len(names)) as progress:
+        for recording in record_all(folder, seed, runs, jobs or _cores(len(names)), names):
+            say(recording.line)
+            recordings.append(recording.ok)
+            progress.advance(progress.task_ids[0])
+    missed = recordings.count(False)
+    say(f"{len(recordings) - missed} convicted, {missed} not convicted")
+    raise typer.Exit(FAILED if missed else PASSED)
+
+
+def _cores(most: int) -> int:
+    return min(most, len(os.sched_getaffinity(0)))
 
 
 def _replay(file: Path) -> SimulationReport:

@@ -59,8 +59,8 @@ class KeepingShardPart(SlidingShardPart):
         return super()._sent(epochs.with_columns(previous=_EVER))
 
 
-# Late epochs whose end boundary is inclusive. How one gets it: `ceil(x / T) T` instead of `(x div
-# T + 1) T`.
+# Late epochs whose end boundary is inclusive. How one gets it: `ceil(x / T) T` instead of
+# `(x div T + 1) T`.
 @planted(
     "epoch_boundary_belongs_to_both",
     "deterministic, closing, no error",

@@ -161,8 +161,8 @@ class TidyingWindow(SlidingWindow):
             self._inserted_at = 1
 
 
-# Tuples that leave a window by time as soon as their time is up. How one gets it: `now - arrival
-# >= period`.
+# Tuples that leave a window by time as soon as their time is up. How one gets it:
+# `now - arrival >= period`.
 @planted(
     "expired_at_the_instant",
     "deterministic",

@@ -80,8 +80,8 @@ class PuttingFiles(StateFiles):
         values.update(msgspec.msgpack.decode(self.read(name), type=_Delta).puts)
 
 
-# A job that replaces a lost table by an empty one and continues. How one gets it: `CREATE TABLE
-# IF NOT EXISTS`.
+# A job that replaces a lost table by an empty one and continues. How one gets it:
+# `CREATE TABLE IF NOT EXISTS`.
 @planted("lost_table_unnoticed", "nothing skipped", at="chaos.simulator.platform.job:compare")
 def unmoved(
     planned: Sequence[Ends],

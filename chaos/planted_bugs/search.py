@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
+from typing import TypeVar
 
 from chaos.planted_bugs.planted import PLANTED_BUGS
 from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.simulate import _single_threaded
 from chaos.simulator.verdict.checks import CHECKS, SimulatorCheck
+
+Result = TypeVar("Result")
 
 RUNS = 1000
 """Number of runs after which a bug counts as not found."""
@@ -76,12 +80,22 @@ def search_all(
         jobs: number of processes; 1: this one.
         names: names of the bugs; default: all.
     """
-    wanted = list(names)
+    yield from each(partial(search, seed=seed, runs=runs), names, jobs)
+
+
+def each(task: Callable[[str], Result], names: Iterable[str], jobs: int) -> Iterator[Result]:
+    """Do something for each bug, and yield the results in the order of the names.
+
+    Args:
+        task: what to do for a name.
+        names: the names.
+        jobs: number of processes; 1: this one.
+    """
     if jobs == 1:
-        yield from (search(name, seed, runs) for name in wanted)
+        yield from map(task, names)
         return
     with _single_threaded(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         try:
-            yield from pool.map(search, wanted, [seed] * len(wanted), [runs] * len(wanted))
+            yield from pool.map(task, names)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

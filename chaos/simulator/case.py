@@ -182,10 +182,12 @@ class CaseError(ValueError):
     exit_code = 2
 
 
-def write_case(case: Case, path: Path) -> None:
-    """Write a case as JSON."""
+def write_case(case: Case, path: Path, indent: int | None = 1) -> None:
+    """Write a case as JSON; without indent, in one line."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(msgspec.to_builtins(case), indent=1) + "\n", encoding="utf-8")
+    between = (",", ":") if indent is None else None
+    text = json.dumps(msgspec.to_builtins(case), indent=indent, separators=between)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _renamed(said: Any) -> Any:

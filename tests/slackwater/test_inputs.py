@@ -191,6 +191,7 @@ def test_what_is_no_file_of_its_kind_is_said_in_a_sentence(
         ('replay p.yml --shadow p.yml --input events.jsonl --from {"0":[]}', "neither offsets"),
         ("heartbeat p.yml --max-delay 1s --every nonsense", "--every"),
         ("chaos simulate --guilty nobody", "no engine is called 'nobody'"),
+        ("chaos simulate --record no", "--record keeps what convicts a planted defect"),
         ("check-aggregate a:B --within inf", "--within"),
         ("conform wid events.jsonl", "not a case of the window language: id: Field required (and"),
         ("conform samza events.jsonl", "not a scenario of the window operator: id: Field required"),
