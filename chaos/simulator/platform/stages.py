@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 from chaos.simulator.platform.map_state import Handle, SimulatedMap
 from windowing.engine.fused.scanner import Scanner
@@ -25,9 +25,6 @@ from windowing.spark.stages import (
     packed_rows,
     scanned_rows,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 
 @dataclass(frozen=True)
@@ -143,4 +140,4 @@ Stateful = SimulatedLanes | SimulatedShards
 
 def begin(stage: Stateful, state: SimulatedMap) -> None:
     """Begin a step of a stage, on the state of its key."""
-    stage.init(cast("StatefulProcessorHandle", Handle(state)))
+    stage.init(cast("Any", Handle(state)))
