@@ -74,7 +74,8 @@ class PlannedBatch(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
             batch, and the job restarts; 0: no restore.
         lose_table: table of the sink that is lost before the batch, and the job restarts; None:
             no loss.
-        dies_in_change: number of steps of a change of the queries after which the driver dies, the
+        shards: number of shards with which the job goes on before the batch; 0: as many.
+        dies_in_change: number of steps of a change of the pipeline after which the driver dies, the
             first time that one is made; None: it does not.
     """
 
@@ -93,6 +94,7 @@ class PlannedBatch(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     rival: Rival | None = None
     restore: int = 0
     lose_table: int | None = None
+    shards: int = 0
     dies_in_change: int | None = None
 
 

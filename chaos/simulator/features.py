@@ -100,7 +100,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *get_args(FailureKind),
         *("chunks cut", "chunk twice", "records again", "other workers", "tasks moved"),
         *("commit lost", "state damaged", "driver plans first", "driver on the same batch"),
-        *("old checkpoint", "table lost"),
+        *("old checkpoint", "table lost", "other shards"),
     ),
 }
 """All features by subject."""
@@ -384,5 +384,6 @@ def _befalls(step: PlannedBatch) -> Iterator[str]:
         "driver on the same batch": step.rival == "same batch",
         "old checkpoint": step.restore > 0,
         "table lost": step.lose_table is not None,
+        "other shards": step.shards > 0,
     }
     return (name for name, is_there in there.items() if is_there)

@@ -18,6 +18,8 @@ _BATCHES_MAX = 8
 _LONG_FROM = 100
 _CROWDED_FROM = 1000
 _LONG_BATCHES = 26
+_RESHARDED = 0.04
+"""How often the job goes on with other shards before a batch."""
 
 
 def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[PlannedBatch, ...]:
@@ -103,4 +105,6 @@ def _between_batches(rng: random.Random, trouble: float) -> dict[str, Any]:
         chosen |= {"restore": rng.randint(1, 3)}
     if rng.random() < trouble / 2:
         chosen |= {"lose_table": rng.randint(0, 6)}
+    if rng.random() < _RESHARDED:
+        chosen |= {"shards": rng.randint(1, 4)}
     return chosen

@@ -68,7 +68,7 @@ class RunFile:
             return
         version = self._ready.version
         for task, values in self._ready.states.items():
-            self._files.commit(task, version, self._files.load(task, version - 1), values)
+            self._files.replace(task, version, values)
             yield "state replaced"
         self._since[version] = self._ready.pipeline
         self._ready = None
@@ -86,4 +86,5 @@ class RunFile:
             stores[task[0]].append(stored(self._files.load(task, version)))
         found = convert(self.pipeline, after, stores["lane"], stores["shard"])
         new = {"lane": found.lanes, "shard": found.shards}
-        return self._seeded(after, {(kind, number): new[kind][number] for kind, number in tasks})
+        named = {(kind, at): own for kind, all_ in new.items() for at, own in enumerate(all_)}
+        return self._seeded(after, named)

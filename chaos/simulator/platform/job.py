@@ -36,6 +36,7 @@ from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.state import MemoryStore
 from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline
+from windowing.model.file.width import with_shards
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 from windowing.runtime.output import check_unchanged
 
@@ -127,6 +128,10 @@ class SimulatedJob:
             self._took_effect("tasks moved")
         if step.restore and self.commits:
             self._restore_checkpoint(step)
+        if step.shards not in (0, self._pipeline.shards) and self.commits:
+            self._change(with_shards(self._pipeline, step.shards), self.commits, step)
+            step = msgspec.structs.replace(step, dies_in_change=None)
+            self._took_effect("other shards")
         if self._disk is not None and self.commits and step.order % _TIDY_EVERY == 0:
             self._disk.tidy(self._pipeline)
             self._took_effect("tables compacted")
@@ -257,7 +262,8 @@ class SimulatedJob:
                 self._files.repair(damage.file)
                 self._restart()
             except QueriesChanged as found:
-                self.change(after_all(self._pipeline, found.taken), batch, step.dies_in_change)
+                self._change(after_all(self._pipeline, found.taken), batch, step)
+                self._took_effect("queries changed")
                 step = msgspec.structs.replace(step, dies_in_change=None)
             except (RedeliveredOffset, TangledChunks) as refusal:
                 lawful = self._case.strict or isinstance(refusal, TangledChunks)
@@ -273,21 +279,14 @@ class SimulatedJob:
             if self.commits > batch:
                 return
 
-    def change(self, after: Pipeline, batch: int, dies_at: int | None) -> None:
-        """Go on with another pipeline, from the state before a batch whose records change it.
-
-        Args:
-            after: the pipeline with the change.
-            batch: the batch.
-            dies_at: after how many steps of the change the driver dies; None: it does not.
-        """
+    def _change(self, after: Pipeline, batch: int, step: PlannedBatch) -> None:
+        """Go on with another pipeline, from the state before a batch."""
         for number, _ in enumerate(self._file.change(after, batch, self._tasks.stateful)):
-            if number == dies_at:
-                self._took_effect("driver dies in a change of the queries")
+            if number == step.dies_in_change:
+                self._took_effect("driver dies in a change of the pipeline")
                 break
         # What the driver, or the next one, does at its start.
         deque(self._file.resume(), maxlen=0)
-        self._took_effect("queries changed")
         before = self._pipeline
         self._adopt(self._file.pipeline)
         if self._disk is not None:

@@ -1,7 +1,7 @@
 """Simulated state files: deltas and snapshots of every task's state, one version per batch.
 
 The layout is Spark's: batch n starts from version n and commits version n + 1; committing a version
-again replaces it. Every file has a checksum.
+again replaces it. A changed pipeline's version is written whole. Every file has a checksum.
 """
 
 from __future__ import annotations
@@ -74,15 +74,22 @@ class StateFiles:
 
     def commit(self, task: Task, version: int, before: Values, after: Values) -> None:
         """Write a version, given the one before it."""
+        # A batch that is run again replaces what a change of the pipeline has left.
+        self._files.pop(_name(task, version, "snapshot"), None)
         puts = {key: value for key, value in after.items() if before.get(key) != value}
         deletes = sorted(before.keys() - after.keys())
         self._write(_name(task, version, "delta"), msgspec.msgpack.encode(_Delta(puts, deletes)))
         if version % _SNAPSHOT_EVERY == 0:
             self._write(_name(task, version, "snapshot"), msgspec.msgpack.encode(after))
 
+    def replace(self, task: Task, version: int, values: Values) -> None:
+        """Write a version whole, without one before it."""
+        self._files.pop(_name(task, version, "delta"), None)
+        self._write(_name(task, version, "snapshot"), msgspec.msgpack.encode(values))
+
     def damage(self, task: Task, version: int) -> str:
         """Flip a bit in the newest file of this version; return the file's name."""
-        kind = "delta" if version % _SNAPSHOT_EVERY else "snapshot"
+        kind = "snapshot" if _name(task, version, "snapshot") in self._files else "delta"
         name = _name(task, version, kind)
         file = self._files[name]
         file.data = file.data[:-1] + bytes([file.data[-1] ^ 1])
@@ -115,7 +122,9 @@ class StateFiles:
         return file.data
 
     def _snapshot_before(self, task: Task, version: int) -> tuple[int, Values]:
-        base = version - version % _SNAPSHOT_EVERY
+        base = version
+        while base and _name(task, base, "snapshot") not in self._files:
+            base -= 1
         if base == 0:
             return 0, {}
         data = self.read(_name(task, base, "snapshot"))

@@ -50,7 +50,7 @@ LANES = (
     lane(0, data(1), data(12), ADD, data(21), data(25), REMOVE, data(33), data(44), END),
     lane(1, data(2), data(5), data(15), ADD, data(28), REMOVE, data(31), data(45), END),
 )
-CHANGED, DIED = "queries changed", "driver dies in a change of the queries"
+CHANGED, DIED = "queries changed", "driver dies in a change of the pipeline"
 
 
 def case(*plan: PlannedBatch, lanes: tuple[tuple[Event, ...], ...] = LANES) -> Case:
