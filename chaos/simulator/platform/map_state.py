@@ -1,4 +1,7 @@
-"""Spark's map state of one key, in memory; `tests/spark/test_map_state.py` compares it with it."""
+"""Spark's map state of one key, in memory, as far as the store asks it.
+
+`tests/spark/test_map_state.py` compares both.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,10 @@ class SimulatedMap:
     def __init__(self, values: dict[str, bytes]) -> None:
         self._values = dict(values)
 
-    def exists(self) -> bool:
-        """Return whether there is any value."""
-        return bool(self._values)
-
     def getValue(self, key: tuple[str]) -> tuple[bytes] | None:  # noqa: N802 - the name is Spark's
         """Return the value of a key, or None."""
         found = self._values.get(*key)
         return None if found is None else (found,)
-
-    def containsKey(self, key: tuple[str]) -> bool:  # noqa: N802 - the name is Spark's
-        """Return whether a key has a value."""
-        return key[0] in self._values
 
     def updateValue(self, key: tuple[str], value: tuple[bytes]) -> None:  # noqa: N802
         """Set the value of a key."""
@@ -41,18 +36,6 @@ class SimulatedMap:
     def iterator(self) -> Iterator[tuple[tuple[str], tuple[bytes]]]:
         """Return all keys with their values, in any order."""
         return iter([((key,), (value,)) for key, value in self._values.items()])
-
-    def keys(self) -> Iterator[tuple[str]]:
-        """Return all keys, in any order."""
-        return iter([(key,) for key in self._values])
-
-    def values(self) -> Iterator[tuple[bytes]]:
-        """Return all values, in any order."""
-        return iter([(value,) for value in self._values.values()])
-
-    def clear(self) -> None:
-        """Remove all keys."""
-        self._values.clear()
 
     def snapshot(self) -> dict[str, bytes]:
         """Return the content."""
