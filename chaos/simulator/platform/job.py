@@ -393,6 +393,7 @@ class SimulatedJob:
             self.history.faults += running.befell
         if self._disk is not None:
             self._disk.file(self._pipeline, batch, emitted, self._between.rng)
-        check_unchanged([frame for frames in emitted for frame in frames])
+        self.emitted = [frame for frames in emitted for frame in frames]
+        check_unchanged(self.emitted)
         self.history.early[batch] = early_rows(self._pipeline, emitted)
         return self._spelled(emitted, batch)
