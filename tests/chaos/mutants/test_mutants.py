@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -83,7 +82,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tree]:
 
 
 def judge(tree: Tree) -> Judge:
-    return Judge(tree, lambda _: ("tests/test_toy.py",), (sys.executable, "-c", RUNS))
+    return Judge(tree, lambda _: ("tests/test_toy.py",), RUNS)
 
 
 def by_hand(mutant: Mutant, before: str, after: str) -> str:
