@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from infra import jars
@@ -77,35 +78,28 @@ def steps() -> tuple[Step, ...]:
     """List what has to be installed, in an order that respects `after`."""
     poms = tuple(sorted(set(POMS.rglob("pom.xml")) - {HADOOP_POM}))
     hadoop = (POMS / "pom.xml", HADOOP_POM, jars.HADOOP_LOCK)
-    build = REQUIREMENTS / "build.txt"
+    build, locked = REQUIREMENTS / "build.txt", REQUIREMENTS / "airflow.txt"
+    airflow = AIRFLOW_VENV / "bin" / "airflow"
     listed = [
         Step("uv", (REQUIREMENTS / "uv.txt",), UV, _install_uv),
         Step("jvm", (*poms, jars.LOCK), HOME / "jvm", _install_jars),
         Step("hadoop", hadoop, HOME / "hadoop", _install_hadoop, optional=True),
-        Step(
-            "airflow",
-            (REQUIREMENTS / "airflow.txt", build),
-            AIRFLOW_VENV / "bin" / "airflow",
-            _install_airflow,
-            ("uv",),
-        ),
+        Step("airflow", (locked, build), airflow, _install_airflow, ("uv",)),
     ]
     if PACKAGED:  # pip has installed the rest
         return tuple(listed)
     python = VENV / "bin" / "python"
-    listed.append(
-        Step("python", (REQUIREMENTS / "main.txt", build), python, _install_main, ("uv",))
-    )
+    main = REQUIREMENTS / "main.txt"
+    run = partial(_install_environment, VENV, main)
+    listed.append(Step("python", (main, build), python, run, ("uv",)))
     project = ROOT / "pyproject.toml"
     if project.exists():
         command = VENV / "bin" / "slackwater"
         listed.append(Step("slackwater", (project,), command, _install_project, ("python",)))
-    flink = FLINK_VENV / "bin" / "python"
-    inputs = (REQUIREMENTS / "flink.txt", build)
-    listed.append(Step("flink", inputs, flink, _install_flink, ("uv",), optional=True))
-    cosmic_ray = MUTANTS_VENV / "bin" / "cosmic-ray"
-    inputs = (REQUIREMENTS / "mutants.txt", build)
-    listed.append(Step("mutants", inputs, cosmic_ray, _install_mutants, ("uv",), optional=True))
+    for name, target in (("flink", FLINK_VENV), ("mutants", MUTANTS_VENV)):
+        lock, output = REQUIREMENTS / f"{name}.txt", target / "bin" / "python"
+        run = partial(_install_environment, target, lock)
+        listed.append(Step(name, (lock, build), output, run, ("uv",), optional=True))
     return tuple(listed)
 
 
@@ -147,18 +141,6 @@ def _fetch_jars(pom: Path, target: Path, log: Path) -> Path:
     maven = ["mvn", "--batch-mode", "--strict-checksums", "--no-transfer-progress"]
     _run([*maven, "-f", str(pom), f"-Djars={fresh}", "generate-resources"], log)
     return fresh
-
-
-def _install_main(log: Path) -> None:
-    _install_environment(VENV, REQUIREMENTS / "main.txt", log)
-
-
-def _install_flink(log: Path) -> None:
-    _install_environment(FLINK_VENV, REQUIREMENTS / "flink.txt", log)
-
-
-def _install_mutants(log: Path) -> None:
-    _install_environment(MUTANTS_VENV, REQUIREMENTS / "mutants.txt", log)
 
 
 def _install_airflow(log: Path) -> None:

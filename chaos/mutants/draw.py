@@ -177,12 +177,9 @@ def _computes(source: str) -> str:
     if "from __future__ import annotations" in source:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                node.returns = None
                 for inner in ast.walk(node):
-                    if isinstance(inner, ast.arg):
-                        inner.annotation = None
-                    elif isinstance(inner, ast.AnnAssign):
-                        inner.annotation = ast.Constant(None)
+                    for name in {"annotation", "returns"} & {*inner._fields}:
+                        setattr(inner, name, None)
     return ast.dump(tree)
 
 

@@ -59,7 +59,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/engine/test_parts.py",
     ),
     "windowing/runtime": ("tests/runtime",),
-    "windowing/spark": ("tests/spark", "tests/checkpoints"),
+    # What starts Spark is not of tier 1: simulated runs go through its stages and its store.
+    "windowing/spark": (
+        "tests/engine/test_plan.py",
+        "tests/jobs/checkpoints/test_conversion.py",
+        "tests/chaos/simulator/test_tables.py",
+    ),
     "windowing/spark/flat_rows.py": ("tests/sinks/test_flat_rows.py",),
     "windowing/spark/sinks": ("tests/sinks",),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -83,57 +82,65 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tree]:
 
 
 def judge(tree: Tree) -> Judge:
-    return Judge(tree, lambda _: ("tests/test_toy.py",), (sys.executable, "-c", RUNS))
+    return Judge(tree, lambda _: ("tests/test_toy.py",), RUNS)
+
+
+def by_hand(mutant: Mutant, before: str, after: str) -> str:
+    """A mutant's difference, as `difflib` writes it."""
+    lines = TOY.splitlines()
+    at = lines.index(before)
+    around = [f" {lines[at - 1]}", f"-{before}", f"+{after}"]
+    head = [f"--- a/{mutant.file}", f"+++ b/{mutant.file}", f"@@ -{at},2 +{at},2 @@"]
+    return "\n".join([*head, *around]) + "\n"
+
+
+LARGER_OR_EQUAL = by_hand(COMPARED, "    return left > right", "    return left >= right")
+TIMES = by_hand(ADDED, "    return n + 1", "    return n * 1")
+MINUS = by_hand(ADDED, "    return n + 1", "    return n - 1")
 
 
 @installed
-def test_a_mutant_is_applied_to_the_copy_alone_and_taken_back(tree: Tree) -> None:
-    file = tree.folder / COMPARED.file
-    with tree.mutated(COMPARED) as difference:
-        assert "-    return left > right\n+    return left >= right\n" in difference
-        assert "left >= right" in file.read_text()
-        assert Path(COMPARED.file).read_text() == TOY
-    assert file.read_text() == TOY
-    with tree.patched(COMPARED, difference) as applied:
-        assert applied
-        assert "left >= right" in file.read_text()
-    file.write_text(TOY.replace("left > right", "right < left"))
-    with tree.patched(COMPARED, difference) as applied:
-        assert not applied
+def test_mutants_are_drawn_applied_to_a_copy_and_judged_once(tree: Tree, tmp_path: Path) -> None:
+    def run(number: int) -> list[Mutant]:
+        bench = Bench(tree, "abc", tmp_path, lambda _: None, judge(tree))
+        return [one.mutant for one in bench.run(number, float("inf"))]
+
+    first = run(2)
+    then = run(1)  # goes on where the last one ended
+    known = read_judged(tmp_path)
+    assert [one.mutant for one in known] == first + then
+    assert all(one.killed != bool(one.difference) for one in known)
+    # The same hash draws the same: what differs in annotations only is passed over.
+    passed: list[Mutant] = []
+    for mutant in islice(drawn(tree, "abc"), 12):
+        with tree.mutated(mutant) as difference:
+            assert Path(mutant.file).read_text() == TOY
+            assert (difference == "") == (mutant.line == 4)
+            assert (tree.folder / mutant.file).read_text() != TOY
+        passed += [mutant] if difference else []
+        if len(passed) == 3:
+            break
+    assert passed == first + then
+    assert (tree.folder / COMPARED.file).read_text() == TOY
 
 
-@installed
-def test_annotations_make_no_mutant(tree: Tree) -> None:
-    annotated = Mutant(COMPARED.file, 4, "core/ReplaceBinaryOperator_BitOr_Add", 0)
-    with tree.mutated(annotated) as difference:
-        assert difference == ""
-
-
-@installed
-def test_the_hash_of_a_commit_draws_the_same_mutants_again(tree: Tree) -> None:
-    first = [*islice(drawn(tree, "abc"), 8)]
-    assert first == [*islice(drawn(tree, "abc"), 8)]
-    assert first != [*islice(drawn(tree, "abd"), 8)]
-    assert len(set(first)) == 8
-    assert {mutant.line for mutant in first} == {4, 6, 10}
-
-
-@installed
 def test_tests_kill_first_then_simulated_runs_and_the_rest_survives(tree: Tree) -> None:
     bench = judge(tree)
-    with tree.mutated(COMPARED):
+    with tree.patched(COMPARED, LARGER_OR_EQUAL) as applied:
+        assert applied
         by_tests = bench.judge(COMPARED)
     assert by_tests.fate == "killed by tests"
     assert by_tests.by == ("tests/test_toy.py::test_larger",)
     bench.confirm(COMPARED, by_tests)
-    other = Mutant(ADDED.file, 10, "core/ReplaceBinaryOperator_Add_Sub", 0)
-    with tree.mutated(other):  # 0
-        assert bench.judge(other).fate == "killed by simulation"
-    with tree.mutated(ADDED):  # 1
+    with tree.patched(ADDED, MINUS):  # 0
+        by_runs = bench.judge(ADDED)
+    assert by_runs.fate == "killed by simulation"
+    bench.confirm(ADDED, by_runs)
+    with tree.patched(ADDED, TIMES):  # 1
         assert bench.judge(ADDED) == Sentence("survived")
+    assert (tree.folder / ADDED.file).read_text() == TOY
 
 
-@installed
 def test_what_fails_without_a_mutant_judges_none(tree: Tree) -> None:
     test = tree.folder / "tests" / "test_toy.py"
     test.write_text(TESTS.replace("assert larger", "assert not larger"))
@@ -142,24 +149,18 @@ def test_what_fails_without_a_mutant_judges_none(tree: Tree) -> None:
         bench.confirm(COMPARED, bench.judge(COMPARED))
 
 
-@installed
-def test_a_run_goes_on_where_the_last_one_ended(tree: Tree, tmp_path: Path) -> None:
-    def run(commit: str, number: int, *, again: bool = False) -> list[Mutant]:
-        bench = Bench(tree, commit, tmp_path, lambda _: None, judge(tree))
-        return [one.mutant for one in bench.run(number, float("inf"), again=again)]
-
-    first = run("abc", 3)
-    then = run("abc", 2)
-    assert not set(first) & set(then)
-    known = read_judged(tmp_path)
-    assert [one.mutant for one in known] == first + then
-    assert all(one.killed != bool(one.difference) for one in known)
-    survivors = [one.mutant for one in known if not one.killed]
-    assert survivors
-    # A test that was missing is there now.
+def test_survivors_are_judged_again_by_the_tests_of_now(tree: Tree, tmp_path: Path) -> None:
+    gone = Mutant(ADDED.file, 11, ADDED.operator, 1)
+    lost = TIMES.replace("return n + 1", "return n + 2")
+    append(Judged(COMPARED, "abc", "abc", "killed by tests"), tmp_path)
+    append(Judged(ADDED, "abc", "abc", "survived", "", TIMES), tmp_path)
+    append(Judged(gone, "abc", "abc", "survived", "", lost), tmp_path)
     test = tree.folder / "tests" / "test_toy.py"
     test.write_text(TESTS.replace("larger\n", "larger, unseen\n", 1) + UNSEEN)
-    assert run("abd", 9, again=True) == survivors
+    bench = Bench(tree, "abd", tmp_path, lambda _: None, judge(tree))
+    found = [*bench.run(9, float("inf"), again=True)]
+    assert [one.fate for one in found] == ["killed by tests", "gone"]
+    assert [one.mutant for one in read_judged(tmp_path)] == [COMPARED, ADDED]
     assert all(one.killed for one in read_judged(tmp_path))
 
 
