@@ -129,7 +129,7 @@ class SimulatedJob:
         if step.restore and self.commits:
             self._restore_checkpoint(step)
         if step.shards not in (0, self._pipeline.shards) and self.commits:
-            self._change(with_shards(self._pipeline, step.shards), self.commits, step)
+            self.change(with_shards(self._pipeline, step.shards), self.commits, step.dies_in_change)
             step = msgspec.structs.replace(step, dies_in_change=None)
             self._took_effect("other shards")
         if self._disk is not None and self.commits and step.order % _TIDY_EVERY == 0:
@@ -262,7 +262,7 @@ class SimulatedJob:
                 self._files.repair(damage.file)
                 self._restart()
             except QueriesChanged as found:
-                self._change(after_all(self._pipeline, found.taken), batch, step)
+                self.change(after_all(self._pipeline, found.taken), batch, step.dies_in_change)
                 self._took_effect("queries changed")
                 step = msgspec.structs.replace(step, dies_in_change=None)
             except (RedeliveredOffset, TangledChunks) as refusal:
@@ -279,10 +279,16 @@ class SimulatedJob:
             if self.commits > batch:
                 return
 
-    def _change(self, after: Pipeline, batch: int, step: PlannedBatch) -> None:
-        """Go on with another pipeline, from the state before a batch."""
+    def change(self, after: Pipeline, batch: int, dies_at: int | None) -> None:
+        """Go on with another pipeline, from the state before a batch.
+
+        Args:
+            after: the pipeline with the change.
+            batch: the batch.
+            dies_at: after how many steps of the change the driver dies; None: it does not.
+        """
         for number, _ in enumerate(self._file.change(after, batch, self._tasks.stateful)):
-            if number == step.dies_in_change:
+            if number == dies_at:
                 self._took_effect("driver dies in a change of the pipeline")
                 break
         # What the driver, or the next one, does at its start.
