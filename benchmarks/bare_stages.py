@@ -50,10 +50,10 @@ class _Total(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Add the counts of a batch."""
-        with self._store() as store:
-            total = int.from_bytes(store.get("n") or b"")
-            total += sum(int(frame["n"].sum()) for frame in rows)
-            store.put("n", total.to_bytes(8))
+        store = self._store()
+        total = int.from_bytes(store.get("n") or b"")
+        total += sum(int(frame["n"].sum()) for frame in rows)
+        store.put("n", total.to_bytes(8))
         yield pd.DataFrame({"n": [total]})
 
     def close(self) -> None:

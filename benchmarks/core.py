@@ -197,7 +197,7 @@ def main(
     """Measure what each step of the core costs, in CPU seconds on one thread."""
     # As workers do; else the system clears pages anew for every large array.
     make_ready()
-    keep_freed_memory(over_files=True)
+    keep_freed_memory()
     for case in (case for case in CASES if not case.from_topic and only in case.name):
         clock = Clock(profile)
         data = case.data(RECORDS / "data", events, batches)

@@ -37,7 +37,7 @@ from windowing.model.run_errors import WindowingError
 from windowing.places import place
 from windowing.spark.seed import read_seed
 from windowing.spark.slots import SLOTS, number_of
-from windowing.spark.store import INDEX_KEY, value_key, whole_values
+from windowing.spark.store import value_key, whole_values
 
 _LANE, _SHARD = "partition", "shard"
 _OF_SLOTS = {slots: column for column, slots in SLOTS.items()}
@@ -118,22 +118,16 @@ def _stores(
         found = reader.load(str(checkpoint))
         if heads_only:
             name = found["user_map_key.key"]
-            heads = name.isin(_HEAD, value_key(_HEAD), INDEX_KEY)
-            found = found.where(heads | name.startswith(_KEYS))
+            found = found.where(name.isin(_HEAD, value_key(_HEAD)) | name.startswith(_KEYS))
         stored: dict[tuple[str, int], dict[str, bytes]] = {}
         for row in found.collect():
             of_owner = stored.setdefault(_owner(row["key"].asDict()), {})
             of_owner[row["user_map_key"]["key"]] = bytes(row["user_map_value"]["value"])
         for owner, values in stored.items():
             store = stores.setdefault(owner, MemoryStore())
-            for key, value in whole_values(values, _is_head if heads_only else bool).items():
+            for key, value in whole_values(values).items():
                 store.put(key, value)
     return stores
-
-
-def _is_head(key: str) -> bool:
-    """Whether a key has progress, and no tables of windows."""
-    return key == _HEAD or key.startswith(_KEYS)
 
 
 def _owner(key: dict[str, int]) -> tuple[str, int]:

@@ -41,7 +41,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/engine/test_limits.py",
     ),
     "windowing/engine/loops": ("tests/engine/loops", "tests/engine/fused"),
-    "windowing/engine/narrow.py": ("tests/engine/test_pack.py", "tests/engine/test_frames.py"),
     "windowing/engine/parcel.py": ("tests/engine/test_routes.py", "tests/engine/test_pack.py"),
     "windowing/engine/plan.py": ("tests/engine/test_plan.py",),
     "windowing/engine/progress": (

@@ -17,7 +17,6 @@ from windowing.engine import early, lane, shard_head, tables
 from windowing.engine.fused import settler
 from windowing.engine.rows.flows import due, joined, partial, window_store
 from windowing.runtime.standalone import lanes
-from windowing.spark import store
 
 FILE = Path(__file__).parent / "layouts.json"
 
@@ -30,7 +29,6 @@ def layouts() -> dict[str, tuple[int, Any]]:
         lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.type_, *of_operators)),
         lane.STATE.what: (lane.STATE.number, _all(lane.STATE.type_)),
         settler.STATE.what: (settler.STATE.number, _all(settler.STATE.type_)),
-        store.INDEX.what: (store.INDEX.number, _all(store.INDEX.type_)),
         shard_head.STATE.what: (shard_head.STATE.number, _all(shard_head.STATE.type_, *beside)),
     }
 

@@ -10,12 +10,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.test_classes import check
@@ -23,7 +22,6 @@ from tests.engine.test_engine import defined, lines
 from tests.strategies import KINDS, Entry, cases, entry, join_cases
 from windowing.engine.input.batches import batches
 from windowing.engine.input.values import BadValue, ValueRules, iso_us, read_value
-from windowing.engine.plan import plan_of
 from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
@@ -55,43 +53,6 @@ def test_merging_the_state_of_a_join_at_every_batch_changes_nothing(data: st.Dat
         for batch in batches(log, data.draw(st.integers(1, 5)), pipeline):
             engine.feed(batch)
     assert lines(engine.output) == defined(pipeline, case)
-
-
-# --- frames of narrow columns, as only large ones are ----------------------------------------
-
-
-def narrow_frames() -> AbstractContextManager[object]:
-    """Let frames of any size have narrow columns."""
-    return tuned(small_frame_bytes=0)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=_EXAMPLES)
-@given(data=st.data())
-def test_narrow_columns_change_nothing(kind: str, data: st.DataObject) -> None:
-    with narrow_frames():
-        check(data.draw(cases(kind=kind, wide=True, records_max=30)), data=data)
-
-
-@settings(max_examples=_EXAMPLES * 2)
-@given(data=st.data())
-def test_narrow_columns_change_nothing_of_a_join(data: st.DataObject) -> None:
-    case = data.draw(join_cases())
-    pipeline, log = parse_pipeline(case.pipeline), [entry(event) for event in case.events]
-    with narrow_frames():
-        found = run(pipeline, batches(log, data.draw(st.integers(1, 5)), pipeline))
-    assert lines(found) == defined(pipeline, case)
-
-
-@settings(max_examples=_EXAMPLES * 2)
-@given(data=st.data())
-def test_narrow_columns_change_nothing_of_the_fused_plan(data: st.DataObject) -> None:
-    case = data.draw(cases(kind=data.draw(st.sampled_from(["sliding", "landmark"])), wide=True))
-    pipeline, log = parse_pipeline(case.pipeline), [entry(event) for event in case.events]
-    assume(plan_of(pipeline).why_lanes is None)
-    with narrow_frames():
-        found = run(pipeline, batches(log, data.draw(st.integers(1, 20)), pipeline), fused=True)
-    assert lines(found) == defined(pipeline, case)
 
 
 # --- one small pipeline ----------------------------------------------------------------------
@@ -288,6 +249,7 @@ from windowing.engine.aggregates.sketches import hashes
 from windowing.engine.input.batches import batches
 from windowing.runtime.local import run
 from windowing.engine.parcel import shard_of
+from windowing.engine.tuning import tuned
 from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines

@@ -112,9 +112,8 @@ def test_a_stream_decides_what_its_workers_keep(spark: SparkSession, *, gives_ba
         """Use memory and free it; say what was held before, and with it."""
         began = psutil.Process().memory_info().rss
         arrays = [b"x" * (1 << 20) for _ in range(100)]
-        if gives_back:
-            # Behind the rest: what is freed does not go back by itself.
-            vars(psutil)["in_use"] = arrays[-1]
+        # Behind the rest: what is freed does not go back by itself.
+        vars(psutil)["in_use"] = arrays[-1]
         full = psutil.Process().memory_info().rss
         del arrays
         assert [*batches]

@@ -42,8 +42,8 @@ def value_of(number: int) -> bytes:
 def answers(opened: Any, calls: list[Call]) -> list[str]:
     """What the calls of a step return, as text, given what `store_of_key` has returned."""
     if calls[0][0] in ON_STORE:
-        with opened() as store:
-            return [repr(_of_store(store, *call)) for call in calls]
+        store = opened()
+        return [repr(_of_store(store, *call)) for call in calls]
     state = opened.args[0]
     return [repr(_of_map(state, *call)) for call in calls]
 

@@ -1,91 +1,41 @@
-"""Frames as bytes, for chunks, parcels and state: Arrow IPC streams, of narrow columns if large."""
+"""Frames as bytes, for chunks, parcels and state: Arrow IPC streams, compressed if large."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from windowing.engine.narrow import Part, Widening, narrowed, narrowed_slices, widened
 from windowing.engine.tuning import tuning
-
-_ARROW: Final = b"\xff\xff\xff\xff"
-"""How every Arrow stream begins, and no msgpack."""
-
-
-class _Narrow(msgspec.Struct, array_like=True):
-    """A large frame, as bytes.
-
-    Attributes:
-        widening: how it follows from narrow columns.
-        stream: these, as a compressed Arrow stream.
-    """
-
-    widening: Widening
-    stream: bytes
-
-
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Narrow)
 
 
 def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
-    """Serialise a frame: as an Arrow IPC stream, or if it is large, as one of narrow columns.
+    """Serialise a frame as an Arrow IPC stream.
 
-    For a small frame, narrowing and a codec's set-up would cost more than they save. To compress a
-    large one by LZ4 takes less time than to write its bytes, before anybody has copied them.
+    For a small frame, a codec's set-up would cost more than it saves. To compress a large one by
+    LZ4 takes less time than to write its bytes, before anybody has copied them.
 
     Args:
         frame: the frame.
         kept: it is read again and again. Then Zstandard makes it smaller, which takes as long as to
             store the rest.
     """
+    compression: Literal["uncompressed", "lz4", "zstd"] = "zstd" if kept else "lz4"
     if frame.estimated_size() <= tuning().small_frame_bytes:
-        return _stream(frame, "uncompressed")
-    return _encoded(narrowed(frame), "zstd" if kept else "lz4")
-
-
-def slices_to_bytes(frame: pl.DataFrame, lengths: Sequence[int]) -> list[bytes]:
-    """Serialise consecutive slices of a frame, each to what `from_bytes` reads.
-
-    Args:
-        frame: the frame.
-        lengths: of the slices; none is empty.
-    """
-    if frame.estimated_size() <= tuning().small_frame_bytes * len(lengths):
-        return [to_bytes(part) for part in slices(frame, lengths)]
-    return [_encoded(part, "lz4") for part in narrowed_slices(frame, lengths)]
+        compression = "uncompressed"
+    sink = io.BytesIO()
+    frame.write_ipc_stream(sink, compression=compression)
+    return sink.getvalue()
 
 
 def from_bytes(data: bytes) -> pl.DataFrame:
     """Deserialise the result of `to_bytes`."""
-    return widened(part_from_bytes(data))
-
-
-def part_from_bytes(data: bytes) -> Part:
-    """Deserialise the result of `to_bytes`, to be widened together with others."""
-    if data.startswith(_ARROW):
-        frame = pl.read_ipc_stream(io.BytesIO(data))
-        return Widening(len(frame), frame.columns, {}, {}), frame
-    found = _decoder.decode(data)
-    return found.widening, pl.read_ipc_stream(io.BytesIO(found.stream))
-
-
-def _encoded(part: Part, compression: Literal["lz4", "zstd"]) -> bytes:
-    widening, narrow = part
-    return _encoder.encode(_Narrow(widening, _stream(narrow, compression)))
-
-
-def _stream(frame: pl.DataFrame, compression: Literal["uncompressed", "lz4", "zstd"]) -> bytes:
-    sink = io.BytesIO()
-    frame.write_ipc_stream(sink, compression=compression)
-    return sink.getvalue()
+    return pl.read_ipc_stream(io.BytesIO(data))
 
 
 def slices(frame: pl.DataFrame, lengths: Sequence[int]) -> list[pl.DataFrame]:

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.formats import MessageFormat
-from windowing.engine.frames import slices, slices_to_bytes, text_arrays
+from windowing.engine.frames import slices, text_arrays, to_bytes
 from windowing.engine.groups import Groups
 from windowing.engine.input.refusals import DETAIL_SCHEMA
 from windowing.engine.loops.checksums import TABLE, crc32
@@ -131,9 +131,8 @@ def shares(
 ) -> Iterator[tuple[int, pl.DataFrame, bytes]]:
     """Return each shard's part of a frame, as `split` does, and as bytes."""
     ordered, rows = _by_shard(frame, by, shards)
-    lengths = [*rows.values()]
-    streams = slices_to_bytes(ordered, lengths)
-    yield from zip(rows, slices(ordered, lengths), streams, strict=True)
+    for number, part in zip(rows, slices(ordered, [*rows.values()]), strict=True):
+        yield number, part, to_bytes(part)
 
 
 def _by_shard(

@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
-import numpy as np
 import polars as pl
 
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import PARTITION
 from windowing.engine.effects import took_effect
-from windowing.engine.frames import part_from_bytes, to_bytes
-from windowing.engine.narrow import Part, is_narrow, widened, with_column
+from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.parcel import Parcel
 from windowing.engine.state import StateStore
 from windowing.engine.windows.part import Tables
@@ -65,22 +63,15 @@ def read(
         deltas: how many there are.
         pieces: how many pieces that lie apart to read as well.
     """
-    found: dict[str, dict[str, list[Part]]] = {}
+    frames: dict[str, dict[str, list[pl.DataFrame]]] = {}
     for key, data in (*_stored(store, deltas), *_apart(store, pieces)):
         took_effect("merged deltas", key == _BASE)
-        for query, table, part in _entries(key, data, queries):
-            found.setdefault(query, {}).setdefault(table, []).append(part)
+        for query, table, frame in _entries(key, data, queries):
+            frames.setdefault(query, {}).setdefault(table, []).append(frame)
     return {
-        query: {table: _joined(queries[query], parts) for table, parts in tables.items()}
-        for query, tables in found.items()
+        query: {table: queries[query].concat(parts) for table, parts in tables.items()}
+        for query, tables in frames.items()
     }
-
-
-def _joined(schema: StateSchema, parts: Sequence[Part]) -> pl.DataFrame:
-    names = {frozenset(widening.names) for widening, _ in parts}
-    if len(names) == 1 and any(map(is_narrow, parts)):
-        return widened(*parts)
-    return schema.concat([widened(part) for part in parts])
 
 
 def is_untidy(store: StateStore, deltas: int) -> bool:
@@ -138,16 +129,17 @@ def _numbered(store: StateStore, prefix: str, count: int) -> Iterator[tuple[str,
         yield key, data
 
 
-def _entries(key: str, data: bytes, queries: Collection[str]) -> Iterator[tuple[str, str, Part]]:
+def _entries(
+    key: str, data: bytes, queries: Collection[str]
+) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Yield query, name and content of each table in a base, a delta or a piece."""
     if not key.startswith(_DELTA):
         for query, tables in msgspec.msgpack.decode(data, type=Base).items():
             for table, stream in tables.items() if query in queries else ():
-                yield query, table, part_from_bytes(stream)
+                yield query, table, from_bytes(stream)
         return
     for query, parts in msgspec.msgpack.decode(data, type=Delta).items():
         for partition, tables in parts if query in queries else ():
             for table, stream in tables.items():
-                part = part_from_bytes(stream)
-                lane = np.full(part[0].rows, partition, np.int32)
-                yield query, table, with_column(part, pl.Series(PARTITION, lane))
+                lane = pl.lit(partition, dtype=pl.Int32).alias(PARTITION)
+                yield query, table, from_bytes(stream).with_columns(lane)

@@ -155,8 +155,6 @@ class Tuning:
     """Values of this size have copies on disk; smaller ones are fetched as fast as looked for."""
     kept_free_bytes: int = _threshold(16 << 20, least=0)
     """So much freed memory a worker keeps while a task runs,"""
-    kept_free_over_files_bytes: int = _threshold(256 << 20, least=0)
-    """or if it reads files itself,"""
     mapped_bytes: int = _threshold(32 << 20, least=0)
     """and arrays of this size are given back to the system at once."""
 

@@ -1,9 +1,9 @@
-"""What Python workers keep of the memory that they have freed: much while a task runs, then little.
+"""What Python workers keep of the memory that they have freed: some while a task runs, then little.
 
 To have each large array mapped and cleared anew by the system takes as long as to compute with it,
 so within a task freed memory is kept. But a task that writes files has two workers at once, and
 those of another stage wait meanwhile: each would hold for good what it had needed at most. Workers
-that read files themselves are the job's only ones, and keep more, from batch to batch.
+that read files themselves are the job's only ones, and keep it from batch to batch.
 """
 
 from __future__ import annotations
@@ -21,26 +21,11 @@ if TYPE_CHECKING:  # the daemon stays light
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
-def keep_freed_memory(*, over_files: bool = False) -> None:
-    """Let this process, and those that it forks, keep what is freed, up to a limit.
-
-    Args:
-        over_files: whether it reads files itself.
-    """
+def keep_freed_memory() -> None:
+    """Let this process, and those that it forks, keep what is freed, up to a limit."""
     limits = tuning()
-    kept = limits.kept_free_over_files_bytes if over_files else limits.kept_free_bytes
-    _set(_M_TRIM_THRESHOLD, kept)
+    _set(_M_TRIM_THRESHOLD, limits.kept_free_bytes)
     _set(_M_MMAP_THRESHOLD, limits.mapped_bytes)
-
-
-def keeping(stage: Stage) -> Stage:
-    """Return a stage whose worker from then on keeps what it has freed from batch to batch."""
-
-    def with_more_kept(batches: Batches) -> Batches:
-        keep_freed_memory(over_files=True)
-        yield from stage(batches)
-
-    return with_more_kept
 
 
 def giving_back(stage: Stage) -> Stage:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from windowing.spark.memory import giving_back, keeping
+from windowing.spark.memory import giving_back
 from windowing.spark.pieces import Batches, Stage, in_pieces, whole_rows
 
 
@@ -46,5 +46,5 @@ class RawStream:
         def processed(batches: Batches) -> Batches:
             return stage(rows(batches))
 
-        with_its_memory = giving_back if self.gives_back else keeping
-        return self.stream.mapInArrow(with_its_memory(processed), schema)
+        whole = giving_back(processed) if self.gives_back else processed
+        return self.stream.mapInArrow(whole, schema)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
@@ -179,8 +178,8 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         """Return this worker's copies of large state, if it may keep any."""
         return Copies.of_worker() if self._copies else None
 
-    def open(self, store: Callable[[], AbstractContextManager[StateStore]]) -> None:
-        """Prepare to process rows, with what provides the store of the current key for a step."""
+    def open(self, store: Callable[[], StateStore]) -> None:
+        """Prepare to process rows, with what makes the store of the current key."""
         self._store, self._plan = store, self.plan()
 
     def plan(self) -> Plan:
@@ -195,9 +194,9 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
     ) -> None:
         """Store a part of the key's seed (`windowing.spark.seed`), in the first batch."""
         del key, timerValues
-        with self._store() as store:
-            for name, value in zip(initialState["key"], initialState["value"], strict=True):
-                store.put(name, bytes(value))
+        store = self._store()
+        for name, value in zip(initialState["key"], initialState["value"], strict=True):
+            store.put(name, bytes(value))
 
     def close(self) -> None:
         """Do nothing: Spark owns the state."""
@@ -224,8 +223,7 @@ class LaneStage(_Stage):
         """Process all chunks of one partition in this batch."""
         chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
         number = number_of(int(key[0]))
-        with self._store() as store:
-            parcels = self.lane(number).step(store, chunks)
+        parcels = self.lane(number).step(self._store(), chunks)
         encoded = [PARCELS.encode(parcel) for parcel in parcels]
         yield pd.DataFrame({"shard": range(len(encoded)), "parcel": encoded})
 
@@ -245,8 +243,8 @@ class ShardStage(_Stage):
     ) -> Iterator[pd.DataFrame]:
         """Process all parcels of one shard in this batch."""
         sent = [data for frame in rows for data in frame["parcel"]]
-        with self._store() as store:
-            emission = self.shard().step(store, self.parcels(store, sent), self.wall_us())
+        store = self._store()
+        emission = self.shard().step(store, self.parcels(store, sent), self.wall_us())
         yield pd.DataFrame(tagged(emission), columns=["kind", "query", "frame"])
 
     def wall_us(self) -> int:

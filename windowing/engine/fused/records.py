@@ -8,7 +8,7 @@ fewer bytes than numbers.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from windowing.engine.columns import AT, BEFORE, OFFSET
 from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.narrow import in_fewest_bytes
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import NOTHING_YET, Ints
 
@@ -74,7 +73,7 @@ class Records(msgspec.Struct, array_like=True):
         for column in records:
             values = progress if column.name == BEFORE else column.to_numpy()
             measures[column.name], found = _measured(column.name, values, progress)
-            columns.append(pl.Series(column.name, in_fewest_bytes(found)))
+            columns.append(pl.Series(column.name, _in_fewest_bytes(found)))
         return cls(shown, unknown, measures, to_bytes(pl.DataFrame(columns)))
 
     def read(self) -> pl.DataFrame:
@@ -98,6 +97,11 @@ class Records(msgspec.Struct, array_like=True):
             far = np.cumsum(far)
         found = far.view(np.int64) + np.int64(measure.origin)
         return found + progress if progress is not None and measure.beyond else found
+
+
+def _in_fewest_bytes(values: NDArray[Any]) -> NDArray[np.unsignedinteger[Any]]:
+    """Return integers, none of them negative, in as few bytes each as all of them need."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
 def _known(before: Ints, unknown: int) -> Ints:
