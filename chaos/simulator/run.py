@@ -21,7 +21,7 @@ from chaos.simulator.verdict.checks import Finding, judge
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
 _TRIES = 400
-_CHANGES = 0.4
+_CHANGES = 0.25
 """How often logs change the queries, where they can."""
 
 _HOSTILE = 0.25
@@ -70,8 +70,8 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
         tables=rng.random() < 0.4,
         # Defects of lanes do not show where there are none.
-        fused=parts.fused or (parts.name == OWN and rng.random() < 0.75),
-        shared=parts.shared or (parts.name == OWN and rng.random() < 0.65),
+        fused=parts.fused or (parts.name == OWN and rng.random() < 0.8),
+        shared=parts.shared or (parts.name == OWN and rng.random() < 0.8),
     )
     # Drawn apart, so that all else is as without it.
     own = random.Random(f"{label}:changes")
