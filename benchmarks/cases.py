@@ -69,8 +69,8 @@ class Case:
         return dataset(folder, Load.dense(events, batches, self.keys))
 
     def small_data(self, folder: Path, events: int) -> Path:
-        """Return the folder of a smaller set, over the same two hours, to compare results."""
-        return dataset(folder, Load(events, batches=4, keys=self.keys))
+        """Return the folder of a smaller, hard set over the same two hours, to compare results."""
+        return dataset(folder, Load(events, batches=4, keys=self.keys, hard=True))
 
 
 CASES = (

@@ -8,7 +8,8 @@ in the order in which the batch arrived.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,8 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+
+from chaos.simulator.draw.values import Values
 
 Ints = NDArray[np.int64]
 
@@ -31,6 +34,7 @@ DENSITY = 1_389
 
 _READERS = 2
 _SEED = 20_130_101
+_INT64_MAX = (1 << 63) - 1
 # Two more batches of one record per lane, far ahead: the first makes every window end, and a
 # watermark that moves between batches alone needs a second to send them.
 _FLUSHES = 2
@@ -48,12 +52,15 @@ class Load:
         batches: into how many batches they are cut.
         keys: how many keys they are drawn from.
         span_ms: the event time that they cover.
+        hard: whether keys and amounts are such as machinery mistakes, to compare results; else
+            they are those of users, to measure time.
     """
 
     events: int
     batches: int
     keys: int = 10_000
     span_ms: int = SPAN_MS
+    hard: bool = False
 
     @classmethod
     def dense(cls, events: int, batches: int, keys: int) -> Load:
@@ -63,7 +70,8 @@ class Load:
     @property
     def name(self) -> str:
         """The name of its folder."""
-        return f"{self.events}-in-{self.batches}-{self.keys}-keys-{self.span_ms}-ms"
+        kind = "-hard" if self.hard else ""
+        return f"{self.events}-in-{self.batches}-{self.keys}-keys-{self.span_ms}-ms{kind}"
 
 
 def dataset(folder: Path, load: Load) -> Path:
@@ -76,9 +84,9 @@ def dataset(folder: Path, load: Load) -> Path:
     target = folder / load.name
     if not (target / "_SUCCESS").exists():
         target.mkdir(parents=True, exist_ok=True)
-        offsets = np.zeros(LANES, dtype=np.int64)
+        offsets, spelled = np.zeros(LANES, dtype=np.int64), _hard(load) if load.hard else _usual
         for number, (lane, ts_ms, key, amount) in enumerate(_batches(load)):
-            _write(target, number, offsets, _frame(lane, ts_ms, key, amount))
+            _write(target, number, offsets, _frame(lane, ts_ms, *spelled(key, amount)))
         (target / "_SUCCESS").touch()
     return target
 
@@ -118,29 +126,45 @@ def as_lines(data: Path) -> Path:
 
 def _batches(load: Load) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
     """Lane, event time, key and amount of each batch's records, in the order of arrival."""
-    random = np.random.default_rng(_SEED)
+    drawn = np.random.default_rng(_SEED)
     weights = np.arange(1, load.keys + 1, dtype=np.float64) ** -ZIPF
     cumulated = np.cumsum(weights / weights.sum())
     edges = np.linspace(0, load.events, load.batches + 1).astype(np.int64)
     for start, stop in pairwise(edges):
         count = int(stop - start)
         arrival_ms = START_MS + np.arange(start, stop) * load.span_ms // load.events
-        delayed = random.random(count) < DELAYED_SHARE
-        delay_ms = np.where(delayed, random.integers(0, DELAY_MS_MAX + 1, count), 0)
-        key = np.minimum(np.searchsorted(cumulated, random.random(count)), load.keys - 1)
-        lane = random.integers(0, LANES, count)
-        yield lane, arrival_ms - delay_ms, key, random.integers(-1_000, 1_000, count)
+        delayed = drawn.random(count) < DELAYED_SHARE
+        delay_ms = np.where(delayed, drawn.integers(0, DELAY_MS_MAX + 1, count), 0)
+        key = np.minimum(np.searchsorted(cumulated, drawn.random(count)), load.keys - 1)
+        lane = drawn.integers(0, LANES, count)
+        yield lane, arrival_ms - delay_ms, key, drawn.integers(-1_000, 1_000, count)
     lane, zeros = np.arange(LANES), np.zeros(LANES, dtype=np.int64)
     for flush in range(_FLUSHES):
         ahead_ms = START_MS + SPAN_MS + _FLUSH_AFTER_MS * (flush + 1)
         yield lane, zeros + ahead_ms, zeros, zeros
 
 
-def _frame(lane: Ints, ts_ms: Ints, key: Ints, amount: Ints) -> pl.DataFrame:
+def _usual(key: Ints, amount: Ints) -> tuple[pl.Series, Ints]:
+    return pl.Series(key).to_frame("key").select(pl.format("user-{}", "key"))["key"], amount
+
+
+def _hard(load: Load) -> Callable[[Ints, Ints], tuple[pl.Series, Ints]]:
+    """Return a function from numbers of keys to keys and amounts, as the simulator draws them."""
+    rng = random.Random(_SEED)
+    names = pl.Series(Values.drawn(rng, distinct=load.keys).texts)
+    amounts, largest = Values.drawn(rng), _INT64_MAX // (load.events + 1)
+
+    def spelled(key: Ints, amount: Ints) -> tuple[pl.Series, Ints]:
+        return names[key], np.array(amounts.column(rng, "int", len(amount), largest), np.int64)
+
+    return spelled
+
+
+def _frame(lane: Ints, ts_ms: Ints, key: pl.Series, amount: Ints) -> pl.DataFrame:
     frame = pl.DataFrame(
         {"partition": lane, "ts": ts_ms, "key": key, "amount": amount},
         schema_overrides={"partition": pl.Int32},
-    ).with_columns(key=pl.format("user-{}", "key"), arrival=pl.int_range(pl.len()))
+    ).with_columns(arrival=pl.int_range(pl.len()))
     return frame.with_columns(
         value=pl.struct("ts", "key", "amount").struct.json_encode().cast(pl.Binary),
         control=pl.lit(None, dtype=pl.Binary),

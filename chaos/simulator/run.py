@@ -26,7 +26,7 @@ from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 
 _TRIES = 400
-_CHANGES = 0.4
+_CHANGES = 0.25
 """How often logs change the queries, where they can."""
 
 _RETUNED = 0.3
@@ -82,7 +82,7 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
         tables=rng.random() < 0.4,
         # Defects of lanes do not show where there are none.
-        fused=parts.fused or (parts.name == OWN and rng.random() < 0.75),
+        fused=parts.fused or (parts.name == OWN and rng.random() < 0.8),
     )
     # Drawn apart, so that all else is as without it.
     case = _tuned(random.Random(f"{label}:tuning"), case, parts)

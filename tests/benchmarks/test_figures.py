@@ -40,8 +40,11 @@ def test_results_are_written_as_promised(tmp_path: Path) -> None:
     assert found["tumbling_1"]["ratio_floor"] == pytest.approx(0.5)
 
 
-def test_lines_have_the_values_of_the_log_in_the_order_of_arrival(tmp_path: Path) -> None:
-    data = dataset(tmp_path, Load(1_000, batches=2, keys=10))
+@pytest.mark.parametrize("hard", [False, True])
+def test_lines_have_the_values_of_the_log_in_the_order_of_arrival(
+    tmp_path: Path, hard: bool
+) -> None:
+    data = dataset(tmp_path, Load(1_000, batches=2, keys=10, hard=hard))
     files = sorted(as_lines(data).rglob("values.json"))
     lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     log = [

@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.strategies import HARD_FLOATS
+from tests.strategies.columns import values
 from windowing.engine.aggregates import Accumulators, AggregateOverflow, StateSchema
 from windowing.engine.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
 from windowing.engine.aggregates.exact_int import (
@@ -30,10 +31,10 @@ from windowing.semantics.definition import value_of
 from windowing.semantics.units import Item, Shown
 
 FLOATS = st.one_of(
-    st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(HARD_FLOATS)
+    st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(HARD_FLOATS), values("float")
 ).map(lambda value: value + 0.0)
-INTS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
-TEXTS = st.sampled_from(["", "a", "b", "é", "😀", "\ufffd", "\u0000"])
+INTS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3) | values("int")
+TEXTS = st.sampled_from(["", "a", "b", "é", "😀", "\ufffd", "\u0000"]) | values("string")
 
 FIELDS = {
     "x": FieldType("float", nullable=True),

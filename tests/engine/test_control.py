@@ -30,6 +30,7 @@ WISH = Wish(
     provisional=False,
     refusals=False,
     long=0,
+    crowded=0,
     queries_max=2,
     records_max=24,
 )

@@ -8,25 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from tests.strategies.columns import tables
 from windowing.engine.frames import from_bytes, slices, to_bytes
 
-COLUMNS = {
-    "n": (pl.Int64, st.integers(-(2**63), 2**63 - 1) | st.none()),
-    "k": (pl.String, st.sampled_from(["", "a", "ä", None])),
-    "x": (pl.Float64, st.floats(allow_nan=False)),
-    "b": (pl.Int32, st.integers(-5, 5)),
-}
+FIELDS = {"n": "int?", "k": "string?", "x": "float", "b": "int"}
+TYPES = {"n": pl.Int64, "k": pl.String, "x": pl.Float64, "b": pl.Int32}
 
 
-@st.composite
-def frames(draw: st.DrawFn) -> pl.DataFrame:
-    rows = draw(st.integers(0, 12))
-    return pl.DataFrame(
-        {
-            name: pl.Series(draw(st.lists(values, min_size=rows, max_size=rows)), dtype=type_)
-            for name, (type_, values) in COLUMNS.items()
-        }
-    )
+def frames() -> st.SearchStrategy[pl.DataFrame]:
+    return tables(FIELDS, {"b": 5}).map(lambda table: pl.DataFrame(table, TYPES, strict=False))
 
 
 @pytest.mark.parametrize("kept", [False, True])

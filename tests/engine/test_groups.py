@@ -1,39 +1,40 @@
 """Numbered groups against polars' own grouping, whatever the columns."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.strategies.columns import CROWDED, ROWS, tables
 from windowing.engine.groups import Groups, no_extreme
 
-WIDE = st.one_of(st.integers(0, 3), st.sampled_from([-(2**63), 2**63 - 1, 2**40]))
+# Which values a column of a type has, and how they follow from those.
 COLUMNS = {
-    pl.Int64: WIDE,
-    pl.Int32: st.integers(-5, 5),
-    pl.UInt64: st.sampled_from([0, 1, 2**64 - 1]),
-    pl.String: st.sampled_from(["", "a", "b", "\x00", "ä", "a longer text than twelve bytes"]),
-    pl.Float64: st.sampled_from([0.0, 0.5, -1e300]),
-    pl.Boolean: st.booleans(),
+    pl.Int64: ("int?", None),
+    pl.Int32: ("int?", lambda value: value % 11 - 5),
+    pl.UInt64: ("int?", lambda value: value % 2**64),
+    pl.String: ("string?", None),
+    pl.Float64: ("float?", float),
+    pl.Boolean: ("int?", lambda value: value > 0),
 }
 
 
 @st.composite
-def frames(draw: st.DrawFn) -> pl.DataFrame:
+def frames(draw: st.DrawFn, rows: st.SearchStrategy[int] = ROWS) -> pl.DataFrame:
     """Frames with a value and up to four columns of any type, in which anything may be null."""
-    rows = draw(st.integers(0, 40))
-    types = draw(st.lists(st.sampled_from([*COLUMNS]), max_size=4))
-    columns = [
-        pl.Series(
-            f"by{number}",
-            draw(st.lists(st.none() | COLUMNS[dtype], min_size=rows, max_size=rows)),
-            dtype=dtype,
-        )
-        for number, dtype in enumerate(types)
-    ]
-    values = draw(st.lists(st.none() | st.integers(-(2**40), 2**40), min_size=rows, max_size=rows))
-    return pl.DataFrame([pl.Series("value", values, dtype=pl.Int64), *columns])
+    types = draw(st.lists(st.sampled_from([*COLUMNS, pl.String]), max_size=4))
+    spelled = {f"by{number}": COLUMNS[dtype][0] for number, dtype in enumerate(types)}
+    table = draw(tables({"value": "int?", **spelled}, {"value": 2**40}, rows))
+    columns = [pl.Series("value", table["value"], dtype=pl.Int64)]
+    for name, dtype in zip(spelled, types, strict=True):
+        convert, column = COLUMNS[dtype][1], table[name]
+        if convert is not None:
+            column = [value if value is None else convert(value) for value in column]
+        columns.append(pl.Series(name, column, dtype=dtype))
+    return pl.DataFrame(columns)
 
 
 def by(frame: pl.DataFrame) -> list[str]:
@@ -55,6 +56,16 @@ def expected(frame: pl.DataFrame, value: pl.Expr) -> list[tuple[object, ...]]:
 
 @given(frames())
 def test_groups_are_those_of_equal_rows(frame: pl.DataFrame) -> None:
+    check_groups(frame)
+
+
+@settings(max_examples=5)
+@given(tables({"value": "int", "by0": "string", "by1": "int?"}, {"value": 2**40}, st.just(CROWDED)))
+def test_there_may_be_thousands_of_groups(table: dict[str, list[Any]]) -> None:
+    check_groups(pl.DataFrame(table))
+
+
+def check_groups(frame: pl.DataFrame) -> None:
     groups = Groups.by(frame, by(frame))
     value = pl.col("value")
     for found, wanted in [
@@ -80,10 +91,11 @@ def test_the_first_row_of_a_group_is_its_first(frame: pl.DataFrame) -> None:
 def test_rows_in_the_order_of_groups(frame: pl.DataFrame, data: st.DataObject) -> None:
     groups = Groups.by(frame, by(frame))
     rows = len(frame)
-    values = np.array(data.draw(st.lists(WIDE, min_size=rows, max_size=rows)), dtype=np.int64)
+    exact = st.just(rows)
+    values = np.array(data.draw(tables({"n": "int"}, rows=exact))["n"], dtype=np.int64)
     keys = [(groups.number[row], values[row]) for row in groups.ordered_by(values)]
     assert keys == sorted(keys)
-    lanes = data.draw(st.lists(st.integers(0, 200), min_size=rows, max_size=rows))
+    lanes = [abs(n) for n in data.draw(tables({"n": "int"}, {"n": 200}, exact))["n"]]
     order = groups.ordered_by(np.array(lanes, dtype=np.int64))
     assert sorted(order) == [*range(rows)]
     places = [(groups.number[row], lanes[row]) for row in order]

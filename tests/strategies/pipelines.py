@@ -47,6 +47,7 @@ def cases(
         queries_max=3 if kind == "sliding" else 1 if kind == OPERATORS else 2,
         records_max=records_max,
         long=0,
+        crowded=0,
         overflow=0,
         refusals=False,
     )
@@ -56,7 +57,9 @@ def cases(
 @st.composite
 def join_cases(draw: st.DrawFn, records_max: int = 24, kind: str = JOIN) -> Case:
     """A pipeline that joins two topics, and a log of both."""
-    wish = Wish(classes=(kind,), records_max=records_max, long=0, overflow=0, refusals=False)
+    wish = Wish(
+        classes=(kind,), records_max=records_max, long=0, crowded=0, overflow=0, refusals=False
+    )
     return _case(draw, wish)
 
 

@@ -16,6 +16,9 @@ _SIDES = (
     ("right", "r", "at", {"g": "string?", "s": "string", "h": "int?", "w": "int?", "x": "float?"}),
 )
 _EQUAL: tuple[object, ...] = ([], [], ["g"], ["g"], {"g": "s"}, ["h"], ["g", "h"])
+_PATIENT = 0.4
+"""How often a join waits long for late records, of which most joins drop or miss nearly all."""
+
 _WHERE = ("left.v < right.w", "left.v != right.w", "left.v >= 0", "right.s = 'a'", "left.v <= 1.5")
 
 
@@ -48,6 +51,8 @@ def draw_join(rng: random.Random, wish: Wish, *, policies: bool) -> dict[str, An
         join["select"] |= {"k": "left.g", "x": "right.x"}
     every = clock.us(rng.choice([1, 3, 7]))
     document: dict[str, Any] = {"name": "simulated", "join": join, "late": draw_late(rng, every)}
+    if not policies and rng.random() < _PATIENT:
+        return _patient(rng, document, clock)
     if document["late"]["policy"] == "update" or rng.random() < 0.7:
         # Long retention hides state that is dropped too early, so retention is often short.
         little = rng.random() < 0.4
@@ -55,6 +60,23 @@ def draw_join(rng: random.Random, wish: Wish, *, policies: bool) -> dict[str, An
         document["retention"] = kept or draw_retention(rng, clock.us, wish, windows=False)
     if policies:
         document = with_policies(rng, document, clock)
+    return {**document, "shards": rng.choice([1, 1, 2, 3])}
+
+
+def _patient(rng: random.Random, document: dict[str, Any], clock: Clock) -> dict[str, Any]:
+    """Return a join whose records find partners that come late, on either side."""
+    join = document["join"]
+    join |= {
+        "kind": rng.choice(["left", "right", "full", "full"]),
+        "equal": rng.choice([[], ["g"]]),
+    }
+    join["where"] = join["where"][:1]
+    for side in ("left", "right"):
+        join[side]["source"]["disorder"] = rng.choice(["ordered", {"slack": clock.us(1)}])
+        if "window" in join[side]:
+            join[side]["window"] = clock.us(rng.choice([5, 12]))
+    document["late"] = {"policy": "update", "every": clock.us(rng.choice([1, 3, 7]))}
+    document["retention"] = clock.us(rng.choice([15, 40]))
     return {**document, "shards": rng.choice([1, 1, 2, 3])}
 
 

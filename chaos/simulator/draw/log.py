@@ -23,7 +23,7 @@ Lanes = tuple[tuple[Event, ...], ...]
 
 _INT64_MAX = 2**63 - 1
 _LONG = (150, 200, 300)
-_CROWDED = (300, 300, 700, 2_600)
+_CROWDED = (300, 700, 3_600)
 """Numbers of records where each may have a key of its own."""
 
 
@@ -68,15 +68,15 @@ def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -
         number_axes(rng, pipeline, long=long),
         _largest(pipeline, 4 if overflow else most + 4),
         _units(pipeline),
-        Values.drawn(rng, distinct=most if crowded else 0),
+        Values.drawn(rng, distinct=3 * most if crowded else 0),
         wish.bad_values,
     )
     return tuple(_lane(rng, log, number, max(2, most // lanes)) for number in range(lanes))
 
 
 def _is_cheap(pipeline: Pipeline) -> bool:
-    """Whether the definition takes little time for each record: few windows hold one."""
-    if len(pipeline.flows) > 1 or not pipeline.queries:
+    """Whether there are keys, and the definition takes little time: few windows hold a record."""
+    if len(pipeline.flows) > 1 or not pipeline.queries or not pipeline.queries[0].key:
         return False
     window = pipeline.queries[0].window
     return is_sliding(window) and 0 < (window.range_ or 0) <= 3 * window.slide
@@ -117,7 +117,8 @@ def _lane(rng: random.Random, log: _Log, number: int, most: int) -> tuple[Event,
     source, own = log.pipeline.source.place(number)
     silent = log.pipeline.source.partitions > 1 and rng.random() < 0.1
     # Many lanes have few records each.
-    size = rng.randint(0, 2) if silent else rng.randint(most // 2, max(most // 2, most - 2))
+    least = most - 2 if most > max(_LONG) else most // 2
+    size = rng.randint(0, 2) if silent else rng.randint(least, max(least, most - 2))
     times = _nearly_sorted(rng, log.time, size)
     numbers = {name: _nearly_sorted(rng, axis, size) for name, axis in log.numbers.items()}
     ends = rng.random() < 0.75

@@ -53,7 +53,9 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
     wish = wish or Wish()
     usual = [kind for kind in wish.classes if kind in USUAL and not wish.number]
     if usual and rng.random() < wish.usual:
-        document = draw_usual(rng, rng.choice(usual), TOPIC, wish)
+        # Only queries with sliding windows can share slices.
+        kind = rng.choice([*usual, *["sliding"] * usual.count("sliding")])
+        document = draw_usual(rng, kind, TOPIC, wish)
         document["shards"] = rng.choice(_SHARDS)
     elif (kind := rng.choice(wish.classes)) in JOINS:
         document = draw_join(rng, wish, policies=kind == POLICY_JOIN)

@@ -35,7 +35,7 @@ def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[PlannedBatch, .
     long = _LONG_FROM <= records < _CROWDED_FROM and rng.random() < 0.7
     most = 2 * _LONG_BATCHES if long else _BATCHES_MAX
     if records >= _CROWDED_FROM:
-        share, most = 0.8, 2
+        share, most = 2.0, 2
     if records >= _LONG_FROM:
         trouble /= 4
     left, plan = list(sizes), list[PlannedBatch]()

@@ -10,12 +10,7 @@ from typing import Any
 from chaos.simulator.draw.clock import Clock
 from chaos.simulator.draw.windows import UNIT, draw_own, draw_window, with_gaps
 from chaos.simulator.draw.wish import NO_UPDATE, ORDER_FREE, Wish, order_free, own_kinds
-from windowing.model.fields import SIGNATURES
-
-
-def _is_sized(function: str) -> bool:
-    return function.startswith("python:") or SIGNATURES[function].numbers is not None
-
+from windowing.model.fields import SIGNATURES, parse_aggregate
 
 _PLAIN = (
     *("count", "sum(v)", "mean(v)", "min(v)", "max(v)", "sum(x)", "mean(x)", "min(x)", "max(x)"),
@@ -30,7 +25,12 @@ _RICHER = (
     *("approx_quantile(x, 50%)", "approx_quantile(w, 0.99, 5%)", "top_k(v, 2)", "top_k(x, 1)"),
     *("python:chaos.simulator.draw.swing:Swing(x)", "python:chaos.simulator.draw.swing:Swing(v)"),
 )
-_SIZED = tuple(text for text in _RICHER if _is_sized(text.partition("(")[0]))
+_SIZED = tuple(
+    text
+    for text in _RICHER
+    if (one := parse_aggregate("a", text)).function == "python"
+    or SIGNATURES[one.function].numbers is not None
+)
 _GROUPS: tuple[list[str], ...] = (
     [],
     [],

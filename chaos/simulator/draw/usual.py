@@ -26,7 +26,7 @@ from chaos.simulator.draw.wish import Wish
 KINDS: Final = ("sliding", "keyed sliding", "landmark")
 """The classes of their windows."""
 
-_QUERIES: Final = (1, 1, 1, 2, 3, 3, 4, 5)
+_QUERIES: Final = (1, 1, 1, 1, 2, 3, 3, 4)
 
 
 def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
 def _apart(rng: random.Random, kind: str, clock: Clock, wish: Wish) -> dict[str, Any]:
     """Draw what a query has of its own, beside its windows and aggregates; mostly nothing."""
     own: dict[str, Any] = {}
-    if rng.random() < 0.1:
+    if rng.random() < 0.05:
         own["group_by"] = draw_groups(rng)
     if wish.wide and kind != "landmark" and rng.random() < 0.1:
         own |= draw_activity(rng, clock)

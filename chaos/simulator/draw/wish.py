@@ -81,8 +81,8 @@ class Wish:
     queries_max: int = 5
     records_max: int = 40
     long: float = 0.05
-    crowded: float = 0.15
-    usual: float = 0.38
+    crowded: float = 0.25
+    usual: float = 0.34
     overflow: float = 0.03
     refusals: bool = True
     alike: float = 0.15

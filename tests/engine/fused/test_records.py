@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies.columns import ROWS, tables
 from windowing.engine.fused.records import Records
 from windowing.engine.wids import NOTHING_YET
 
@@ -35,6 +36,23 @@ def test_records_come_back_from_their_bytes(
     for records in (frame, frame.with_columns(at="ts_us")):
         read = Records.of(records, "ts_us").read()
         assert read.select(records.columns).equals(records)
+
+
+@given(
+    tables({"ts_us": "int", "at": "int"}, {"ts_us": 2**40, "at": 2**40}, ROWS.filter(bool)),
+    st.sampled_from([1, 1_000, 1_000_000]),
+    st.sampled_from([0, 63, 64, 65, 255, 257]),
+)
+def test_a_unit_measures_all_records_and_not_the_first_ones(
+    table: dict[str, list[int]], unit: int, turn: int
+) -> None:
+    odd = pl.int_range(pl.len()) == turn
+    records = pl.DataFrame(table, schema=dict.fromkeys(table, pl.Int64)).with_columns(
+        pl.int_range(pl.len()).alias("offset"), pl.col("ts_us", "at") * unit
+    )
+    records = records.with_columns(pl.col("ts_us", "at") + pl.when(odd).then(1).otherwise(0))
+    records = records.with_columns(before=pl.col("ts_us").cum_max())
+    assert Records.of(records, "ts_us").read().select(records.columns).equals(records)
 
 
 @pytest.mark.parametrize(("unit", "most"), [(1_000, 2.5), (1_000_000, 1.5)])
