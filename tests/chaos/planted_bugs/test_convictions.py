@@ -16,10 +16,11 @@ from chaos.simulator.run import run_case
 from slackwater.main import app
 
 FOLDER = Path(__file__).parents[2] / "data" / "convictions"
+RECORDED = {path.stem for path in FOLDER.glob("*.json")}
 AGAIN = "slackwater chaos simulate --record tests/data/convictions --guilty"
 
 
-@pytest.mark.parametrize("name", PLANTED_BUGS)
+@pytest.mark.parametrize("name", sorted(RECORDED))
 def test_a_planted_bug_is_convicted_by_its_recorded_case(name: str) -> None:
     bug, case = PLANTED_BUGS[name], read_case(conviction(FOLDER, name))
     found_by = {finding.check for finding in run_case(case, bug.parts).findings}
@@ -27,8 +28,10 @@ def test_a_planted_bug_is_convicted_by_its_recorded_case(name: str) -> None:
     assert not run_case(case, EngineParts()).findings, "the engine has this bug, or another one"
 
 
-def test_only_planted_bugs_are_convicted() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == set(PLANTED_BUGS)
+def test_every_planted_bug_has_a_case_or_is_known_to_lack_one() -> None:
+    """Nights search for all; those that lack a case are found by nothing else."""
+    lacking = (FOLDER / "lacking.txt").read_text(encoding="utf-8").split()
+    assert sorted([*RECORDED, *lacking]) == sorted(PLANTED_BUGS)
 
 
 def record(folder: Path) -> str:
