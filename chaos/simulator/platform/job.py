@@ -280,13 +280,7 @@ class SimulatedJob:
                 return
 
     def change(self, after: Pipeline, batch: int, dies_at: int | None) -> None:
-        """Go on with another pipeline, from the state before a batch.
-
-        Args:
-            after: the pipeline with the change.
-            batch: the batch.
-            dies_at: after how many steps of the change the driver dies; None: it does not.
-        """
+        """Go on with another pipeline, from the state before a batch; the driver dies at a step."""
         for number, _ in enumerate(self._file.change(after, batch, self._tasks.stateful)):
             if number == dies_at:
                 self._took_effect("driver dies in a change of the pipeline")
