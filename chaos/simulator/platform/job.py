@@ -132,7 +132,7 @@ class SimulatedJob:
             self.change(with_shards(self._pipeline, step.shards), self.commits, step.dies_in_change)
             step = msgspec.structs.replace(step, dies_in_change=None)
             self._took_effect("other shards")
-        if self._disk is not None and self.commits and step.order % _TIDY_EVERY == 0:
+        if self._disk is not None and self.commits and step.order % _TIDY_EVERY == 1:
             self._disk.tidy(self._pipeline)
             self._took_effect("tables compacted")
         if step.lose_table is not None and self.commits:
