@@ -32,7 +32,7 @@ _CHANGES = 0.25
 _RETUNED = 0.3
 """How often workers have other thresholds after a restart."""
 
-_DISK = 1 / 3
+_DISK = 0.3
 """How often rows go to tables on a disk."""
 
 _HOSTILE = 0.25

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DEAD", "METRICS", "SimulatedJob", "Tables"]
 
-# How many batches have tables merged and cleaned before them: one in so many.
-_TIDY_EVERY = 7
-
 # Each attempt takes some time.
 _ATTEMPT_US = 1000
 
@@ -88,8 +85,7 @@ class SimulatedJob:
         self._tasks = Tasks(pipeline, self._parts, self._case)
         self._spelled = spelling(pipeline, tables=self._case.tables)
         self._cluster = self._new_cluster()
-        if self._disk is not None:
-            self._disk.restart()
+        self._restart(keep_workers=True)
 
     def _restart(self, workers: int = 0, *, keep_workers: bool = False) -> None:
         """Start a new driver and, unless they live on, new workers; 0: as many as before."""
@@ -132,8 +128,7 @@ class SimulatedJob:
             self.change(with_shards(self._pipeline, step.shards), self.commits, step.dies_in_change)
             step = msgspec.structs.replace(step, dies_in_change=None)
             self._took_effect("other shards")
-        if self._disk is not None and self.commits and step.order % _TIDY_EVERY == 0:
-            self._disk.tidy(self._pipeline)
+        if self._disk is not None and self.commits and self._disk.tidy(self._pipeline, step.order):
             self._took_effect("tables compacted")
         if step.lose_table is not None and self.commits:
             self._lose_table(step.lose_table)

@@ -35,6 +35,7 @@ from windowing.spark.sinks.upkeep import optimize, vacuum
 from windowing.spark.sinks.written import Written
 
 RUN: Final = "simulated"
+_TIDY_EVERY: Final = 7
 
 
 @dataclass(frozen=True)
@@ -150,12 +151,18 @@ class TableFolder:
         # Without tokens, no table is known to be complete.
         return name in named or (name == TOKENS and bool(named))
 
-    def tidy(self, pipeline: Pipeline) -> None:
-        """Merge small files, and remove those that no version of the tables needs."""
+    def tidy(self, pipeline: Pipeline, number: int) -> bool:
+        """Clean the tables if a number says so; return whether it does.
+
+        Small files are merged, and those removed that no version of the tables needs.
+        """
+        if number % _TIDY_EVERY != 1:
+            return False
         for _ in optimize(pipeline, self.folder):
             pass
         for _ in vacuum(pipeline, self.folder, retention=timedelta(0)):
             pass
+        return True
 
     def _place(self, pipeline: Pipeline) -> RunPlace:
         def token_of(batch: int) -> Token:

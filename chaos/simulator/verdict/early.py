@@ -2,7 +2,8 @@
 
 An early row equals the row that its window would have if every lane ended at once. It is sent while
 the definition has no row of the window yet, and only if the window has more records than in its
-last early row; with `early: {records: n}`, in any case if it has n more.
+last early row; with `early: {records: n}`, in any case if it has n more. Of sessions with late
+records, which wait for their epoch while the session is open, only the numbers are judged.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from windowing.semantics.effective import effective
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
 from windowing.semantics.view import Views
+from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.sessions import SessionDefinition
 
 _Window = tuple[str, int, Key]
 
@@ -68,12 +71,15 @@ def early(
         if batch not in outcomes:
             continue
         log = prefix(lanes, history.ends[batch])
-        open_rows = _open(pipeline, log, outcomes[batch])
+        waits, open_rows = _open(pipeline, log, outcomes[batch])
         for row in history.early.get(batch, ()):
-            if row.absorbed_by is None and _plain(row) != open_rows.get(_window(row)):
+            if row.absorbed_by is not None or (row.query, row.key) in waits:
+                continue
+            if _plain(row) != open_rows.get(_window(row)):
                 right = open_rows.get(_window(row), "no row, since it is not open")
                 yield f"early row in batch {batch}: {_plain(row)}, and right is {right}"
                 return
+        open_rows = {one: row for one, row in open_rows.items() if (one[0], one[2]) not in waits}
         if missing := [*_missing(batch, pipeline, open_rows, before, shown.rows)]:
             yield missing[0]
             return
@@ -101,20 +107,27 @@ def _missing(
 
 def _open(
     pipeline: Pipeline, log: Sequence[SimulatedRecord], outcome: Outcome
-) -> dict[_Window, Row]:
-    """Return the rows of open windows, as if all lanes ended."""
+) -> tuple[set[tuple[str, Key]], dict[_Window, Row]]:
+    """Return the rows of open windows, as if all lanes ended.
+
+    Returns:
+        the queries and keys in which late records may wait, and the rows.
+    """
     pipeline = effective(pipeline, log)
     views = Views(pipeline, log)
     closed = {_window(row) for row in outcome.rows}
-    found = {}
+    waits, found = set[tuple[str, Key]](), dict[_Window, Row]()
     for query in pipeline.flows:
         if isinstance(query, Query):
-            view = views.of(query)
+            view, definition = views.of(query), definition_of(query)
+            if isinstance(definition, SessionDefinition):
+                late = [item for item in view.items if definition.lateness(item) is not None]
+                waits |= {(query.name, tuple(one.fields[n] for n in query.key)) for one in late}
             for one in revisions(query, view.items, [*map(_ended, view.lanes)], view.newest):
                 row = row_of(query, pipeline.source, one)
                 if row.pane == "full" and not row.retracts and _window(row) not in closed:
                     found[_window(row)] = _plain(row)
-    return found
+    return waits, found
 
 
 def _ended(lane: Lane) -> Lane:

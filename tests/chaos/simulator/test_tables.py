@@ -45,7 +45,7 @@ KINDS: list[FailureKind] = ["driver dies among the tables", "sink refuses", "sin
 def test_a_driver_dies_at_every_entry_of_the_logs(kind: FailureKind) -> None:
     """Its tables are q, dead letters, metrics and tokens."""
     for at in range(4):
-        step = msgspec.structs.replace(STEPS[1], failures=(Failure(kind, at),), order=1)
+        step = msgspec.structs.replace(STEPS[1], failures=(Failure(kind, at),), order=2)
         result = run_case(on_disk(STEPS[0], step), EngineParts())
         assert result.faults[kind] == 1
         assert not result.findings
@@ -61,7 +61,7 @@ def test_a_second_driver_writes_the_same_batch_meanwhile(order: int) -> None:
 
 @pytest.mark.parametrize("which", range(4))
 def test_a_lost_table_is_named(which: int) -> None:
-    step = msgspec.structs.replace(STEPS[1], lose_table=which, order=1)
+    step = msgspec.structs.replace(STEPS[1], lose_table=which, order=2)
     result = run_case(on_disk(STEPS[0], step), EngineParts())
     assert result.faults["table lost"] == 1
     assert not result.findings
