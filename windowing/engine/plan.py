@@ -204,6 +204,10 @@ def _why_lanes(pipeline: Pipeline, queries: Sequence[FlowPlan[Query]]) -> str | 
             return f"query {flow.name}: its progress is kept per key"
         if not all(map(is_memoryless, _generators(flow.clock, source))):
             return f"query {flow.name}: bounds depend on earlier records, not on each one alone"
+    # Lanes say how far event time is, also where no query asks.
+    for part in source.parts:
+        if not is_memoryless(part.disorder):
+            return f"source {part.topic}: bounds depend on earlier records, not on each one alone"
     return None
 
 
