@@ -71,7 +71,7 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         tables=rng.random() < 0.4,
         # Defects of lanes do not show where there are none.
         fused=parts.fused or (parts.name == OWN and rng.random() < 0.8),
-        shared=parts.shared or (parts.name == OWN and rng.random() < 0.8),
+        shared=parts.shared or (parts.name == OWN and rng.random() < 0.85),
     )
     # Drawn apart, so that all else is as without it.
     own = random.Random(f"{label}:changes")
