@@ -32,6 +32,9 @@ _CHANGES = 0.25
 _RETUNED = 0.3
 """How often workers have other thresholds after a restart."""
 
+_SHARED = 0.75
+"""How often as few as two queries share slices, where they can."""
+
 _DISK = 0.3
 """How often rows go to tables on a disk."""
 
@@ -107,7 +110,7 @@ def _tuned(rng: random.Random, case: Case, parts: EngineParts) -> Case:
     tuning, again = draw_tuning(rng), rng.random() < _RETUNED
     if parts.name != OWN:
         tuning.pop("share_from_queries", None)
-    if parts.shared:
+    if parts.shared or (parts.name == OWN and rng.random() < _SHARED):
         tuning["share_from_queries"] = 2
     retuned = draw_tuning(rng, of_run=False) if again else {}
     return msgspec.structs.replace(case, tuning=tuning, retuned=retuned)

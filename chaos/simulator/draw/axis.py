@@ -44,7 +44,8 @@ class Axis:
         if rng.random() < 0.4:
             value = rng.randint(edges[0], edges[-1])
         else:
-            value = rng.choice(edges) + rng.choice([-1, 0, 0, 1]) * self.tick
+            by = rng.choice([-self.tick, 0, 0, self.tick, -self.step, self.step])
+            value = rng.choice(edges) + by
         return max(_YEAR_1, min(_YEAR_9999, value - value % self.step))
 
     def delay(self, rng: random.Random) -> int:

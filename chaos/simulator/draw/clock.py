@@ -33,7 +33,7 @@ class Clock:
 def draw_clock(rng: random.Random) -> Clock:
     """Draw a scale."""
     unit = rng.choice(["us", "us", "ms", "s", "iso"])
-    return Clock(unit, UNIT_US[unit] * rng.choice([1, 1, 1000]))
+    return Clock(unit, UNIT_US[unit] * rng.choice([1, 1, 1_000, 1_000_000]))
 
 
 def draw_event_time(

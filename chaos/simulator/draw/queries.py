@@ -106,12 +106,12 @@ def draw_query(
     early = order_free(kind) or kind in _IN_LOG_ORDER
     if wish.provisional and early and rng.random() < 0.25:
         query["early"] = draw_early(rng, around.clock)
-    if wish.wide and kind in _COME_AND_GO and not number and rng.random() < 0.3:
+    if wish.wide and kind in COME_AND_GO and not number and rng.random() < 0.3:
         query |= draw_activity(rng, around.clock)
     return query
 
 
-_COME_AND_GO = ("sliding", "keyed sliding")
+COME_AND_GO = ("sliding", "keyed sliding")
 """The classes of windows whose queries may join a stream and leave it."""
 
 

@@ -1,7 +1,7 @@
-"""Draw pipelines as most are: sliding windows of one topic, and queries that are much alike.
+"""Draw pipelines as most are: windows of one topic, and queries that are much alike.
 
-Their chunks can be read apart (the fused plan), and their queries can share slices; of windows
-drawn one by one, hardly any pipeline can do either.
+Chunks of most can be read apart (the fused plan), and queries with sliding windows can share
+slices; of windows drawn one by one, hardly any pipeline can do either.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
 from chaos.simulator.draw.generators import draw_memoryless
 from chaos.simulator.draw.queries import (
+    COME_AND_GO,
     draw_activity,
     draw_aggregates,
     draw_early,
@@ -23,7 +24,7 @@ from chaos.simulator.draw.queries import (
 from chaos.simulator.draw.windows import draw_window
 from chaos.simulator.draw.wish import Wish
 
-KINDS: Final = ("sliding", "keyed sliding", "landmark")
+KINDS: Final = ("sliding", "keyed sliding", "landmark", "session")
 """The classes of their windows."""
 
 _QUERIES: Final = (1, 1, 1, 1, 2, 3, 3, 4)
@@ -57,9 +58,9 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
     document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
     if wish.wide and rng.random() < 0.3:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
-    if wish.provisional and rng.random() < 0.1:
+    if wish.provisional and rng.random() < 0.06:
         source["idle_timeout"] = clock.us(rng.randint(1, 4))
-    if wish.provisional and rng.random() < 0.1:
+    if wish.provisional and rng.random() < 0.06:
         document["early"] = draw_early(rng, clock)
     size = rng.choice([size for size in _QUERIES if size <= wish.queries_max])
     group_by, pattr = draw_groups(rng), rng.choice(["", " PATTR g", " PATTR h"])
@@ -80,7 +81,7 @@ def _apart(rng: random.Random, kind: str, clock: Clock, wish: Wish) -> dict[str,
     own: dict[str, Any] = {}
     if rng.random() < 0.05:
         own["group_by"] = draw_groups(rng)
-    if wish.wide and kind != "landmark" and rng.random() < 0.1:
+    if wish.wide and kind in COME_AND_GO and rng.random() < 0.1:
         own |= draw_activity(rng, clock)
     if wish.provisional and rng.random() < 0.05:
         own["early"] = draw_early(rng, clock)

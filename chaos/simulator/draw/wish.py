@@ -82,8 +82,8 @@ class Wish:
     records_max: int = 40
     long: float = 0.05
     crowded: float = 0.25
-    usual: float = 0.34
+    usual: float = 0.38
     overflow: float = 0.03
     refusals: bool = True
-    alike: float = 0.15
+    alike: float = 0.25
     same_class: bool = False
