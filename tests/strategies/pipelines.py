@@ -48,6 +48,7 @@ def cases(
         records_max=records_max,
         long=0,
         crowded=0,
+        one_table=0,
         overflow=0,
         refusals=False,
     )

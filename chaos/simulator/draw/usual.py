@@ -71,7 +71,7 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
             window = window.partition(" PATTR ")[0] + pattr
         query = {"window": window, "group_by": group_by, "aggregates": draw_aggregates(rng)}
         document["queries"][f"q{place}"] = query | _apart(rng, kind, clock, wish)
-    if rng.random() < 0.2:
+    if rng.random() < wish.one_table:
         _in_one_table(document)
     return document
 

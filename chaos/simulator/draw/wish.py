@@ -65,6 +65,7 @@ class Wish:
         long: how often logs have hundreds of records, and most of their plans dozens of batches.
         crowded: how often logs of single queries have hundreds or thousands of keys.
         usual: how often pipelines are as most are; see `usual`.
+        one_table: how often the rows of these go to one table.
         overflow: how often sums of ints may exceed 64 bits.
         refusals: whether sources may be dense, sometimes with a hole, and shards may exceed their
             state limit.
@@ -83,6 +84,7 @@ class Wish:
     long: float = 0.05
     crowded: float = 0.25
     usual: float = 0.38
+    one_table: float = 0.2
     overflow: float = 0.03
     refusals: bool = True
     alike: float = 0.25
