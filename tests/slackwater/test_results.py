@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
+from jobs.runs.folder import Run, write_note
 from jobs.tools.dead_letters import Letter, by_reason, in_tables
 from slackwater.main import app
 from tests.strategies import Entry, entry
@@ -68,9 +69,7 @@ def deploy(state: Path, run: str, log: Sequence[Entry], pipeline: Pipeline = P) 
     folder.mkdir(parents=True)
     file = folder / "deployed.yml"
     file.write_text(pipeline.text, encoding="utf-8")
-    places = {"folder": folder, "checkpoint": folder / "checkpoint", "table": table, "file": file}
-    note = {"pipeline": pipeline.name, "run": run, "submission_id": "driver-1", **places}
-    (folder / "run.json").write_text(json.dumps({k: str(v) for k, v in note.items()}))
+    write_note(Run(pipeline.name, run, "driver-1", folder, folder / "checkpoint", table, file))
     engine, sink = LocalEngine(pipeline), TableSink(pipeline, table, run)
     for number, batch in enumerate(batches(log, 4, pipeline)):
         sink.take([frame for sent in engine.feed(batch) for frame in tagged(sent)], number)
