@@ -19,6 +19,7 @@ from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topics
 from jobs.metrics.lines import LINES_FILE, read_lines
 from jobs.overview import cache
+from jobs.runs.secrets import write_environment
 from jobs.runs.targets import address_of
 from tests.jobs.metrics.test_lineage import clean_environment, receiver
 from tests.jobs.metrics.test_telemetry import Receiver, by_labels, receiving
@@ -123,10 +124,10 @@ def test_lines_and_endpoint_say_what_tables_hold(
 ) -> None:
     send(pipeline, kafka_broker)
     with clean_environment(), receiver() as (url, events), receiving() as collector:
-        lineage = json.dumps({"OPENLINEAGE_URL": url, "OPENLINEAGE_NAMESPACE": "here"})
-        telemetry = json.dumps({"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url})
-        settings = ("--lineage", lineage, "--telemetry", telemetry)
-        text = run(pipeline, kafka_broker, tmp_path, *settings)
+        told = {"OPENLINEAGE_URL": url, "OPENLINEAGE_NAMESPACE": "here"}
+        told["OTEL_EXPORTER_OTLP_ENDPOINT"] = collector.url
+        variables = write_environment(tmp_path, told)
+        text = run(pipeline, kafka_broker, tmp_path, "--environment", str(variables))
     lines, topic = read_lines(tmp_path / "run"), pipeline.source.topic
     batches = Counter(row["batch_id"] for row in table(tmp_path, "metrics"))
     assert [line["batch_id"] for line in lines] == sorted(batches) == [*range(len(lines))]

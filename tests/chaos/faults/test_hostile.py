@@ -236,3 +236,17 @@ def test_an_import_fails_the_run_whatever_was_refused(tmp_path: Path) -> None:
     judged = nothing_imported(context.imported)
     assert judged.outcome is Outcome.failed
     assert IMPORTED in judged.evidence[0]
+
+
+def test_what_an_earlier_fault_left_is_not_blamed_on_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attack, context = written(tmp_path, [], read=9)
+    endpoints = Endpoints("127.0.0.1:9092", "", "", "", "", "", "", tmp_path, "")
+    imported_file(tmp_path).touch()
+    log = Log(OF_THE_PLAN)
+    log.write(0, None, b'{"end": true}')
+    monkeypatch.setattr("chaos.faults.hostile.read_topics", lambda *_: log.records)
+    with pytest.raises(FaultDidNotApply, match="has ended"):
+        attack.inject(replace(context, endpoints=endpoints))
+    assert not imported_file(tmp_path).exists()

@@ -116,9 +116,7 @@ def test_what_was_refused_by_a_rule_may_have_been_believed_by_another(
     run: Run, after: str, reason: str, *, refuses: bool
 ) -> None:
     letter = {"run": "r1", "source": "s", "partition": 0, "offset": 7, "query": None}
-    nulls = dict.fromkeys(("query", "field", "value", "rule"), pl.String)
-    dead = pl.DataFrame([{**letter, "reason": reason}], schema_overrides=nulls)
-    dead = dead.with_columns(query=pl.lit("", dtype=pl.String))
+    dead = pl.DataFrame([{**letter, "reason": reason}], schema_overrides={"query": pl.String})
     dead.write_delta(str(run.table / "dead_letters"))
     metrics = pl.DataFrame({"run": ["r1"], "query": ["w"], "read": [9]})
     metrics.write_delta(str(run.table / "metrics"))
