@@ -14,9 +14,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from windowing.spark.processor import store_of_key
 from windowing.spark.reading import RawStream
 from windowing.spark.slots import slot_of
-from windowing.spark.store import store_of_key
 
 
 def bare_stages(raw: RawStream, shards: int) -> DataFrame:

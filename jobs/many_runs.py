@@ -25,9 +25,9 @@ from windowing.model import Pipeline
 from windowing.runtime.local import Output
 from windowing.runtime.output import Emitted
 from windowing.spark.pieces import Stage
+from windowing.spark.processor import store_of_key
 from windowing.spark.reading import RawStream
 from windowing.spark.sinks import MemorySink
-from windowing.spark.slots import slot_of
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
     EMISSION_SCHEMA,
@@ -36,7 +36,6 @@ from windowing.spark.stages import (
     ShardStage,
     packer,
 )
-from windowing.spark.store import store_of_key
 
 # A key is the pipeline's number times this, and the number of the partition or shard.
 _STRIDE = 1_000_000
@@ -125,15 +124,13 @@ class _Stages(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed 
     def close(self) -> None:
         """Release nothing: the state is Spark's."""
 
-    def _frames(
-        self, key: Any, rows: Iterator[pd.DataFrame], timer_values: Any
-    ) -> Iterator[tuple[int, pd.DataFrame]]:
-        """Process a key's rows with the stage of its pipeline; add the pipeline's number."""
+    def _rows(self, key: Any, frames: Iterator[pd.DataFrame]) -> tuple[int, pd.DataFrame]:
+        """Process a key's rows with the stage of its pipeline; return that one's number, too."""
         run, number = divmod(int(key[0]), _STRIDE)
         stage = self._stages[run]
         stage.open(self._store)
-        for frame in stage.handleInputRows((slot_of(number),), rows, timer_values):
-            yield run, frame
+        messages = [message for frame in frames for message in frame[stage.takes]]
+        return run, pd.DataFrame(stage.step(number, messages), columns=list(stage.gives))
 
 
 class _Lanes(_Stages):
@@ -143,8 +140,9 @@ class _Lanes(_Stages):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        for run, frame in self._frames(key, rows, timerValues):
-            yield frame.assign(shard=frame["shard"] + run * _STRIDE)
+        del timerValues
+        run, sent = self._rows(key, rows)
+        yield sent.assign(shard=sent["shard"] + run * _STRIDE)
 
 
 class _Shards(_Stages):
@@ -154,5 +152,6 @@ class _Shards(_Stages):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        for run, frame in self._frames(key, rows, timerValues):
-            yield frame.assign(run=run)
+        del timerValues
+        run, sent = self._rows(key, rows)
+        yield sent.assign(run=run)

@@ -58,9 +58,9 @@ from windowing.model.run_errors import SecondDriver, UndeclaredPartition, Window
 from windowing.model.source import Source
 from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.places import is_remote
-from windowing.spark.pieces import limit_batches
 from windowing.spark.plan import emissions
 from windowing.spark.raw import raw_rows
+from windowing.spark.reading import limit_batches
 from windowing.spark.seed import seed_rows
 from windowing.spark.sinks import RunPlace, Sink, sink_of
 from windowing.spark.sinks.tokens import TokenOf

@@ -116,7 +116,7 @@ def _lane(draw: st.DrawFn, number: int) -> tuple[Event, ...]:
 @given(data=st.data())
 def test_every_class_at_the_ends_of_time(kind: str, data: st.DataObject) -> None:
     case = data.draw(far_cases(kind))
-    check(case, data)
+    check(case, data=data)
     if data.draw(st.integers(0, 2)) == 0:
         written(parse_pipeline(case.pipeline), [entry(event) for event in case.events], 4)
 

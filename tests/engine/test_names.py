@@ -60,7 +60,7 @@ def test_engine_equals_definition_whatever_fields_are_called(
     kind: str, data: st.DataObject
 ) -> None:
     case = data.draw(cases(kind=kind, wide=True, records_max=20))
-    check(renamed(case, data.draw(names(windowed=has_pattr(case)))), data)
+    check(renamed(case, data.draw(names(windowed=has_pattr(case)))), data=data)
 
 
 @pytest.mark.parametrize("kind", KINDS)

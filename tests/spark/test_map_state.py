@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ import pandas as pd
 import pytest
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from chaos.simulator.platform.map_state import Handle, SimulatedMap
+from chaos.simulator.platform.map_state import SimulatedMap
 from windowing.spark.copies import Copies
-from windowing.spark.store import store_of_key
+from windowing.spark.processor import store_of_key
+from windowing.spark.store import MapStateStore
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -115,8 +117,8 @@ def test_a_simulated_map_state_is_one(spark: SparkSession, tmp_path: Path) -> No
     query = answered.writeStream.foreachBatch(collect).trigger(availableNow=True)
     query.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
 
-    own: Any = [Handle(SimulatedMap({})) for _ in range(KEYS)]
-    opened = [store_of_key(handle, Copies(tmp_path)) for handle in own]
+    own: Any = [SimulatedMap({}) for _ in range(KEYS)]
+    opened = [partial(MapStateStore, state, Copies(tmp_path)) for state in own]
     assert len(found) == BATCHES
     for batch, told in zip(batches, found, strict=True):
         for key, calls in batch.items():

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from chaos.simulator.platform.between import pieces_of
 from windowing.engine.tuning import Tuning, tuned
-from windowing.spark.pieces import BYTES, in_pieces, limit_batches, whole_rows
+from windowing.spark.pieces import whole_rows
+from windowing.spark.reading import BYTES, in_pieces, limit_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

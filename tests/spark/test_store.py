@@ -23,6 +23,7 @@ from windowing.model.file.width import with_shards
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine
 from windowing.spark.copies import Copies, may_copy
+from windowing.spark.processor import Processor
 from windowing.spark.stages import FusedShardStage
 from windowing.spark.store import MapStateStore, whole_values
 
@@ -160,7 +161,7 @@ def test_no_state_lies_open_where_spark_encrypts_its_files(
     state: Any = SparksMap()
     handle: Any = SimpleNamespace(getMapState=lambda *_: state)
     stage = FusedShardStage(PIPELINE, copies=may_copy(settings))
-    stage.init(handle)
+    Processor(stage).init(handle)
     stage._store().put("head", bytes(LARGE_BYTES))
     assert bool([*tmp_path.iterdir()]) != encrypted
     assert stage._store().get("head") == bytes(LARGE_BYTES)

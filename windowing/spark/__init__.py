@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from windowing.spark.files import WITHOUT_ROWS, parquet_files
-    from windowing.spark.pieces import limit_batches
     from windowing.spark.plan import SETTINGS
+    from windowing.spark.reading import limit_batches
     from windowing.spark.stream import windowed
 
 __all__ = ["SETTINGS", "WITHOUT_ROWS", "limit_batches", "parquet_files", "windowed"]
@@ -26,7 +26,7 @@ __all__ = ["SETTINGS", "WITHOUT_ROWS", "limit_batches", "parquet_files", "window
 _ROOMS = {
     "SETTINGS": "windowing.spark.plan",
     "WITHOUT_ROWS": "windowing.spark.files",
-    "limit_batches": "windowing.spark.pieces",
+    "limit_batches": "windowing.spark.reading",
     "parquet_files": "windowing.spark.files",
     "windowed": "windowing.spark.stream",
 }

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from windowing.engine.effects import took_effect
 from windowing.engine.tuning import Tuning, tuning
@@ -22,49 +20,10 @@ from windowing.engine.tuning import Tuning, tuning
 Batches = Iterator[pa.RecordBatch]
 Stage = Callable[[Batches], Batches]
 
-_ROWS = 1_000
-BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
-_NO_LIMIT, _LIMIT = (1 << 31) - 1, 64 << 20
-
-SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(_ROWS), BYTES: str(_LIMIT)}
-"""A session's settings, for records of any size."""
-
-
-def limit_batches(spark: SparkSession, record_bytes_max: int | None) -> None:
-    """Limit the bytes of Arrow batches only if records may be larger than all pieces.
-
-    Args:
-        spark: the job's session.
-        record_bytes_max: how large records may be, in bytes; None: not known.
-    """
-    most = tuning().value_pieces * (tuning().whole_value_bytes_max + 1)
-    is_small = record_bytes_max is not None and record_bytes_max <= most
-    spark.conf.set(BYTES, str(_NO_LIMIT if is_small else _LIMIT))
-
-
-def in_pieces(raw: DataFrame) -> DataFrame:
-    """Cut large values: a row for each piece, in order, one after the other.
-
-    The first piece has one byte more than a whole value may have, so that pieces can be told from
-    values. The last one has the rest; some may be empty.
-
-    Args:
-        raw: rows with a binary `value`, which may be null.
-    """
-    size = tuning().whole_value_bytes_max + 1
-    starts = [number * size + 1 for number in range(tuning().value_pieces)]
-    cut = F.array(
-        *(F.substring("value", start, size) for start in starts[:-1]),
-        F.substring("value", starts[-1], _NO_LIMIT),
-    )
-    is_whole = F.coalesce(F.length("value"), F.lit(0)) < size
-    pieces = F.explode(F.when(is_whole, F.array("value")).otherwise(cut)).alias("value")
-    return raw.select(*(pieces if name == "value" else F.col(name) for name in raw.columns))
-
 
 def whole_rows() -> Stage:
     """Return the stage that puts values together which this process cuts, in larger batches."""
-    limits = tuning()  # the driver's, which are those of `in_pieces`
+    limits = tuning()  # the driver's, which are those of `windowing.spark.reading.in_pieces`
 
     def whole(batches: Batches) -> Batches:
         return _whole(_gathered(batches, limits), limits)

@@ -7,13 +7,13 @@ from functools import partial
 
 from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.spark.copies import may_copy
-from windowing.spark.pieces import SETTINGS as OF_ROWS
+from windowing.spark.processor import Processor
+from windowing.spark.reading import SETTINGS as OF_ROWS
 from windowing.spark.reading import RawStream
 from windowing.spark.slots import SLOTS, slot_of
 from windowing.spark.stages import (
@@ -105,8 +105,8 @@ def emissions(
             msg = f"lanes need a stage of their own: {plan.why_lanes}; leave out fused=True"
             raise BadRecords(msg)
         scanned = raw.through(scanner(pipeline.text), PARCEL_SCHEMA)
-        processor = FusedShardStage(pipeline.text, copies=copies)
-        return stage(scanned, "shard", plan.shards, processor, EMISSION_SCHEMA)
+        settling = FusedShardStage(pipeline.text, copies=copies)
+        return stage(scanned, "shard", plan.shards, settling, EMISSION_SCHEMA)
     pack = packer(pipeline.text, pipeline.source.secrets)
     chunks = raw.through(pack, CHUNK_SCHEMA)
     lanes = LaneStage(pipeline.text, copies=copies)
@@ -119,7 +119,7 @@ def _stage(
     rows: DataFrame,
     column: str,
     count: int,
-    processor: StatefulProcessor,
+    own: LaneStage | ShardStage,
     schema: str,
     *,
     seed: Mapping[str, DataFrame],
@@ -127,7 +127,7 @@ def _stage(
     """Add a stateful stage with a key for each of a column's numbers, which are below `count`."""
     grouped = partial(_by_slot, count=count)
     return grouped(rows, column).transformWithStateInPandas(
-        processor,
+        Processor(own),
         schema,
         "Append",
         "None",

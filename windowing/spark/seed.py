@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
-from pyspark.sql import DataFrame, SparkSession
 
 from windowing.engine.state import MemoryStore
 from windowing.places import write_new
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 Stores = Mapping[tuple[str, int], MemoryStore]
 """The stores of lanes and shards, by column of their numbers (`partition`, `shard`) and number."""

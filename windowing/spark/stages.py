@@ -1,17 +1,15 @@
-"""The stages as Spark's Python operators; all logic is in lanes and shards."""
+"""The stages as Spark's workers run them, without Spark; all logic is in lanes and shards."""
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import ClassVar
 
-import pandas as pd
 import polars as pl
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from windowing.engine.frames import from_bytes, in_order, to_bytes
 from windowing.engine.fused.provisional import PROVISIONALS
@@ -27,12 +25,10 @@ from windowing.engine.state import StateStore
 from windowing.engine.tuning import tuning
 from windowing.model import Pipeline
 from windowing.model.source import PARTITIONS_MAX
-from windowing.runtime.output import tagged
+from windowing.runtime.output import Emitted, tagged
 from windowing.spark.copies import Copies
 from windowing.spark.pieces import Batches, Stage
 from windowing.spark.shipped import packed, unpacked
-from windowing.spark.slots import number_of
-from windowing.spark.store import store_of_key
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
 CHUNK_SCHEMA = "partition int, chunk binary"
@@ -166,13 +162,19 @@ def _by_partition(rows: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
 _RAW_COLUMNS = ("offset", "value", "control", "append_us")
 
 
-class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
+class _Stage:
+    """A stage over the states of its keys, which are numbers of lanes or shards.
+
+    Attributes:
+        takes: the column of the messages that it is sent.
+        gives: the columns of its rows.
+    """
+
+    takes: ClassVar[str]
+    gives: ClassVar[tuple[str, ...]]
+
     def __init__(self, text: str, *, copies: bool = False) -> None:
         self._file, self._copies = packed(text), copies
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Initialise; Spark calls this once per task."""
-        self.open(store_of_key(handle, self.copies()))
 
     def copies(self) -> Copies | None:
         """Return this worker's copies of large state, if it may keep any."""
@@ -186,20 +188,11 @@ class _Stage(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         """Return the plan, which a worker makes once for all tasks."""
         return _plan(self._file)
 
-    def handleInitialState(  # noqa: N802 - the name is Spark's
-        self,
-        key: Any,
-        initialState: pd.DataFrame,  # noqa: N803
-        timerValues: Any,  # noqa: N803
-    ) -> None:
-        """Store a part of the key's seed (`windowing.spark.seed`), in the first batch."""
-        del key, timerValues
+    def begin_with(self, values: Iterable[tuple[str, bytes]]) -> None:
+        """Store a part of the current key's seed (`windowing.spark.seed`)."""
         store = self._store()
-        for name, value in zip(initialState["key"], initialState["value"], strict=True):
+        for name, value in values:
             store.put(name, bytes(value))
-
-    def close(self) -> None:
-        """Do nothing: Spark owns the state."""
 
 
 class LaneStage(_Stage):
@@ -210,42 +203,34 @@ class LaneStage(_Stage):
         copies: whether workers may keep copies of large state in files.
     """
 
+    takes, gives = "chunk", ("shard", "parcel")
+
     def lane(self, number: int) -> Lane:
         """Return the lane of this number; Spark's Kafka source never resends a record."""
         return Lane(self._plan, number, redelivered="error")
 
-    def handleInputRows(  # noqa: N802 - the name is Spark's
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
-        """Process all chunks of one partition in this batch."""
-        chunks = [from_bytes(chunk) for frame in rows for chunk in frame["chunk"]]
-        number = number_of(int(key[0]))
+    def step(self, number: int, messages: Sequence[bytes]) -> list[tuple[int, bytes]]:
+        """Process all chunks of one partition in this batch; return a parcel for each shard."""
+        chunks = [from_bytes(chunk) for chunk in messages]
         parcels = self.lane(number).step(self._store(), chunks)
-        encoded = [PARCELS.encode(parcel) for parcel in parcels]
-        yield pd.DataFrame({"shard": range(len(encoded)), "parcel": encoded})
+        return [(shard, PARCELS.encode(parcel)) for shard, parcel in enumerate(parcels)]
 
 
 class ShardStage(_Stage):
     """One shard per key: from all lanes' parcels of a batch to frames for the sink."""
 
+    takes, gives = "parcel", ("kind", "query", "frame")
+
     def shard(self) -> Shard:
         """Return the processor of all shards, which differ only in their state."""
         return Shard(self._plan)
 
-    def handleInputRows(  # noqa: N802 - the name is Spark's
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
-        """Process all parcels of one shard in this batch."""
-        sent = [data for frame in rows for data in frame["parcel"]]
+    def step(self, number: int, messages: Sequence[bytes]) -> list[Emitted]:
+        """Process all messages for one shard in this batch."""
+        del number
         store = self._store()
-        emission = self.shard().step(store, self.parcels(store, sent), self.wall_us())
-        yield pd.DataFrame(tagged(emission), columns=["kind", "query", "frame"])
+        emission = self.shard().step(store, self.parcels(store, messages), self.wall_us())
+        return [*tagged(emission)]
 
     def wall_us(self) -> int:
         """Return the time. Read here, outside the engine; only rows outside the promise need it."""

@@ -6,36 +6,15 @@ has a copy (`windowing.spark.copies`) reads no more than that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
-
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from windowing.engine.effects import took_effect
 from windowing.engine.tuning import tuning
 from windowing.spark.copies import Copies
 
-# As types and not as text, which every task would have the JVM parse.
-_KEY = StructType([StructField("key", StringType())])
-_VALUE = StructType([StructField("value", BinaryType())])
-
 # No frame, msgpack or format number begins with these bytes.
 _DIGEST_FOLLOWS: Final = b"\xc1\x00sha256:"
-
-
-def store_of_key(
-    handle: StatefulProcessorHandle, copies: Copies | None = None
-) -> Callable[[], MapStateStore]:
-    """Return what makes the store of the current grouping key; to be called in `init`.
-
-    Args:
-        handle: Spark's.
-        copies: this worker's, of large values; None: it keeps none.
-    """
-    state = handle.getMapState("state", _KEY, _VALUE)
-    return partial(MapStateStore, state, copies)
 
 
 class MapStateStore:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 
 from windowing.engine.input.pack import RawRows
@@ -80,8 +80,8 @@ class Between:
 
     def grouped(
         self, messages: Sequence[pa.RecordBatch], slots: Sequence[int]
-    ) -> dict[int, list[pd.DataFrame]]:
-        """Return the frames of each key, by slot; a number that has no slot is an error.
+    ) -> dict[int, list[bytes]]:
+        """Return the messages for each key, by slot; a number that has no slot is an error.
 
         Args:
             messages: of all tasks of the stage before; their first column has numbers.
@@ -93,20 +93,19 @@ class Between:
             for number in dict.fromkeys(numbers):
                 rows = [at for at, one in enumerate(numbers) if one == number]
                 found[slots[number]].append(batch.take(pa.array(rows)).select([1]))
-        return {slot: self.frames(own) for slot, own in found.items()}
+        return {slot: [row for (row,) in self.sent(own)] for slot, own in found.items()}
 
-    def returned(self, frames: Iterator[pd.DataFrame], schema: pa.Schema) -> list[pa.RecordBatch]:
-        """Return what a stage yields, as the next one gets it."""
-        batches = (
-            pa.RecordBatch.from_pandas(frame, schema=schema, preserve_index=False)
-            for frame in frames
-        )
-        return [*self._sent(batches)]
+    def returned(self, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> list[pa.RecordBatch]:
+        """Return what a stage gives, as the next one gets it."""
+        columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+        arrays = [pa.array(own, one.type) for own, one in zip(columns, schema, strict=True)]
+        return [*self._sent([pa.RecordBatch.from_arrays(arrays, schema=schema)])]
 
-    def frames(self, batches: Sequence[pa.RecordBatch]) -> list[pd.DataFrame]:
-        """Return the rows of a key as its stage gets them."""
+    def sent(self, batches: Sequence[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a key as its stage gets them."""
         whole = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
-        return [batch.to_pandas() for batch in self._sent(whole)]
+        for batch in self._sent(whole):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def _sent(self, batches: Batches | Sequence[pa.RecordBatch]) -> Batches:
         """Send batches as bytes, cut anywhere."""
@@ -127,7 +126,7 @@ class Between:
 
 
 def pieces_of(value: bytes | None) -> list[bytes | None]:
-    """Return what the JVM sends of a value, as `windowing.spark.pieces.in_pieces` says."""
+    """Return what the JVM sends of a value, as `windowing.spark.reading.in_pieces` says."""
     size = tuning().whole_value_bytes_max + 1
     if value is None or len(value) < size:
         return [value]

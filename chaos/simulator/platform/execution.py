@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import pandas as pd
 import pyarrow as pa
 
 from chaos.simulator.case import FailureKind
@@ -23,7 +22,7 @@ from windowing.engine.input.pack import RawRows
 from windowing.runtime.output import Emitted
 from windowing.spark.sinks.file_stage import EMISSIONS
 from windowing.spark.sinks.tokens import Frames
-from windowing.spark.slots import slot_of
+from windowing.spark.slots import number_of, slot_of
 from windowing.spark.stages import PARCELS_SENT
 
 _Output = TypeVar("_Output")
@@ -99,16 +98,14 @@ class Execution:
 
         return self._stage([*of_lane], scan, "lanes")
 
-    def _waiting(
-        self, messages: _Batches, tasks: Sequence[Task]
-    ) -> dict[Task, Sequence[pd.DataFrame]]:
-        """Return the rows of each key's task."""
+    def _waiting(self, messages: _Batches, tasks: Sequence[Task]) -> dict[Task, Sequence[bytes]]:
+        """Return the messages for each key's task."""
         slots = [slot_of(number) for _, number in tasks]
         found = self.between.grouped(messages, slots)
         return {task: found[slot] for task, slot in zip(tasks, slots, strict=True) if slot in found}
 
     def _step(
-        self, task: Task, waiting: Mapping[Task, Sequence[pd.DataFrame]], schema: pa.Schema
+        self, task: Task, waiting: Mapping[Task, Sequence[bytes]], schema: pa.Schema
     ) -> _Batches:
         """Run a stateful stage for one key, if there is anything for it."""
         stage, state = self.cluster.engine(task), self._open(task)
@@ -116,8 +113,8 @@ class Execution:
             return []
         assert not isinstance(stage, Scanning)  # noqa: S101 - which has no state
         begin(stage, state)
-        frames = stage.handleInputRows((slot_of(task[1]),), iter(waiting[task]), None)
-        return self.between.returned(frames, schema)
+        rows = stage.step(number_of(slot_of(task[1])), waiting[task])
+        return self.between.returned(rows, schema)
 
     def _open(self, task: Task) -> SimulatedMap:
         self.opened[task] = state = self.cluster.open(task, self.batch)

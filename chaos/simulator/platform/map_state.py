@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 
 class SimulatedMap:
@@ -40,19 +38,3 @@ class SimulatedMap:
     def snapshot(self) -> dict[str, bytes]:
         """Return the content."""
         return dict(self._values)
-
-
-@dataclass(frozen=True)
-class Handle:
-    """What Spark gives to a stateful operator.
-
-    Attributes:
-        state: the only map state of its current key.
-    """
-
-    state: SimulatedMap
-
-    def getMapState(self, name: str, *schemas: Any) -> SimulatedMap:  # noqa: N802
-        """Return the map state."""
-        del name, schemas
-        return self.state

@@ -20,6 +20,7 @@ from chaos.simulator.platform.sink import Ends
 from chaos.simulator.platform.spelling import metric_of
 from chaos.simulator.platform.tables import RUN, TableFolder, token
 from windowing.model.file.pipeline import Pipeline
+from windowing.runtime.output import EARLY
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS
 from windowing.spark.sinks.tokens import TOKENS, tokens_of
 from windowing.spark.sinks.written import Written
@@ -49,13 +50,19 @@ def _read_back(tables: TableFolder, pipeline: Pipeline, history: SimulationHisto
             else:
                 own.rows += lines_of(rows, pipeline.tables[name], folder / name)
             if name != METRICS:
-                counted.setdefault(batch, Counter())[name] += len(rows)
+                counted.setdefault(batch, Counter())[name] += len(_promised(rows))
     history.unsound += [
         *(fault for name in (*pipeline.tables, DEAD_LETTERS, METRICS, TOKENS)
           for fault in _wrong_in_log(folder / name)),
         *_wrong_tokens(folder / TOKENS, pipeline, plans),
         *_wrong_counts(told, counted),
     ]  # fmt: skip
+
+
+def _promised(rows: pa.Table) -> pa.Table:
+    """Return the rows without early ones: each attempt has its own, and the last one tells them."""
+    is_result = "pane" in rows.column_names
+    return rows.filter(pc.not_equal(rows["pane"], EARLY)) if is_result else rows
 
 
 def _by_batch(folder: Path) -> Iterator[tuple[int, pa.Table]]:
@@ -103,6 +110,6 @@ def _wrong_counts(
     for batch, written in told.items():
         said = Counter[str]()
         for portion in written.portions:
-            said[portion.table] += portion.count
+            said[portion.table] += portion.count * (portion.what != EARLY)
         if said != counted.get(batch, Counter()):
             yield f"of batch {batch} the sink told {dict(said)}, and it has {counted.get(batch)}"

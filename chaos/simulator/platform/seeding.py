@@ -15,7 +15,6 @@ from chaos.simulator.platform.state import Task, Values
 from chaos.simulator.platform.tasks import Tasks
 from windowing.engine.state import MemoryStore
 from windowing.spark.seed import write_seed
-from windowing.spark.slots import slot_of
 from windowing.spark.store import MapStateStore
 
 _COLUMNS = {"lane": "partition", "shard": "shard"}
@@ -50,7 +49,6 @@ def seeded(
             assert not isinstance(stage, Scanning)  # noqa: S101 - which has no state
             own = rows.filter(pc.equal(rows[column], task[1])).drop_columns([column])
             begin(stage, state)
-            for frame in between.frames(own.combine_chunks().to_batches()):
-                stage.handleInitialState((slot_of(task[1]),), frame, None)
+            stage.begin_with(between.sent(own.to_batches()))
             found[task] = state.snapshot()
     return found

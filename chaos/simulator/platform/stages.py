@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import partial
 
-from chaos.simulator.platform.map_state import Handle, SimulatedMap
+from chaos.simulator.platform.map_state import SimulatedMap
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane
@@ -25,6 +25,7 @@ from windowing.spark.stages import (
     packed_rows,
     scanned_rows,
 )
+from windowing.spark.store import MapStateStore
 
 
 @dataclass(frozen=True)
@@ -140,4 +141,4 @@ Stateful = SimulatedLanes | SimulatedShards
 
 def begin(stage: Stateful, state: SimulatedMap) -> None:
     """Begin a step of a stage, on the state of its key."""
-    stage.init(cast("Any", Handle(state)))
+    stage.open(partial(MapStateStore, state, stage.copies()))
