@@ -5,7 +5,7 @@ VENV := .venv/bin
 SPREAD := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-flink setup-mutants setup-yarn test-yarn lock fmt lint type test test-all-but-dags test-dags-in-one-piece test-dags test-airflow test-chaos nightly docs test-slow test-containers test-ui demo up down status clean bench coverage
+.PHONY: help setup setup-flink setup-mutants setup-yarn test-yarn lock fmt lint type test test-unit checks-and-dags test-dags test-spark test-stack test-live test-airflow test-chaos nightly docs test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,18 +38,27 @@ lint: setup  ## look for mistakes, wrong format, forbidden imports and dead defi
 type: setup  ## check the types
 	@$(VENV)/mypy
 
-test: lint type  ## all checks, then all tests but the long ones
-	@$(MAKE) --no-print-directory -k -j2 test-all-but-dags test-dags-in-one-piece
+# Types and DAGs beside the tests on two cores: each waits now and then.
+test: setup  ## tier 1: all checks, and all tests that start no JVM
+	@$(MAKE) --no-print-directory -k -j2 test-unit checks-and-dags
 
-# Three workers on two cores, and the DAGs beside them: a third of the time is waiting for JVMs.
-test-all-but-dags:
-	@$(VENV)/python -m pytest -n 3 $(SPREAD) -m "not slow and not nightly" tests --ignore=tests/ui --ignore=tests/containers --durations=20
+test-unit:
+	@$(VENV)/python -m pytest -n 2 $(SPREAD) tests/unit --durations=15
 
-test-dags-in-one-piece:
-	@log=$$(mktemp); $(MAKE) --no-print-directory test-dags >$$log 2>&1; code=$$?; cat $$log; rm $$log; exit $$code
+checks-and-dags:
+	@log=$$(mktemp); $(MAKE) --no-print-directory -k lint type test-dags >$$log 2>&1; code=$$?; cat $$log; rm $$log; exit $$code
 
 test-dags: setup  ## the tests of the DAGs that need no Airflow running, in Airflow's own environment
 	@.slackwater/airflow-venv/bin/python -m pytest -m "not stack" tests/dags --durations=5
+
+test-spark: setup  ## tier 2: the runtime, jobs and commands on real Spark and a real broker
+	@$(VENV)/python -m pytest -n 2 $(SPREAD) tests/spark --durations=15
+
+test-stack: setup  ## tier 3: the demo, jobs on a cluster, Airflow, real kills, pages, containers
+	@$(MAKE) --no-print-directory demo down test-live test-airflow test-chaos test-ui down test-containers
+
+test-live: setup  ## of tier 3: jobs and faults on a real cluster
+	@$(VENV)/python -m pytest -n 2 $(SPREAD) tests/stack --ignore=tests/stack/ui --ignore=tests/stack/containers --durations=10
 
 test-airflow: setup  ## the DAGs on a real Airflow
 	@.slackwater/airflow-venv/bin/python -m pytest -m stack tests/dags --durations=5
@@ -58,7 +67,7 @@ test-chaos: setup  ## windows and sessions under real kills on one stack, some e
 	@$(VENV)/slackwater chaos run chaos/plans/first.yml chaos/plans/quick/*.yml --seed 1
 
 test-yarn: setup-yarn  ## a job on YARN, all its data on HDFS, and each of their daemons killed, some fifteen minutes
-	@$(VENV)/python -m pytest tests/sinks/test_hdfs.py tests/infra/test_yarn.py tests/spark/test_yarn_run.py --durations=5
+	@$(VENV)/python -m pytest tests/night/sinks/test_hdfs.py tests/night/infra/test_yarn.py tests/night/spark/test_yarn_run.py --durations=5
 	@$(VENV)/slackwater chaos run chaos/plans/yarn/*.yml --seed 1 --stack yarn
 
 nightly: setup setup-yarn setup-flink setup-mutants  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly
@@ -69,17 +78,14 @@ docs: setup  ## write what is written by commands: docs/commands.md, and which e
 	@$(VENV)/python -m typer slackwater.main utils docs --name slackwater --title Commands > docs/commands.md
 	@$(VENV)/slackwater chaos nightly --page
 
-test-slow: setup  ## the tests of real Kafka and Spark that take long
-	@$(VENV)/python -m pytest -n 2 $(SPREAD) -m "slow and not nightly" tests --ignore=tests/ui --ignore=tests/containers --durations=20
-
 # An engine that answers is used and left alone; one that was started for the tests is stopped.
 test-containers: setup  ## tests in containers; installs and starts a Docker engine where it may
 	@if $(VENV)/python -m infra.containers start; then infra/images/build kafka postgres spark; fi
-	@$(VENV)/python -m pytest tests/containers -m "not nightly"; code=$$?; \
+	@$(VENV)/python -m pytest tests/stack/containers; code=$$?; \
 	  $(VENV)/python -m infra.containers stop; exit $$code
 
 test-ui: setup  ## the pages that people look at, in a real browser (Debian: chromium, chromium-driver)
-	@$(VENV)/python -m pytest tests/ui
+	@$(VENV)/python -m pytest tests/stack/ui
 
 demo: setup  ## the whole platform on real flights: start, publish, run, break, verify
 	@$(VENV)/slackwater demo

@@ -1,6 +1,6 @@
 """Machine-readable output of commands: one JSON object, which the DAGs also read.
 
-`tests/dags/stand_in.py` prints the same format; `tests/slackwater/test_answers.py` compares.
+`tests/dags/stand_in.py` prints the same format; `tests/unit/slackwater/test_answers.py` compares.
 """
 
 from __future__ import annotations

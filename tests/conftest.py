@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 # Frames of tests are small: threads of polars would be in each other's way. It asks once, when it
 # is loaded.
@@ -12,7 +11,6 @@ os.environ.setdefault("SLACKWATER_PIPELINES_AT_ONCE", "1")
 # The JVMs of tests live for a minute, too short for the second compiler to pay off.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 # A worker of pytest-xdist has a main module without a file, which pyspark takes for its doctests.
@@ -27,20 +25,3 @@ settings.register_profile("dev", max_examples=20, **_QUIET)
 settings.register_profile("ci", max_examples=15, derandomize=True, **_QUIET)
 settings.register_profile("nightly", max_examples=1_000, **_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest first: left for the end, one worker would run it alone.
-
-    That is `tests/slow`, whose tests start all JVMs in processes of their own, and then what starts
-    Spark. A process has one JVM, with the jars that its first session named: of `tests/spark`,
-    which name Kafka's. So these go before all others that start one.
-    """
-    slow, spark = (Path(__file__).parent / name for name in ("slow", "spark"))
-    items.sort(
-        key=lambda item: (
-            slow not in item.path.parents,
-            spark not in item.path.parents,
-            item.get_closest_marker("spark") is None,
-        )
-    )

@@ -23,9 +23,6 @@ TESTS_S, SIMULATED_S = 60, 180
 
 RUNS = 50
 _PATIENCE_S = 1800.0  # on the clock, for what waits without computing
-_TIER_1 = " and ".join(
-    f"not {marker}" for marker in ("spark", "kafka", "stack", "slow", "nightly", "ui", "containers")
-)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*| - .*)?$", re.MULTILINE)
 _NO_TESTS = 5  # pytest's exit code
 _TIME_IS_UP = {-signal.SIGXCPU, 128 + signal.SIGXCPU, -signal.SIGKILL}
@@ -110,7 +107,7 @@ class Judge:
         return (sys.executable, "-c", self._simulate, str(_seed(mutant)))
 
     def _test(self, tests: Sequence[str]) -> tuple[Ended, str]:
-        options = ("-x", "-q", "-ra", "-p", "no:cacheprovider", "--timeout=0", "-m", _TIER_1)
+        options = ("-x", "-q", "-ra", "-p", "no:cacheprovider", "--timeout=0")
         return self._run((sys.executable, "-m", "pytest", *options, *tests), TESTS_S)
 
     def _run(self, command: Sequence[str], cpu_s: int) -> tuple[Ended, str]:

@@ -19,11 +19,14 @@ PLANS = Path("chaos") / "plans"
 _SIMULATIONS = 3
 _RUNS = 10_000
 _MUTANTS = 30
-_ON_FLINK = ("tests/chaos/audit/test_flink.py", "tests/other_engines/test_live_flink.py")
+_ON_FLINK = (
+    "tests/night/chaos/audit/test_flink.py",
+    "tests/night/other_engines/test_live_flink.py",
+)
 _ENGINES = (
-    "tests/other_engines/test_probe.py",
-    "tests/other_engines/test_live_engines.py",
-    "tests/spark/test_live_spark.py",
+    "tests/night/other_engines/test_probe.py",
+    "tests/night/other_engines/test_live_engines.py",
+    "tests/night/spark/test_live_spark.py",
 )
 _PROBED = {
     "spark-append": ("spark", "--mode", "append"),
@@ -36,11 +39,21 @@ _PROBED = {
     "slackwater-partitions": ("slackwater", "--mode", "partitions"),
 }
 _WHOLE = (
-    *("tests/engine", "tests/runtime", "tests/sinks", "tests/conformance", "tests/checkpoints"),
-    "tests/slackwater/test_inputs.py",
+    *(
+        "tests/unit/engine",
+        "tests/unit/runtime",
+        "tests/unit/sinks",
+        "tests/unit/conformance",
+        "tests/unit/checkpoints",
+    ),
+    "tests/unit/slackwater/test_inputs.py",
 )
 PROBES = Path("docs") / "probes"
-_ON_YARN = ("tests/sinks/test_hdfs.py", "tests/infra/test_yarn.py", "tests/spark/test_yarn_run.py")
+_ON_YARN = (
+    "tests/night/sinks/test_hdfs.py",
+    "tests/night/infra/test_yarn.py",
+    "tests/night/spark/test_yarn_run.py",
+)
 
 
 @dataclass(frozen=True)
@@ -77,20 +90,23 @@ def all_parts(work: Path) -> list[Part]:
     long = {"HYPOTHESIS_PROFILE": "nightly"}
     tests = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=0")
     spread = ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
-    spark = ("tests/spark", *_left_out(*_ON_YARN, *_ENGINES), "-m", "nightly")
+    spark = ("tests/night/spark", *_left_out(*_ON_YARN, *_ENGINES))
     steps = {"LIFE_STEPS": "40", "LIFE_EXAMPLES": "5"}
     simulate = _slackwater("chaos", "simulate")
     return [
         Part("classes", (*tests, *spread, *_WHOLE), long, judges=ENGINE),
-        Part("benchmarks", (*tests, "tests/slow/test_benchmark.py")),
-        Part("fuzz", (*tests, *spread, "tests/fuzz"), long),
+        Part("cluster", (*tests, "tests/night/test_first_cluster.py")),
+        Part("fixtures", (*tests, "tests/night/test_job_under_test.py")),
+        Part("benchmarks", (*tests, "tests/night/test_benchmark.py")),
+        Part("fuzz", (*tests, *spread, "tests/unit/fuzz"), long),
         *(_simulated(number, work) for number in range(1, _SIMULATIONS + 1)),
-        Part("life", (*tests, "tests/slow/test_life.py"), steps),
+        Part("life", (*tests, "tests/stack/test_life.py", "tests/night/test_life.py"), steps),
         *(_probe(name, arguments) for name, arguments in _PROBED.items()),
-        Part("engines", (*tests, *_ENGINES, "-m", "nightly"), needs=("flink",), judges=MODELS),
+        Part("engines", (*tests, *_ENGINES), needs=("flink",), judges=MODELS),
         Part("spark", (*tests, *spark)),
         Part("flink", (*tests, *_ON_FLINK), needs=("flink",)),
         Part("guilty", (*simulate, "--guilty", "all"), judges=ENGINE, seeded=True),
+        Part("mutants:drawn", (*tests, "tests/night/chaos/mutants"), needs=("mutants",)),
         Part(
             "mutants",
             _slackwater("chaos", "mutants", "--number", str(_MUTANTS)),
@@ -100,9 +116,7 @@ def all_parts(work: Path) -> list[Part]:
         *(_plan(file, work) for file in sorted(PLANS.glob("*.yml"))),
         *(_plan(file, work) for file in sorted((PLANS / "quick").glob("*.yml"))),
         Part("yarn:tests", (*tests, *_ON_YARN), needs=("hadoop",)),
-        Part(
-            "containers:tests", (*tests, "tests/containers", "-m", "nightly"), needs=("containers",)
-        ),
+        Part("containers:tests", (*tests, "tests/night/containers"), needs=("containers",)),
         *(_plan(file, work, "hadoop") for file in sorted((PLANS / "yarn").glob("*.yml"))),
         *(_plan(file, work, "containers") for file in sorted((PLANS / "containers").glob("*.yml"))),
     ]

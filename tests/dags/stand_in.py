@@ -3,7 +3,7 @@
 The folder is $STAND_IN_DIR. It really keeps runs and jobs – attach-or-submit by name, offsets that
 move with every question – so that the tests see what a DAG does to a cluster, not what it meant to
 do. `script.json` there says what shall go wrong. That the real commands answer in the same words is
-for `tests/slackwater/test_answers.py` to say.
+for `tests/unit/slackwater/test_answers.py` to say.
 """
 
 # ruff: noqa: T201 - a command speaks by printing

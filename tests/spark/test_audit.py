@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
-import pytest
 
-from tests.chaos.audit.orders import EVENTS, events, found_out, miscounted, report, write_log
+from tests.unit.chaos.audit.orders import EVENTS, events, found_out, miscounted, report, write_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,8 +44,6 @@ def written_by_spark(spark: SparkSession, folder: Path) -> Path:
     return out
 
 
-@pytest.mark.spark
-@pytest.mark.slow
 def test_spark_is_judged_by_what_its_schedule_leaves_open(
     spark: SparkSession, tmp_path: Path
 ) -> None:

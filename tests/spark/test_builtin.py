@@ -47,8 +47,6 @@ def cut(rows: int) -> Iterator[Mapping[int, RawRows]]:
     return batches(log, rows)
 
 
-@pytest.mark.slow
-@pytest.mark.spark
 def test_a_late_row_counts_or_not_by_where_the_log_is_cut(spark: SparkSession) -> None:
     from jobs.builtin import run
 
@@ -71,7 +69,6 @@ def test_a_late_row_counts_or_not_by_where_the_log_is_cut(spark: SparkSession) -
     assert spark.conf.get(provider) == before
 
 
-@pytest.mark.spark
 def test_what_spark_cannot_say_is_refused(spark: SparkSession) -> None:
     from jobs.builtin import run
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.checkpoints import on_spark
-from tests.checkpoints.record import STATES
+from tests.unit.checkpoints import on_spark
+from tests.unit.checkpoints.record import STATES
 from windowing.model.rows import row_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.slow
-@pytest.mark.spark
 def test_a_recorded_checkpoint_of_spark_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     from windowing.spark.sinks.table import kept
 

@@ -6,10 +6,8 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pytest
-
 from conformance.wid.case import Case, question_of
-from tests.conformance.test_wid import CASES
+from tests.unit.conformance.test_wid import CASES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,8 +25,6 @@ def sample() -> list[Case]:
     return [case for cases in by_class.values() for case in cases[-_EACH:]]
 
 
-@pytest.mark.spark
-@pytest.mark.slow
 def test_a_sample_of_every_class_on_spark(spark: SparkSession) -> None:
     from conformance.drivers import wid_spark
     from jobs.many_runs import run_all

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.jobs.test_controls import PIPELINE, SIGNED, VARIANTS
+from tests.spark.jobs.test_controls import PIPELINE
+from tests.unit.jobs.test_controls import SIGNED, VARIANTS
 from windowing.model import parse_pipeline
 from windowing.model.control import Sealed, unsealed
 from windowing.semantics.controls import read_control
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.spark
 def test_a_job_reads_them_alike(spark: SparkSession) -> None:
     from windowing.spark.raw import raw_rows
 
@@ -32,7 +32,6 @@ def test_a_job_reads_them_alike(spark: SparkSession) -> None:
     assert refused == [refused for _, refused in VARIANTS]
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("key", [True, False])
 def test_a_job_hands_on_what_signs_a_record(spark: SparkSession, *, key: bool) -> None:
     from windowing.spark.raw import raw_rows

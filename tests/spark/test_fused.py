@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.readers.log import read_events
-from tests.spark.test_recorded import DATA
+from tests.night.spark.test_recorded import DATA
 from windowing.engine.input.batches import batches, checked, interleave
 from windowing.engine.plan import plan_of
 from windowing.model import load_pipeline
@@ -45,7 +45,6 @@ def restarted(spark: SparkSession, folder: Path, *, fused: bool) -> list[str]:
     return [text for line, text in spelled if line["table"] not in ("lane", "lanes")]
 
 
-@pytest.mark.spark
 def test_both_plans_give_the_same_rows_and_state(spark: SparkSession, tmp_path: Path) -> None:
     states = []
     for fused in (True, False):
@@ -57,7 +56,6 @@ def test_both_plans_give_the_same_rows_and_state(spark: SparkSession, tmp_path: 
     assert states[0] == states[1]
 
 
-@pytest.mark.spark
 def test_a_pipeline_that_needs_lanes_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     from jobs.file_run import one_file_a_batch
     from windowing.spark.plan import emissions

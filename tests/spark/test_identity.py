@@ -31,7 +31,6 @@ from windowing.spark.reading import BYTES, limit_batches
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 PIPELINE = """
 name: p
@@ -98,7 +97,6 @@ def job(spark: SparkSession, kafka_broker: str, tmp_path: Path) -> Iterator[Job]
     spark.catalog.clearCache()
 
 
-@pytest.mark.slow
 def test_a_checkpoint_that_was_put_back_or_deleted_is_run_again_as_it_was(job: Job) -> None:
     checkpoint, copy = job.folder / "checkpoint", job.root / "copy"
     job.send(4)
@@ -126,7 +124,6 @@ def test_a_checkpoint_that_was_put_back_or_deleted_is_run_again_as_it_was(job: J
     assert read_checkpoint(checkpoint).committed == 4
 
 
-@pytest.mark.slow
 def test_a_lost_table_a_second_driver_and_a_new_topic_are_named(
     job: Job, spark: SparkSession
 ) -> None:

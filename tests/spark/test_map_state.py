@@ -11,7 +11,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import pytest
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from chaos.simulator.platform.map_state import SimulatedMap
@@ -93,7 +92,6 @@ class Answers(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         pass
 
 
-@pytest.mark.spark
 def test_a_simulated_map_state_is_one(spark: SparkSession, tmp_path: Path) -> None:
     rng, found, log = Random(7), list[dict[int, list[str]]](), tmp_path / "log"
     log.mkdir()

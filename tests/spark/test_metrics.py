@@ -21,14 +21,13 @@ from jobs.metrics.lines import LINES_FILE, read_lines
 from jobs.overview import cache
 from jobs.runs.secrets import write_environment
 from jobs.runs.targets import address_of
-from tests.jobs.metrics.test_lineage import clean_environment, receiver
-from tests.jobs.metrics.test_telemetry import Receiver, by_labels, receiving
+from tests.unit.jobs.metrics.test_lineage import clean_environment, receiver
+from tests.unit.jobs.metrics.test_telemetry import Receiver, by_labels, receiving
 from windowing.model import Pipeline, parse_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 PIPELINE = """
 name: p

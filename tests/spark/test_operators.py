@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.engine.rows.test_hosted import drawn_log, interleaved, pipeline
 from tests.strategies.logs import Event, entry
+from tests.unit.engine.rows.test_hosted import drawn_log, interleaved, pipeline
 from windowing.engine.input.batches import batches
 from windowing.engine.input.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
@@ -63,8 +63,6 @@ def everything(output: Output) -> list[str]:
     return sorted([*row_lines(output.rows), *dead_letter_lines(output.dead_letters)])
 
 
-@pytest.mark.slow
-@pytest.mark.spark
 @pytest.mark.parametrize("joins", [False, True])
 def test_rows_on_spark_are_those_of_the_local_engine(
     spark: SparkSession, tmp_path: Path, *, joins: bool

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.spark
 def test_sessions_that_touch_are_one_in_spark(spark: SparkSession) -> None:
     from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 

@@ -39,7 +39,6 @@ from windowing.semantics.log import BadLogError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 PIPELINE = """
 name: p
@@ -157,7 +156,6 @@ def test_a_partition_that_nobody_declared_is_no_lane_of_the_other_topic(
         assert [source.lane(number) for number in numbers] == list(expected)
 
 
-@pytest.mark.slow
 def test_a_stopped_run_takes_a_partition_in(bootstrap: str, tmp_path: Path) -> None:
     it = job(PIPELINE, bootstrap, tmp_path)
     topic = it.pipeline.source.topic
@@ -192,7 +190,6 @@ def test_a_stopped_run_takes_a_partition_in(bootstrap: str, tmp_path: Path) -> N
     it.right()
 
 
-@pytest.mark.slow
 def test_a_running_job_ends_at_a_partition_of_either_side_of_a_join(
     bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

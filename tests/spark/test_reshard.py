@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.readers.log import read_events
-from tests.spark.test_recorded import DATA
+from tests.night.spark.test_recorded import DATA
 from windowing.engine.input.batches import batches, checked, interleave
 from windowing.engine.input.pack import RawRows
 from windowing.model import Pipeline, load_pipeline
@@ -57,8 +57,6 @@ def shown(spark: SparkSession, folder: Path, pipeline: Pipeline) -> list[str]:
     return [as_json(line) for line in read_state(spark, folder / "checkpoint", pipeline)]
 
 
-@pytest.mark.spark
-@pytest.mark.slow
 @pytest.mark.parametrize("fused", [False, True])
 def test_a_run_goes_on_with_any_number_of_shards(
     spark: SparkSession, tmp_path: Path, *, fused: bool

@@ -6,16 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from jobs.tools.results import of_run, write
-from tests.slackwater.test_results import DOCUMENT, RECORDS, P, deploy, log_of
+from tests.unit.slackwater.test_results import DOCUMENT, RECORDS, P, deploy, log_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.spark
 def test_the_line_for_spark_reads_the_newest_rows(spark: SparkSession, tmp_path: Path) -> None:
     deploy(tmp_path, "r1", log_of(RECORDS))
     rows = of_run(tmp_path / "tables" / P.output / P.queries[0].name, "r1", P.queries[0])

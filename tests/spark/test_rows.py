@@ -7,7 +7,6 @@ from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
-import pytest
 from deltalake import DeltaTable
 
 from windowing.engine.frames import to_bytes
@@ -44,7 +43,6 @@ def written(window: str, times_us: list[int]) -> dict[str, Any]:
     return BatchRows(pipeline, "r1").tables(frames, 3)["q"].to_pydict()
 
 
-@pytest.mark.spark
 def test_a_row_says_how_long_after_its_end_it_was_written() -> None:
     now_us = time.time_ns() // 1000
     end_us = now_us // 1_000_000 * 1_000_000
@@ -53,12 +51,10 @@ def test_a_row_says_how_long_after_its_end_it_was_written() -> None:
     assert now_us - end_us <= found["lag_us"][0] < now_us - end_us + 60_000_000
 
 
-@pytest.mark.spark
 def test_what_ends_at_no_time_has_no_lag() -> None:
     assert written("RANGE 2 rows SLIDE 2 rows WATTR row_num", [5, 6])["lag_us"] == [None]
 
 
-@pytest.mark.spark
 def test_a_table_without_lags_gets_the_column(tmp_path: Path) -> None:
     from windowing.spark.sinks import TableSink
     from windowing.spark.sinks.rows import schemas

@@ -5,16 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.conformance.test_samza import ASKED
+from tests.unit.conformance.test_samza import ASKED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.slow
-@pytest.mark.spark
 def test_every_scenario_that_a_pipeline_can_ask_on_spark(spark: SparkSession) -> None:
     from conformance.drivers import samza_local
     from jobs.many_runs import run_all

@@ -33,7 +33,6 @@ from tests.secure_broker import PASSWORD, USER, SecureBroker, given, secure_kafk
 
 __all__ = ["secure_kafka"]
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 SOON_S = 15.0
 EVERYTHING = ("CREATE", "DESCRIBE", "READ", "WRITE")
@@ -269,7 +268,6 @@ def slackwater(broker: SecureBroker, folder: Path, *words: object) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_a_pipeline_from_topic_to_proof_and_no_word_of_the_password(
     secure_kafka: SecureBroker, topic: str, tmp_path: Path
 ) -> None:

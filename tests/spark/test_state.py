@@ -39,9 +39,7 @@ def checkpoint(
     return folder / "checkpoint"
 
 
-@pytest.mark.slow
-@pytest.mark.spark
-@pytest.mark.parametrize("fused", [pytest.param(False, marks=pytest.mark.nightly), True])
+@pytest.mark.parametrize("fused", [False, True])
 def test_two_cuts_of_one_log_leave_the_same_state(
     spark: SparkSession, tmp_path: Path, *, fused: bool
 ) -> None:
@@ -63,7 +61,6 @@ def test_two_cuts_of_one_log_leave_the_same_state(
     assert states(fine, 1) != found
 
 
-@pytest.mark.spark
 def test_the_state_of_another_pipeline_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     from jobs.state import read_state
 
@@ -74,9 +71,7 @@ def test_the_state_of_another_pipeline_is_refused(spark: SparkSession, tmp_path:
         list(read_state(spark, found, other))
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-@pytest.mark.parametrize("fused", [pytest.param(False, marks=pytest.mark.nightly), True])
+@pytest.mark.parametrize("fused", [False, True])
 def test_the_state_is_shown_as_more_shards_would_hold_it(
     spark: SparkSession, tmp_path: Path, *, fused: bool
 ) -> None:

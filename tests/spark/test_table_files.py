@@ -10,8 +10,8 @@ import pytest
 from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from jobs.file_run import finish, one_file_a_batch
-from tests.sinks.test_data_files import files_in
-from tests.sinks.test_table_sink import RETRACTING, log_of
+from tests.unit.sinks.test_data_files import files_in
+from tests.unit.sinks.test_table_sink import RETRACTING, log_of
 from windowing.engine.input.batches import batches
 from windowing.model import parse_pipeline
 from windowing.spark.plan import emissions
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 LOG = log_of(*(time + 3 * (time % 2) for time in range(1, 400, 3)), 30, 900)
 
 
-@pytest.mark.spark
-@pytest.mark.slow
 @pytest.mark.parametrize("inline_bytes", [0, 1 << 20])
 def test_a_job_writes_the_tables_on_both_paths(
     spark: SparkSession, tmp_path: Path, inline_bytes: int

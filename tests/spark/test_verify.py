@@ -16,8 +16,8 @@ from chaos.verdict.part_lines import PartRefused
 from chaos.verdict.point import read_point
 from chaos.verdict.verify import verify
 from slackwater.main import app
-from tests.slackwater.test_results import RECORDS, TEXT, log_of
 from tests.strategies import entry
+from tests.unit.slackwater.test_results import RECORDS, TEXT, log_of
 from windowing.model import parse_pipeline
 from windowing.semantics import evaluate
 from windowing.semantics.aggregates import IntSumError
@@ -37,7 +37,6 @@ def on(spark: SparkSession) -> Means:
     return Means(memory_bytes=1, cluster=partial(spread, spark))
 
 
-@pytest.mark.spark
 def test_executors_find_what_this_process_does(spark: SparkSession) -> None:
     whole = evaluate(P, LOG)
     for rows in (whole.rows, whole.rows[1:], [*whole.rows, whole.rows[3]]):
@@ -47,7 +46,6 @@ def test_executors_find_what_this_process_does(spark: SparkSession) -> None:
         assert here.ok == (len(rows) == len(whole.rows))
 
 
-@pytest.mark.spark
 def test_ranges_on_executors(spark: SparkSession, tmp_path: Path) -> None:
     half, file = len(LOG) // 2, tmp_path / "point"
     found = evaluate(P, LOG[:half])
@@ -62,7 +60,6 @@ def test_ranges_on_executors(spark: SparkSession, tmp_path: Path) -> None:
     assert verdict == verify(P, LOG, output, since=since)
 
 
-@pytest.mark.spark
 def test_a_sum_that_overflows_is_refused_in_the_same_words(spark: SparkSession) -> None:
     pipeline = parse_pipeline(TEXT.replace("delay: float", "delay: int"))
     places = [("flights", lane, at) for at in (0, 1) for lane in (0, 1)]
@@ -81,7 +78,6 @@ def test_a_sum_that_overflows_is_refused_in_the_same_words(spark: SparkSession) 
     assert str(there.value) == str(here.value)
 
 
-@pytest.mark.spark
 def test_the_command_spreads_the_parts(spark: SparkSession, tmp_path: Path) -> None:
     pipeline, events, output = (tmp_path / name for name in ("p.yml", "e.jsonl", "o.jsonl"))
     pipeline.write_text(TEXT)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +10,18 @@ import pytest
 
 from chaos.readers.log import read_events
 from windowing.engine.input.batches import batches
-from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model import Pipeline
 from windowing.runtime.local import run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PROJECT = Path(__file__).parents[2] / "slackwater" / "template"
+from tests.unit.spark.test_windowed import (
+    PROJECT,
+    of,
+    shop,  # noqa: F401 - a fixture
+)
+
 PAGE = Path(__file__).parents[2] / "docs" / "own-job.md"
 SCHEMA = "partition int, offset long, value string, control string"
 
@@ -35,32 +38,6 @@ def whole(name: str) -> str:
     return str(Path(name).absolute())
 
 
-@pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
-    """A new project's pipeline and events, the latter as two files of lines for Spark."""
-    (tmp_path / "pipelines").symlink_to(PROJECT / "pipelines")
-    (tmp_path / "records").mkdir()
-    pipeline = load_pipeline(PROJECT / "pipelines" / "orders.yml")
-    lines = [
-        json.dumps(
-            {
-                "partition": record.partition,
-                "offset": record.offset,
-                "value": None if record.value is None else record.value.decode(),
-                "control": None if record.control is None else record.control.decode(),
-            }
-        )
-        for record in read_events(PROJECT / "data" / "events.jsonl", pipeline.source)
-    ]
-    for number, part in enumerate((lines[:150], lines[150:])):
-        file = tmp_path / "records" / f"{number}.json"
-        file.write_text("\n".join(part) + "\n")
-        os.utime(file, (number + 1, number + 1))
-    monkeypatch.chdir(tmp_path)
-    return pipeline
-
-
-@pytest.mark.spark
 def test_its_rows_are_those_of_the_local_engine(spark: SparkSession, shop: Pipeline) -> None:
     """Every column of every row, through a sink that knows nothing of us."""
     from windowing.spark import windowed
@@ -95,7 +72,6 @@ def test_its_rows_are_those_of_the_local_engine(spark: SparkSession, shop: Pipel
     assert any(row["revision"] for row in rows)
 
 
-@pytest.mark.spark
 def test_the_example_of_the_page_runs_as_written(spark: SparkSession, shop: Pipeline) -> None:
     exec(compile(example(), str(PAGE), "exec"), {})  # noqa: S102 - our own page
     rows = spark.read.parquet(whole("revenue"))
@@ -103,7 +79,6 @@ def test_the_example_of_the_page_runs_as_written(spark: SparkSession, shop: Pipe
     assert rows.where("revision = 0").count() > 20
 
 
-@pytest.mark.spark
 def test_what_cannot_work_is_said_before_it_starts(spark: SparkSession, shop: Pipeline) -> None:
     from windowing.model.run_errors import BadRecords
     from windowing.spark import SETTINGS, windowed
@@ -125,36 +100,10 @@ def test_what_cannot_work_is_said_before_it_starts(spark: SparkSession, shop: Pi
         spark.conf.set(name, before)
 
 
-def test_columns_of_one_name_must_be_of_one_type() -> None:
-    from windowing.model.run_errors import BadRecords
-    from windowing.spark.flat_rows import FlatRows
-
-    text = (PROJECT / "pipelines" / "orders.yml").read_text()
-    other = text.replace("coupons: count_distinct(coupon)", "Orders: last(coupon)")
-    assert text != other
-    with pytest.raises(BadRecords, match="'Orders' of query visits is string, and in"):
-        FlatRows(parse_pipeline(other.replace("{orders: count, Orders", "{Orders")))
-
-
-def test_a_field_called_like_a_column_keeps_its_own() -> None:
-    from windowing.spark.flat_rows import FlatRows
-
-    text = (PROJECT / "pipelines" / "orders.yml").read_text()
-    names = FlatRows(
-        parse_pipeline(text.replace("{orders: count, coupons", "{Offset: count, c"))
-    ).schema
-    assert {"offset", "values.Offset", "shop", "absorbed_by"} <= set(names.names)
-    assert "op" not in names.names
-
-
 def write(rows: DataFrame, folder: str) -> None:
     stream = rows.writeStream.format("parquet").option("path", folder)
     stream = stream.option("checkpointLocation", f"{folder}-checkpoint")
     stream.trigger(availableNow=True).start().awaitTermination()
-
-
-def of(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    return [row for row in rows if row["kind"] == kind]
 
 
 VALUES = {"revenue": ("orders", "cents", "largest"), "visits": ("orders", "coupons")}
@@ -174,7 +123,6 @@ def micros(moment: Any) -> int:
     return (utc - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
-@pytest.mark.spark
 def test_a_query_that_is_stopped_within_foreach_batch_ends_without_an_overflow(
     spark: SparkSession,
 ) -> None:

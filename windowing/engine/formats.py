@@ -5,7 +5,7 @@ misread. So each head of a lane's, a shard's or an operator's state, and each me
 number. The number in a head applies to everything in its store, including columns of tables.
 
 When a struct or a table changes, its format needs the next number; the test against
-`tests/checkpoints/layouts.json` fails otherwise. Migrations begin with version 1.0 (ADR 17).
+`tests/unit/checkpoints/layouts.json` fails otherwise. Migrations begin with version 1.0 (ADR 17).
 """
 
 from __future__ import annotations

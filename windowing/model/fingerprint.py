@@ -5,7 +5,7 @@ a format, independent of classes, attributes and libraries: they are written out
 windows in the file of each class. Never rename them; give a fact that is added later a default, at
 which it is omitted. Any other change needs a new `FORMAT`.
 
-`tests/checkpoints/fingerprints.jsonl` records examples.
+`tests/unit/checkpoints/fingerprints.jsonl` records examples.
 """
 
 from __future__ import annotations

@@ -1,0 +1,26 @@
+"""The prober finds what a box is, up to what no input in order can tell apart."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.stack.other_engines.test_probe import check_tuple
+from tests.unit.other_engines.boxes import (
+    random_model,
+)
+from tests.unit.other_engines.test_probe import check_time
+from windowing.other_engines.parameters import Domain
+
+
+def test_a_thousand_time_engines_are_recovered_with_the_expected_share() -> None:
+    """The source's share: 641 of 1,000."""
+    chance = Random(1)
+    unique = sum(check_time(random_model(chance, Domain.time)) for _ in range(1000))
+    assert 600 <= unique <= 720
+
+
+def test_five_hundred_tuple_engines_are_recovered_with_the_expected_share() -> None:
+    """The source's share: 240 of 500."""
+    chance = Random(1)
+    unique = sum(check_tuple(random_model(chance, Domain.tuple)) for _ in range(500))
+    assert 195 <= unique <= 270

@@ -1,0 +1,3 @@
+from tests.unit.infra.conftest import layout
+
+__all__ = ["layout"]

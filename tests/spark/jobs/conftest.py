@@ -1,0 +1,3 @@
+from tests.conftest_kafka import dead_broker
+
+__all__ = ["dead_broker"]

@@ -1,0 +1,3 @@
+from tests.conftest_kafka import kafka_broker
+
+__all__ = ["kafka_broker"]

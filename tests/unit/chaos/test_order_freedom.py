@@ -1,0 +1,113 @@
+"""The search for order dependence: it finds small counterexamples, and no false ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from chaos.order_freedom import counter_example, kinds_of
+from slackwater.main import app
+from windowing.model.user.user_aggregate import UserAggregateError
+
+HERE = "tests.unit.engine.user_classes"
+
+
+@pytest.mark.parametrize("reference", [f"{HERE}:Span", "pipelines.swing:Swing"])
+def test_a_correct_class_has_no_counterexample(reference: str) -> None:
+    assert counter_example(reference, kinds_of(reference), attempts=300) is None
+
+
+def test_a_merge_that_keeps_the_last_is_found_with_two_records() -> None:
+    found = counter_example(f"{HERE}:InOrder", ["int"])
+    assert found is not None
+    assert found.records == ((0,), (1,))
+    assert (found.folded, found.merged, found.merging) == ("1", "0", "(1+0)")
+
+
+def test_sums_of_floats_are_found_with_three_records() -> None:
+    """Two doubles add up to the same either way; it takes three for the grouping to show."""
+    found = counter_example(f"{HERE}:PlainSum", ["float"])
+    assert found is not None
+    assert len(found.records) == 3
+    assert found.folded != found.merged
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Keeping", "a set: use None, bool"), ("Failing", "ZeroDivisionError"), ("Odd", "gave True")],
+)
+def test_a_class_that_fails_is_found_with_one_record(name: str, said: str) -> None:
+    found = counter_example(f"{HERE}:{name}", ["int"])
+    assert found is not None
+    assert len(found.records) == 1
+    assert said in found.folded
+
+
+def test_a_plain_sum_of_ints_has_no_counterexample() -> None:
+    """Near the limits of 64 bits a run stops, which is not a result that depends on order."""
+    assert counter_example(f"{HERE}:PlainIntSum", ["int"], attempts=600) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("Failing", "it fails"),
+        ("FailingMerge", "it fails when states are merged"),
+        ("InOrder", "the result depends on how states are merged"),
+    ],
+)
+def test_what_merely_fails_is_not_blamed_for_its_order(name: str, verdict: str) -> None:
+    found = counter_example(f"{HERE}:{name}", ["int"])
+    assert found is not None
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code", "said"),
+    [
+        ("Endless", ["--within", "8"], 1, "has not ended after 8 s: does it loop forever?"),
+        ("Quitting", [], 1, "Quitting ended its process with exit code 7"),
+        ("Leaving", [], 1, "failed: SystemExit: 7"),
+        ("Misspelt", [], 2, "the annotations of update cannot be read"),
+        ("InOrder", ["--takes", "number"], 2, "--takes 'number' is not a type"),
+    ],
+)
+def test_no_class_can_hang_or_end_the_command(
+    name: str, arguments: list[str], code: int, said: str
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "slackwater.main", "check-aggregate", f"{HERE}:{name}", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == code, ran.stderr
+    assert said in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        (f"{HERE}:Unfinished", "has no merge, result"),
+        (f"{HERE}:Untyped", "returns 'list'"),
+        (f"{HERE}:Nowhere", "has no class Nowhere"),
+        ("no.such.module:Class", "No module named 'no'"),
+    ],
+)
+def test_what_is_no_aggregate_is_refused(reference: str, said: str) -> None:
+    with pytest.raises(UserAggregateError, match=said):
+        counter_example(reference, ["int"])
+
+
+def test_the_command_says_what_it_found() -> None:
+    guilty = CliRunner().invoke(app, ["check-aggregate", f"{HERE}:InOrder"])
+    assert guilty.exit_code == 1
+    assert "records, numbered from 0: [[0], [1]]" in guilty.output
+    arguments = ["check-aggregate", "python:pipelines.swing:Swing", "--attempts", "50"]
+    innocent = CliRunner().invoke(app, arguments)
+    assert innocent.exit_code == 0
+    assert "no counter-example in 50 attempts with float" in innocent.output

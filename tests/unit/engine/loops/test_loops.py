@@ -1,0 +1,83 @@
+"""Compiled loops: ready before they are needed, and compiled where their code cannot be kept."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.engine.test_roll_up import ACCUMULATORS, KEY, PIPELINE
+from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, OFFSET, PARTITION
+from windowing.engine.groups import Groups
+from windowing.engine.input.shape import Shape
+from windowing.engine.input.values import ValueRules
+from windowing.engine.loops import cells, checksums, numbering, rising, shapes
+from windowing.engine.loops.compiled import compiled
+from windowing.engine.loops.ready import make_ready
+from windowing.engine.parcel import shard_of
+from windowing.engine.windows.roll_up import rolled_up
+
+
+def versions() -> dict[str, int]:
+    """Count the versions of each loop: one for each combination of types of its arguments."""
+    loops: list[Any] = [
+        shapes.read,
+        shapes.view,
+        numbering.extent,
+        numbering.pack,
+        rising.rising,
+        numbering.number,
+        cells.cumulate,
+        cells.list_held,
+        checksums.crc32,
+    ]
+    return {loop.__name__: len(loop.signatures) for loop in loops}
+
+
+def test_what_the_engine_calls_is_ready() -> None:
+    make_ready()
+    ready = versions()
+    assert all(ready.values())
+
+    values = [json.dumps({"ts": n, "k": "a", "v": 1, "x": 0.5}).encode() for n in range(9)]
+    read = Shape.of(["ts", "k", "v", "x"], ValueRules.of(PIPELINE)).read(pl.Series(values))
+    assert read is not None
+    assert read[1].all()
+    slices = pl.DataFrame(
+        {KEY: ["a", "a", "b"], PARTITION: 0, FIRST_WINDOW: [0, 1, 1], LAST_WINDOW: [1, 2, 2]}
+    )
+    records = (
+        read[0]
+        .head(3)
+        .select(pl.int_range(pl.len()).alias(OFFSET), pl.col("=v"), pl.col("=x").cast(pl.Float64))
+    )
+    assert len(shard_of(slices.select(KEY), 4)) == 3
+    assert Groups.by(slices, [KEY, FIRST_WINDOW]).count == 3
+    lifted = pl.DataFrame([*slices, *ACCUMULATORS.lift(records)])
+    windows = slices[FIRST_WINDOW].to_numpy(), slices[LAST_WINDOW].to_numpy()
+    assert rolled_up(ACCUMULATORS, lifted, windows, [KEY]) is not None
+
+    assert versions() == ready
+
+
+@given(
+    st.lists(st.tuples(st.text() | st.none(), st.integers(-(2**63), 2**63 - 1))), st.integers(1, 9)
+)
+def test_a_key_has_the_shard_that_it_always_had(
+    keys: list[tuple[str | None, int]], shards: int
+) -> None:
+    schema = {"=k": pl.String, "=n": pl.Int64}
+    spelled = ["\x1f".join(["\x00" if k is None else k, str(n)]) for k, n in keys]
+    expected = [zlib.crc32(text.encode()) % shards for text in spelled]
+    assert shard_of(pl.DataFrame(keys, schema=schema, orient="row"), shards).to_list() == expected
+
+
+def test_a_loop_is_compiled_where_its_code_cannot_be_kept() -> None:
+    space: dict[str, Any] = {}
+    # Numba keeps no code of functions without a file.
+    exec("def doubled(number):\n    return 2 * number", space)  # noqa: S102
+    assert compiled(space["doubled"])(21) == 42

@@ -1,0 +1,87 @@
+"""Every aggregate in one pipeline: the engine's bytes are the definition's, however it is cut."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+import yaml
+
+from tests.strategies import HARD_FLOATS, Entry
+from windowing.engine.input.batches import batches, interleave
+from windowing.model import Pipeline, parse_pipeline
+from windowing.model.fields import SIGNATURES, usage
+from windowing.model.rows import row_lines
+from windowing.model.user.user_aggregate import UserAggregateError
+from windowing.runtime.local import run
+from windowing.semantics import evaluate
+
+FIELDS = {"g": "string", "delay": "int?", "carrier": "string?", "x": "float?"}
+
+
+def _pipeline(aggregates: dict[str, str]) -> Pipeline:
+    document = {
+        "name": "all",
+        "source": {
+            "topic": "s",
+            "partitions": 2,
+            "format": "json",
+            "event_time": {"field": "ts", "unit": "us"},
+            "fields": FIELDS,
+            "disorder": {"slack": "3 us"},
+        },
+        "late": {"policy": "update", "every": "5 us"},
+        "retention": "40 us",
+        "shards": 2,
+        "queries": {
+            "q": {
+                "window": "RANGE 15 us SLIDE 10 us WATTR ts",
+                "group_by": ["g"],
+                "aggregates": aggregates,
+            }
+        },
+    }
+    return parse_pipeline(yaml.safe_dump(document, sort_keys=False))
+
+
+def _log(seed: int, size: int = 60) -> list[Entry]:
+    """Nearly sorted records on two lanes, both ended; one value in five is null."""
+    rng = random.Random(seed)
+    entries = []
+    for partition in (0, 1):
+        times = sorted(rng.randint(0, 50) for _ in range(size))
+        for offset, ts_us in enumerate(times):
+            drawn = {
+                "delay": rng.choice([rng.randint(-3, 3), rng.randint(-(2**57), 2**57)]),
+                "carrier": rng.choice(["AA", "UA", "é", ""]),
+                "x": rng.choice(HARD_FLOATS),
+            }
+            value = {name: part for name, part in drawn.items() if rng.random() < 0.8}
+            value |= {"ts": max(ts_us - rng.choice([0, 0, 2, 9]), 0), "g": rng.choice("ab")}
+            entries.append(Entry("s", partition, offset, json.dumps(value).encode(), None, None))
+        entries.append(Entry("s", partition, size, None, b'{"end": true}', None))
+    return entries
+
+
+@pytest.mark.parametrize("rows", [4, 1000])
+def test_all_aggregates_at_once(rows: int) -> None:
+    texts = [usage(function) for function in SIGNATURES]
+    texts += [text.replace("delay", "x") for text in texts if text != "count"]
+    texts += [
+        "python:pipelines.swing:Swing(x)",
+        "python:tests.unit.engine.user_classes:Text(carrier)",
+    ]
+    pipeline = _pipeline({f"a{number}": text for number, text in enumerate(texts)})
+    log = _log(rows)
+    defined = list(row_lines(evaluate(pipeline, log).rows))
+    assert any('"pane":"late"' in line for line in defined)
+    found = list(row_lines(run(pipeline, batches(interleave(log, rows), rows)).rows))
+    assert found == defined
+
+
+@pytest.mark.parametrize("name", ["Failing", "Odd", "Keeping"])
+def test_a_class_that_fails_stops_the_run_and_is_named(name: str) -> None:
+    pipeline = _pipeline({"a": f"python:tests.unit.engine.user_classes:{name}(delay)"})
+    with pytest.raises(UserAggregateError, match=f"user_classes:{name}"):
+        run(pipeline, batches(_log(1), 10))

@@ -1,0 +1,47 @@
+"""The files that ARCHITECTURE.md's table "I want to …" says a change takes, counted."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from windowing.model.registry import GROUPS
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = ROOT / "tests" / "extension" / "package"
+
+KINDS = {
+    "a fault": {"faults"},
+    "a check of a run": {"checks"},
+    "a sink": {"sinks", "readers"},
+    "a window class": {"windows", "window_parts", "window_definitions", "window_draws"},
+    "a generator of progress": {"generators", "lane_generators", "generator_definitions"},
+    "an aggregate": {"aggregates"},
+    "an expectation": {"expectations"},
+}
+"""The sorts of plug-ins that a change needs, by its row in the table."""
+
+
+def modules_of(groups: set[str]) -> set[str]:
+    """The modules of the package that plug-ins of some sorts are in."""
+    text = (PACKAGE / "pyproject.toml").read_text(encoding="utf-8")
+    points = tomllib.loads(text)["project"]["entry-points"]
+    named = [value for group in groups for value in points[f"slackwater.{group}"].values()]
+    return {value.partition(":")[0] for value in named}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_says_how_many_files_a_change_needs(kind: str) -> None:
+    needed = len(modules_of(KINDS[kind]))
+    table = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    [said] = re.findall(rf"^\| add {kind} \((\d+) files?\) \|", table, flags=re.MULTILINE)
+    assert int(said) == needed
+
+
+def test_every_file_of_the_package_is_counted() -> None:
+    assert set().union(*KINDS.values()) == set(GROUPS)
+    written = {f"tidepool.{path.stem}" for path in PACKAGE.glob("tidepool/[!_]*.py")}
+    assert set().union(*map(modules_of, KINDS.values())) == written

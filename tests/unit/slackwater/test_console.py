@@ -1,0 +1,159 @@
+"""What a terminal gets to see: text, whatever names and errors hold; any error in a sentence."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slackwater import main
+from slackwater.console import bar, complain, err, plain, say, tell
+from tests.unit.slackwater.pipelines import event, written
+from windowing.model.run_errors import BrokenEnvelope, ResultOverflow
+
+HOSTILE = [
+    "\\[/b]",
+    "[/b]",
+    "[bold]x[/bold]",
+    "[link=javascript:x]y[/link]",
+    "python:a:b",
+    ":smile:",
+    "\x1b[31mred\x1b]0;title\x07",
+    "\x9b31m",
+    "a\rb\x08c\x7f",
+    "\u202eevil\u2066",
+    "\udcff",
+    "ordinary – ünïcode 漢字 👩‍👩‍👧",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_is_text(text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    for speak in (complain, tell, say):
+        speak(text)
+        found = capfd.readouterr()
+        shown = found.out + found.err
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+        assert plain(text).rstrip() in shown
+    with bar(text) as shown_bar:
+        assert shown_bar.tasks[0].description == plain(text)
+        err.print(shown_bar.get_renderable())
+
+
+def test_an_error_about_a_value_of_any_length_stays_a_sentence(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    complain(f"e.jsonl:1: source '{'s' * 100_000}': the pipeline reads t\nand another line")
+    said = capfd.readouterr().err
+    assert len(said) < 1100
+    assert said.startswith("error: e.jsonl:1: source 'sss")
+    assert said.endswith("': the pipeline reads t\nand another line\n")
+
+
+def test_what_is_no_danger_stays_as_it_is() -> None:
+    assert plain(HOSTILE[-1]) == HOSTILE[-1]
+    assert plain("two\nlines") == "two\nlines"
+    assert plain("\x1b[0m") == "\\u001b[0m"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_line_of_json_stays_the_same_json(text: str) -> None:
+    line = json.dumps({"k": text.replace("\udcff", "")}, ensure_ascii=False)
+    assert json.loads(plain(line)) == json.loads(line)
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "python:[/b]:b", "\udcff"])
+@pytest.mark.parametrize("command", ["validate", "", "conform wid"])
+def test_the_real_command_shows_names_of_files_as_they_are(command: str, name: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "slackwater.main", *command.split(), os.fsencode(name)],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert ran.returncode == 2
+    said = (ran.stdout + ran.stderr).decode()
+    assert "\x1b" not in said
+    assert "Traceback" not in said
+    assert plain(name)[-4:] in said
+
+
+def test_a_terminal_of_another_alphabet_loses_nothing() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "slackwater.main", "validate", "ünïcode.yml"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )
+    assert ran.returncode == 2
+    assert b"\\xfcn\\xefcode.yml" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (BrokenEnvelope("line 3 is none"), 2, "line 3 is none"),
+        (ResultOverflow("too much"), 1, "too much"),
+        (FileNotFoundError(2, "No such file", "x.yml"), 1, "x.yml: No such file"),
+        (OSError("strange"), 1, "strange"),
+    ],
+)
+def test_an_error_for_users_is_its_own_sentence(
+    error: Exception, code: int, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main.said(error) == code
+    assert capfd.readouterr().err.strip() == f"error: {said}"
+
+
+def test_any_other_error_is_a_sentence_and_its_trace_is_kept(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def wrong() -> None:
+        raise KeyError("element_count")
+
+    try:
+        wrong()
+    except KeyError as error:
+        code = main.said(error)
+    assert code == 1
+    said = capfd.readouterr().err
+    assert "Traceback" not in said
+    assert f"KeyError at {__file__}:" in said
+    kept = re.search(r"(\S*slackwater-error-\S*\.txt)", said)
+    assert kept is not None
+    trace = Path(kept[1])
+    assert "in wrong" in trace.read_text()
+    assert trace.stat().st_mode & 0o777 == 0o600
+    trace.unlink()
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("--help >&-", 0),
+        ("validate p.yml >&-", 0),
+        ("validate p.yml >&- 2>&- <&-", 0),
+        ("validate none.yml 2>&-", 2),
+        ("validate none.yml >&- 2>&- <&-", 2),
+        ("run p.yml --input events.jsonl --output out.jsonl >&- 2>&- <&-", 0),
+        ("explain p.yml > /dev/full", 1),
+        ("validate none.yml 2> /dev/full", 1),
+        ("trace p.yml --input events.jsonl | head -c 1", 1),
+    ],
+)
+def test_whoever_listens_the_exit_code_is_the_same(tmp_path: Path, line: str, code: int) -> None:
+    written(tmp_path, [event(0, at, {"ts": at, "k": "a", "v": 1}) for at in range(2000)])
+    ran = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f'"{sys.executable}" -m slackwater.main {line}'],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == code, ran.stderr
+    assert b"Traceback" not in ran.stderr
+    assert b"mistake of ours" not in ran.stderr
+    assert (tmp_path / "out.jsonl").exists() == line.startswith("run")
