@@ -30,9 +30,9 @@ CASES = ROOT / "tests" / "data" / "pipelines"
 
 _SEEDS = 2_000
 _FROZEN = {
-    "pipelines.swing": "tests.unit.checkpoints.user_classes",
-    "chaos.simulator.draw.swing": "tests.unit.checkpoints.user_classes",
-    "chaos.simulator.draw.reporter": "tests.unit.checkpoints.user_operators",
+    "pipelines.swing": "tests.checkpoints.user_classes",
+    "chaos.simulator.draw.swing": "tests.checkpoints.user_classes",
+    "chaos.simulator.draw.reporter": "tests.checkpoints.user_operators",
 }
 
 
