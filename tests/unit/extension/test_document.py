@@ -11,7 +11,7 @@ import yaml
 from infra.project import Settings
 
 ROOT = Path(__file__).parents[3]
-PACKAGE = ROOT / "tests" / "extension" / "package"
+PACKAGE = Path(__file__).parent / "package"
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ import pytest
 from windowing.model.registry import GROUPS
 
 ROOT = Path(__file__).parents[3]
-PACKAGE = ROOT / "tests" / "extension" / "package"
+PACKAGE = Path(__file__).parent / "package"
 
 KINDS = {
     "a fault": {"faults"},
