@@ -18,7 +18,7 @@ def test_spark_runs_what_a_package_brings(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(PROGRAM)],
         env={**kept, "PYTHONPATH": path},
-        cwd=PROGRAM.parents[2],
+        cwd=PROGRAM.parents[3],
         capture_output=True,
         text=True,
         check=False,
