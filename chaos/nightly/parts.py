@@ -100,6 +100,7 @@ def all_parts(work: Path) -> list[Part]:
         Part("benchmarks", (*tests, "tests/night/test_benchmark.py")),
         Part("fuzz", (*tests, *spread, "tests/unit/fuzz"), long),
         *(_simulated(number, work) for number in range(1, _SIMULATIONS + 1)),
+        Part("pairs", (*tests, "tests/night/chaos/simulator"), judges=ENGINE),
         Part("life", (*tests, "tests/stack/test_life.py", "tests/night/test_life.py"), steps),
         *(_probe(name, arguments) for name, arguments in _PROBED.items()),
         Part("engines", (*tests, *_ENGINES), needs=("flink",), judges=MODELS),

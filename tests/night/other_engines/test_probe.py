@@ -8,8 +8,11 @@ from tests.stack.other_engines.test_probe import check_tuple
 from tests.unit.other_engines.boxes import (
     random_model,
 )
-from tests.unit.other_engines.test_probe import check_time
-from windowing.other_engines.parameters import Domain
+from tests.unit.other_engines.test_probe import CLOSED, check_time, recovered
+from windowing.other_engines.parameters import Domain, Pick, Tick
+from windowing.other_engines.prober.formulas import Formula
+from windowing.other_engines.prober.hypotheses import Hypothesis
+from windowing.other_engines.prober.probe import Model
 
 
 def test_a_thousand_time_engines_are_recovered_with_the_expected_share() -> None:
@@ -24,3 +27,10 @@ def test_five_hundred_tuple_engines_are_recovered_with_the_expected_share() -> N
     chance = Random(1)
     unique = sum(check_tuple(random_model(chance, Domain.tuple)) for _ in range(500))
     assert 195 <= unique <= 270
+
+
+def test_a_pick_is_recovered() -> None:
+    for pick in Pick:
+        model = Model(Hypothesis(Tick.time, CLOSED, pick), Formula("", 0, 0, 0, 0))
+        found = recovered(model, Domain.tuple)
+        assert {one.pick for one in found.hypotheses} == {pick}

@@ -13,7 +13,7 @@ from conformance.drivers import samza_local, samza_standalone
 from conformance.drivers.samza_pipeline import AsPipeline, as_pipeline
 from conformance.samza.case import Scenario
 
-_FEW = max(settings.default.max_examples // 3, 15) if settings.default else 15
+_FEW = max(settings.default.max_examples // 3, 6) if settings.default else 6
 _AGGREGATES = ("count", "sum", "min", "max", "first", "last", "collect", "median")
 Config = dict[str, Any]
 

@@ -13,7 +13,7 @@ from conformance.wid import judge as wid
 from conformance.wid.case import Case
 from tests.unit.conformance.wid_cases import CLASSES, GENERATORS, random_case
 
-_EXAMPLES = max(settings.default.max_examples // 3, 10) if settings.default else 10
+_EXAMPLES = max(settings.default.max_examples // 3, 4) if settings.default else 4
 
 
 def expecting(case: Case) -> Case:

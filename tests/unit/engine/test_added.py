@@ -28,7 +28,7 @@ from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import rows_of
 from windowing.semantics import LogEntry, evaluate
 
-_EXAMPLES = max(settings.default.max_examples // 3, 5) if settings.default else 5
+_EXAMPLES = max(settings.default.max_examples // 3, 3) if settings.default else 3
 _FAR = 2**60
 
 

@@ -22,7 +22,7 @@ from windowing.runtime.output import rows_of
 from windowing.semantics import evaluate
 
 # Each runs a whole log twice.
-_EXAMPLES = max(settings.default.max_examples // 3, 5) if settings.default else 5
+_EXAMPLES = max(settings.default.max_examples // 3, 3) if settings.default else 3
 _BATCH_ROWS = st.sampled_from([1, 2, 3, 40])
 
 

@@ -18,8 +18,8 @@ from windowing.model.rows import Row
 from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
 
-_FEW = max(settings.default.max_examples // 6, 8) if settings.default else 8
-_SOME = max(settings.default.max_examples // 2, 20) if settings.default else 20
+_FEW = max(settings.default.max_examples // 6, 3) if settings.default else 3
+_SOME = max(settings.default.max_examples // 2, 8) if settings.default else 8
 _KINDS = ["sliding", "landmark", "session"]
 
 

@@ -29,7 +29,7 @@ from windowing.runtime.local import LocalEngine, run
 from windowing.semantics import evaluate
 from windowing.semantics.values import read_iso
 
-_EXAMPLES = max(settings.default.max_examples // 6, 10) if settings.default else 10
+_EXAMPLES = max(settings.default.max_examples // 6, 4) if settings.default else 4
 
 
 # --- state that is made new at every batch ---------------------------------------------------

@@ -33,7 +33,7 @@ from windowing.semantics.log import BadLogError
 from windowing.semantics.units import ArrivalOrderError
 
 _OVER_A_VALUE = [kind for kind in KINDS if "row" not in kind]
-_EXAMPLES = max(settings.default.max_examples // 10, 8) if settings.default else 8
+_EXAMPLES = max(settings.default.max_examples // 10, 3) if settings.default else 3
 _BATCH_ROWS = st.sampled_from([1, 3, 8, 50])
 
 Document = dict[str, Any]

@@ -16,7 +16,7 @@ from windowing.model.errors import PipelineError
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine, run
 
-_FEW = max(settings.default.max_examples // 3, 15) if settings.default else 15
+_FEW = max(settings.default.max_examples // 3, 6) if settings.default else 6
 
 
 @settings(max_examples=_FEW)

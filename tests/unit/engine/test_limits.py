@@ -26,7 +26,7 @@ from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.sinks.postgres import POSTGRES_EARLIEST
 from windowing.runtime.local import run
 
-_EXAMPLES = max(settings.default.max_examples // 4, 12) if settings.default else 12
+_EXAMPLES = max(settings.default.max_examples // 4, 4) if settings.default else 4
 _BEYOND = (EARLIEST - 1, LATEST, -(2**63), 2**63 - 1, 9_200_000_000_000_000_000)
 _EDGES = (EARLIEST, EARLIEST + 1, LATEST - 2, LATEST - 1, 0, LENGTH_MAX, -LENGTH_MAX)
 TIMES = st.one_of(

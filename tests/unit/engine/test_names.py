@@ -31,7 +31,7 @@ from windowing.runtime.local import run
 from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
 
-_EXAMPLES = max(settings.default.max_examples // 6, 10) if settings.default else 10
+_EXAMPLES = max(settings.default.max_examples // 6, 4) if settings.default else 4
 _FIELDS = ("g", "h", "v", "w", "x")
 _IN_CALLS = [name for name in (*PLAIN, *STRANGE, *TAKEN) if name == name.strip()]
 """What aggregates can name: `sum( v )` is `sum(v)`."""

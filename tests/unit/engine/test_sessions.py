@@ -16,7 +16,7 @@ from windowing.model.run_errors import StateFull
 from windowing.runtime.local import Output, run
 from windowing.semantics import evaluate
 
-_FEW = max(settings.default.max_examples // 6, 8) if settings.default else 8
+_FEW = max(settings.default.max_examples // 6, 3) if settings.default else 3
 Event = dict[str, object]
 
 

@@ -96,7 +96,7 @@ def test_the_addresses_may_be_those_of_a_stack_elsewhere() -> None:
         ("kafka: {properties: {sasl.jaas.config: hunter2}}", "properties.sasl.jaas.config"),
         ("kafka: {bootstrap: 'o:9', properties: {group.id: g}}", "group.id is not free"),
         ("kafka: {bootstrap: 'o:9', properties: {isolation.level: x}}", "is not free"),
-        ("kafka: " + "[" * 5000, "are not YAML"),
+        ("kafka: " + "[" * 1200, "are not YAML"),
         ("kafka: &a {bootstrap: *a}", "line 1 repeats another place by *"),
         ("kafka: {bootstrap: 'o:9', properties: {x: &x [1], y: [*x, *x]}}", "another place by *"),
         ("kafka:\n  bootstrap: o:9\n  bootstrap: p:9\n", "bootstrap is given twice below line 2"),

@@ -27,7 +27,7 @@ from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
 from windowing.spark.sinks.table import TableSink
 
-_EXAMPLES = max(settings.default.max_examples // 6, 5) if settings.default else 5
+_EXAMPLES = max(settings.default.max_examples // 6, 3) if settings.default else 3
 Standing = dict[tuple[Any, ...], tuple[Any, ...]]
 
 

@@ -36,7 +36,7 @@ from windowing.model.windows.policy import (
 from windowing.semantics.windows.history import Advance, Insert, Mark, Observation, Operation
 from windowing.semantics.windows.policies import evaluate
 
-_EXAMPLES = max(settings.default.max_examples * 3, 100) if settings.default else 100
+_EXAMPLES = max(settings.default.max_examples * 3, 40) if settings.default else 40
 _QUARTER_US = 250_000
 _SELECTIONS = st.sampled_from([Selection.lru, Selection.lfu, Selection.oldest])
 _POLICIES = st.one_of(

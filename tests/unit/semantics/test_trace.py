@@ -22,7 +22,7 @@ from windowing.semantics.units import ArrivalOrderError
 
 DATA = Path(__file__).parents[2] / "data" / "pipelines"
 # Eight classes share the time that one would have.
-_EXAMPLES = max(settings.default.max_examples // 8, 6) if settings.default else 6
+_EXAMPLES = max(settings.default.max_examples // 8, 3) if settings.default else 3
 
 
 def test_a_join_is_refused() -> None:

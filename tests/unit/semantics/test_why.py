@@ -17,7 +17,7 @@ from windowing.semantics.units import ArrivalOrderError
 from windowing.semantics.view import Views
 from windowing.semantics.why import NoWindow, Sought, why
 
-_EXAMPLES = max(settings.default.max_examples // 3, 5) if settings.default else 5
+_EXAMPLES = max(settings.default.max_examples // 3, 3) if settings.default else 3
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -166,7 +166,7 @@ def untouched(folder: Path) -> Iterator[None]:
     assert content() == before
 
 
-_EXAMPLES = max(settings.default.max_examples // 4, 5) if settings.default else 5
+_EXAMPLES = max(settings.default.max_examples // 4, 3) if settings.default else 3
 ONE = Version({"a": (("k",), ("n: count",))})
 
 

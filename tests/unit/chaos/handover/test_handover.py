@@ -44,7 +44,7 @@ EDITS = {
     "more shards": ("shards: 2", "shards: 3"),
     "its own lateness": ("aggregates: {n: count}", "late: {policy: drop}, aggregates: {n: count}"),
 }
-_EXAMPLES = max(settings.default.max_examples // 4, 5) if settings.default else 5
+_EXAMPLES = max(settings.default.max_examples // 4, 3) if settings.default else 3
 RECORDS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 2), st.integers(-5, 5)), max_size=25
 )

@@ -7,13 +7,10 @@ import re
 import pytest
 
 from chaos.simulator.case import Case, Event, Failure, PlannedBatch
-from chaos.simulator.features import ALL, pair_number, pairs_of
+from chaos.simulator.features import pair_number, pairs_of
 from chaos.simulator.pairs import ILLEGAL, legal, spelled, summary
-from chaos.simulator.platform.parts import EngineParts
-from chaos.simulator.run import draw_case
 from windowing.model import PipelineError, parse_pipeline
 
-RUNS = 2000
 PIPELINE = """
 name: p
 source:
@@ -232,20 +229,6 @@ def test_what_is_believed_and_refused_is_read_off() -> None:
         "bounds": {"not_allowed", "malformed"},
         "all": {"change_too_late", "malformed"},
     }
-
-
-def test_nearly_all_legal_pairs_are_drawn_and_no_other() -> None:
-    met: set[int] = set()
-    for number in range(RUNS):
-        case = draw_case(3, number, EngineParts())
-        met |= pairs_of(case, parse_pipeline(case.pipeline))
-    apart = {number for number in met if _of(number)[0] != _of(number)[1]}
-    assert not sorted(map(spelled, apart - legal()))
-    assert len(met & legal()) >= 0.95 * len(legal())
-
-
-def _of(number: int) -> tuple[str, str]:
-    return ALL[number // len(ALL)][0], ALL[number % len(ALL)][0]
 
 
 def test_the_summary_names_what_was_not_met() -> None:

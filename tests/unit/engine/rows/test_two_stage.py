@@ -17,7 +17,7 @@ from windowing.runtime.local import LocalEngine
 PANES = [name for name in STEPS if name.startswith("panes")]
 
 
-_SOME = max(settings.default.max_examples // 3, 8) if settings.default else 8
+_SOME = max(settings.default.max_examples // 3, 3) if settings.default else 3
 
 
 @pytest.mark.parametrize("name", PANES)

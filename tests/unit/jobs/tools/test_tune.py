@@ -31,7 +31,7 @@ DATA = Path(__file__).parents[3] / "data" / "pipelines"
 # Disorder means nothing to rows that count as they arrive.
 _KINDS = [kind for kind in KINDS if kind not in ("rows in the log's order", "session of rows")]
 # The classes share the time that one would have.
-_EXAMPLES = max(settings.default.max_examples // 8, 6) if settings.default else 6
+_EXAMPLES = max(settings.default.max_examples // 8, 3) if settings.default else 3
 
 
 def under(pipeline: Pipeline, disorder: Disorder) -> Pipeline:

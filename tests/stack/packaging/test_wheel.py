@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.unit.packaging.environment import ROOT, UV, Environment, build_wheel, make
+from tests.stack.packaging.environment import ROOT, UV, Environment, build_wheel, make
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
