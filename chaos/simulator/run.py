@@ -14,6 +14,7 @@ import msgspec
 
 from chaos.simulator.case import Case, SimulatedRecord, record
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan, draw_tuning
+from chaos.simulator.draw.joining import with_joining
 from chaos.simulator.features import pairs_of
 from chaos.simulator.history import SimulationHistory
 from chaos.simulator.platform.changed_log import with_change
@@ -37,6 +38,9 @@ _SHARED = 0.75
 
 _DISK = 0.3
 """How often rows go to tables on a disk."""
+
+_JOINS = 0.8
+"""How often a lane that is said to have joined does so between two batches."""
 
 _HOSTILE = 0.25
 """How often somebody hostile writes to the log."""
@@ -102,6 +106,9 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
     own = random.Random(f"{label}:hostile")
     if parts.hostile or (parts.name == OWN and own.random() < _HOSTILE):
         case = with_hostile(own, case, _pipeline(case.pipeline))
+    own = random.Random(f"{label}:joins")
+    if parts.joins or (parts.name == OWN and own.random() < _JOINS):
+        case = with_joining(own, case, _pipeline(case.pipeline))
     return case
 
 
