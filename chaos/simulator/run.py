@@ -33,10 +33,13 @@ _CHANGES = 0.25
 _RETUNED = 0.3
 """How often workers have other thresholds after a restart."""
 
-_SHARED = 0.75
+_SHARED = 0.85
 """How often as few as two queries share slices, where they can."""
 
-_DISK = 0.3
+_SMALL_RESULTS = 0.7
+"""How often results of a few rows are large enough for executors to write them."""
+
+_DISK = 0.33
 """How often rows go to tables on a disk."""
 
 _JOINS = 0.8
@@ -119,6 +122,8 @@ def _tuned(rng: random.Random, case: Case, parts: EngineParts) -> Case:
         tuning.pop("share_from_queries", None)
     if parts.shared or (parts.name == OWN and rng.random() < _SHARED):
         tuning["share_from_queries"] = 2
+    if (small := rng.random()) < _SMALL_RESULTS:
+        tuning["inline_result_bytes"] = 0 if small < _SMALL_RESULTS / 2 else rng.randint(1, 4000)
     retuned = draw_tuning(rng, of_run=False) if again else {}
     return msgspec.structs.replace(case, tuning=tuning, retuned=retuned)
 

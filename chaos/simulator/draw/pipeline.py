@@ -54,7 +54,7 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
     usual = [kind for kind in wish.classes if kind in USUAL and not wish.number]
     if usual and rng.random() < wish.usual:
         # Only queries with sliding windows can share slices.
-        kind = rng.choice([*usual, *["sliding"] * usual.count("sliding")])
+        kind = rng.choice([*usual, *["sliding"] * 2 * usual.count("sliding")])
         document = draw_usual(rng, kind, TOPIC, wish)
         document["shards"] = rng.choice(_SHARDS)
     elif (kind := rng.choice(wish.classes)) in JOINS:
@@ -216,5 +216,7 @@ def _provisional(
     if all(order_free(kind) or kind == OPERATORS for kind in kinds):
         if rng.random() < 0.35:
             document["source"]["idle_timeout"] = clock.us(rng.randint(1, 4))
-        if OPERATORS not in kinds and rng.random() < 0.2:
+        # An idle lane shows in early rows only.
+        early = 0.7 if "idle_timeout" in document["source"] else 0.1
+        if OPERATORS not in kinds and rng.random() < early:
             document["early"] = draw_early(rng, clock)

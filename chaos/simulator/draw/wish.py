@@ -83,8 +83,8 @@ class Wish:
     records_max: int = 40
     long: float = 0.05
     crowded: float = 0.25
-    usual: float = 0.38
-    one_table: float = 0.2
+    usual: float = 0.45
+    one_table: float = 0.35
     overflow: float = 0.03
     refusals: bool = True
     alike: float = 0.25
