@@ -74,3 +74,8 @@ class SimulationHistory:
     commits: int | None = None
     error: str | None = None
     error_kind: str = ""
+
+    @property
+    def never_read(self) -> int:
+        """How many lanes joined behind the last batch."""
+        return sum(at >= len(self.ends) for at in self.joined.values())

@@ -42,7 +42,7 @@ _SMALL_RESULTS = 0.7
 _DISK = 0.33
 """How often rows go to tables on a disk."""
 
-_JOINS = 0.8
+_JOINS = 0.85
 """How often a lane that is said to have joined does so between two batches."""
 
 _HOSTILE = 0.25

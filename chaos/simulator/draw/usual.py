@@ -27,8 +27,8 @@ from chaos.simulator.draw.wish import Wish
 KINDS: Final = ("sliding", "keyed sliding", "landmark", "session")
 """The classes of their windows."""
 
-_QUERIES: Final = (1, 1, 1, 2, 3, 3, 4)
-_PLAIN: Final = 0.6
+_QUERIES: Final = (1, 1, 2, 2, 3, 3, 4)
+_PLAIN: Final = 0.75
 """How often all aggregates are numbers: states of others are not looked up together."""
 
 
@@ -56,13 +56,15 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
         source["joined"] = {names[-1]: {"lane": lanes - 1, "at": at}}
     every = clock.us(rng.choice([1, 1, 2, 3, 5, 7]))
     late = draw_late(rng, every, consistent=kind != "landmark")
+    if rng.random() < 0.5:
+        late["mode"] = "generous"
     document: dict[str, Any] = {"name": "simulated", "source": source, "late": late}
     document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
-    if wish.wide and rng.random() < 0.3:
+    if wish.wide and rng.random() < 0.2:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
-    if wish.provisional and (idle := rng.random()) < 0.1:
+    if wish.provisional and (idle := rng.random()) < 0.12:
         document["early"] = draw_early(rng, clock)
-        if idle < 0.07:
+        if lanes > 1 and idle < 0.1:
             source["idle_timeout"] = clock.us(rng.randint(1, 4))
     size = rng.choice([size for size in _QUERIES if size <= wish.queries_max])
     group_by, pattr = draw_groups(rng), rng.choice(["", " PATTR g", " PATTR h"])

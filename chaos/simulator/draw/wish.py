@@ -83,9 +83,9 @@ class Wish:
     records_max: int = 40
     long: float = 0.05
     crowded: float = 0.25
-    usual: float = 0.45
+    usual: float = 0.5
     one_table: float = 0.35
     overflow: float = 0.03
     refusals: bool = True
-    alike: float = 0.25
+    alike: float = 0.35
     same_class: bool = False

@@ -17,13 +17,13 @@ import msgspec
 
 from chaos.simulator.case import Case, Failure, PlannedBatch, SimulatedRecord
 from chaos.simulator.history import SimulationHistory
+from chaos.simulator.known_lanes import with_lanes_of
 from chaos.simulator.platform.between import Between
 from chaos.simulator.platform.change import RunFile
 from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.death import Fate, JobDied
 from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, cut_otherwise, end_of, raw
 from chaos.simulator.platform.execution import Execution
-from chaos.simulator.platform.joining import with_lanes_of
 from chaos.simulator.platform.read_back import read_back
 from chaos.simulator.platform.scratch import Scratch
 from chaos.simulator.platform.seeding import seeded

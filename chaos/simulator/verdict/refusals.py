@@ -92,7 +92,7 @@ def as_far_as_committed(history: SimulationHistory) -> SimulationHistory:
     if history.error is None or history.commits is None:
         return history
     kept = SimulationHistory(ends=history.ends[: history.commits], skipped=history.skipped)
-    kept.unsound = history.unsound
+    kept.unsound, kept.joined = history.unsound, history.joined
     for number in range(history.commits):
         kept.batches[number] = history.batches[number]
         kept.attempts[number] = history.attempts[number]
