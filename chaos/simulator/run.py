@@ -33,7 +33,7 @@ _CHANGES = 0.25
 _RETUNED = 0.3
 """How often workers have other thresholds after a restart."""
 
-_SHARED = 0.85
+_SHARED = 0.9
 """How often as few as two queries share slices, where they can."""
 
 _SMALL_RESULTS = 0.7
@@ -92,7 +92,7 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
         tables=rng.random() < 0.4,
         # Defects of lanes do not show where there are none.
-        fused=parts.fused or (parts.name == OWN and rng.random() < 0.8),
+        fused=parts.fused or (parts.name == OWN and rng.random() < 0.88),
     )
     # Drawn apart, so that all else is as without it.
     case = _tuned(random.Random(f"{label}:tuning"), case, parts)

@@ -36,7 +36,7 @@ from chaos.simulator.draw.wish import (
 TOPIC = "s"
 
 # Numbers of queries and shards: each one costs time, and few are enough to show a defect.
-_QUERIES = (*(1,) * 11, *(2,) * 5, 3, 4, 5)
+_QUERIES = (*(1,) * 4, *(2,) * 6, 3, 3, 3, 4, 4, 5, 5)
 _SHARDS = (1, 1, 1, 2, 2, 2, 3, 4)
 _ROWS = ("rows in the log's order", "rows by event time", "session of rows")
 # Their clock, or the number of their windows, goes on until the last legal time.

@@ -27,7 +27,7 @@ from chaos.simulator.draw.wish import Wish
 KINDS: Final = ("sliding", "keyed sliding", "landmark", "session")
 """The classes of their windows."""
 
-_QUERIES: Final = (1, 1, 2, 2, 3, 3, 4)
+_QUERIES: Final = (1, 2, 2, 3, 3, 4)
 _PLAIN: Final = 0.75
 """How often all aggregates are numbers: states of others are not looked up together."""
 
