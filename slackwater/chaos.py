@@ -64,10 +64,21 @@ def simulate(
             "unless there is one that does.",
         ),
     ] = None,
+    complete: Annotated[
+        bool,
+        typer.Option(
+            "--complete",
+            help="Fail, too, if a mechanism of the engine took effect in too few of the runs, or a "
+            "planned fault in none.",
+        ),
+    ] = False,
 ) -> None:
     """Run lanes and shards through simulated crashes, redeliveries and restarts."""
     from chaos.simulator.case import CaseError
 
+    if complete and (pipeline or replay or guilty):
+        complain("--complete judges random runs of the engine itself: leave out the other option")
+        raise typer.Exit(USAGE)
     try:
         if record is not None:
             _record(record, runs, seed, jobs, guilty)
@@ -82,7 +93,7 @@ def simulate(
         raise typer.Exit(USAGE) from None
     for line in report.lines():
         say(line)
-    if not report.ok:
+    if not report.ok or (complete and not report.complete):
         raise typer.Exit(FAILED)
     raise typer.Exit(UNKNOWN if report.without_effect else PASSED)
 
