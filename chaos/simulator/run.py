@@ -90,7 +90,7 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         plan,
         # A bug that forgets what was read must be found by its rows, not by this error.
         strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
-        tables=rng.random() < 0.4,
+        tables=rng.random() < 0.5,
         # Defects of lanes do not show where there are none.
         fused=parts.fused or (parts.name == OWN and rng.random() < 0.88),
     )

@@ -133,9 +133,11 @@ def _alike(
 ) -> None:
     """Add queries that are like one with sliding windows, but for windows and aggregates."""
     clock, lanes = around.clock, around.lanes
+    if rng.random() < 0.6:
+        queries[model]["aggregates"] = draw_aggregates(rng, plain=True)
     for place in range(rng.randint(1, 3)):
         window = draw_window(rng, "sliding", clock, number=False, wide=wish.wide, lanes=lanes)
-        aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng)])
+        aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng, plain=True)])
         like = {**queries[model], "window": window, "aggregates": aggregates}
         if rng.random() < 0.7:
             like = {key: like[key] for key in like if key not in ("from", "until", "warmup")}
@@ -214,7 +216,7 @@ def _provisional(
 ) -> None:
     """Draw early rows and idle lanes, if all queries support them."""
     if all(order_free(kind) or kind == OPERATORS for kind in kinds):
-        if rng.random() < (0.5 if document["source"]["partitions"] > 1 else 0.15):
+        if rng.random() < (0.7 if document["source"]["partitions"] > 1 else 0.15):
             document["source"]["idle_timeout"] = clock.us(rng.randint(1, 4))
         # An idle lane shows in early rows only.
         early = 0.8 if "idle_timeout" in document["source"] else 0.1

@@ -56,15 +56,15 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
         source["joined"] = {names[-1]: {"lane": lanes - 1, "at": at}}
     every = clock.us(rng.choice([1, 1, 2, 3, 5, 7]))
     late = draw_late(rng, every, consistent=kind != "landmark")
-    if rng.random() < 0.5:
+    if rng.random() < 0.7:
         late["mode"] = "generous"
     document: dict[str, Any] = {"name": "simulated", "source": source, "late": late}
     document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
     if wish.wide and rng.random() < 0.2:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
-    if wish.provisional and (idle := rng.random()) < 0.12:
+    if wish.provisional and (idle := rng.random()) < 0.16:
         document["early"] = draw_early(rng, clock)
-        if lanes > 1 and idle < 0.1:
+        if lanes > 1 and idle < 0.14:
             source["idle_timeout"] = clock.us(rng.randint(1, 4))
     size = rng.choice([size for size in _QUERIES if size <= wish.queries_max])
     group_by, pattr = draw_groups(rng), rng.choice(["", " PATTR g", " PATTR h"])

@@ -84,7 +84,7 @@ class Wish:
     long: float = 0.05
     crowded: float = 0.25
     usual: float = 0.5
-    one_table: float = 0.4
+    one_table: float = 0.55
     overflow: float = 0.03
     refusals: bool = True
     alike: float = 0.35

@@ -38,6 +38,9 @@ queries:
 """
 
 
+BEATS = "{max_delay: 0 us, min_delay: 0 us, skew: 0 us}"
+
+
 def lane(partition: int, *times: int, end: bool = True) -> tuple[Event, ...]:
     events: list[Event] = [{"value": {"ts": ts, "g": "a"}} for ts in times]
     events += [{"control": {"end": True}}] if end else []
@@ -62,7 +65,7 @@ def ran(*plan: PlannedBatch, **setup: object) -> RunResult:
 
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("disk", [False, True])
-@pytest.mark.parametrize("disorder", ["ordered", "{heartbeat: {s/0: {max_delay: 0 us, min_delay: 0 us, skew: 0 us}, s/1: {max_delay: 0 us, min_delay: 0 us, skew: 0 us}}}"])  # fmt: skip
+@pytest.mark.parametrize("disorder", ["ordered", f"{{heartbeat: {{s/0: {BEATS}, s/1: {BEATS}}}}}"])
 def test_a_lane_joins_from_the_state_that_there_is(fused: bool, disk: bool, disorder: str) -> None:
     result = ran(FIRST, JOINS, fused=fused, disk=disk, disorder=disorder)
     assert not result.findings
