@@ -197,17 +197,12 @@ class Shard:
         return {query: self._schemas[query] for query in queries}
 
     def head(self, store: StateStore) -> ShardState:
-        """Return the head of a state, with the lanes that joined since; nothing is written.
-
-        Raises:
-            CheckpointMismatch: the state belongs to another pipeline.
-        """
+        """Return the head of a state, with the lanes that joined since; nothing is written."""
         data = store.get(HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
-        numbers = range(source.partitions)
         if data is None:
             begins = {
-                clock.name: [begin(clock, source, number) for number in numbers]
+                clock.name: [begin(clock, source, lane) for lane in range(source.partitions)]
                 for clock in self._plan.clocks
             }
             return ShardState(fingerprint, begins)
