@@ -36,6 +36,9 @@ _RETUNED = 0.3
 _SHARED = 0.9
 """How often as few as two queries share slices, where they can."""
 
+_AT_ONCE = 0.6
+"""How often the rows of queries that share slices are made together, where that is possible."""
+
 _SMALL_RESULTS = 0.7
 """How often results of a few rows are large enough for executors to write them."""
 
@@ -122,6 +125,10 @@ def _tuned(rng: random.Random, case: Case, parts: EngineParts) -> Case:
         tuning.pop("share_from_queries", None)
     if parts.shared or (parts.name == OWN and rng.random() < _SHARED):
         tuning["share_from_queries"] = 2
+        if rng.random() < _AT_ONCE:
+            tuning["members_at_once_from"] = 1
+            for name in ("due_cells_free", "due_windows_max"):
+                tuning.pop(name, None)
     if (small := rng.random()) < _SMALL_RESULTS:
         tuning["inline_result_bytes"] = 0 if small < _SMALL_RESULTS / 2 else rng.randint(1, 4000)
     retuned = draw_tuning(rng, of_run=False) if again else {}

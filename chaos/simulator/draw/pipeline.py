@@ -216,9 +216,9 @@ def _provisional(
 ) -> None:
     """Draw early rows and idle lanes, if all queries support them."""
     if all(order_free(kind) or kind == OPERATORS for kind in kinds):
-        if rng.random() < (0.7 if document["source"]["partitions"] > 1 else 0.15):
+        if rng.random() < (0.85 if document["source"]["partitions"] > 1 else 0.15):
             document["source"]["idle_timeout"] = clock.us(rng.randint(1, 4))
         # An idle lane shows in early rows only.
-        early = 0.8 if "idle_timeout" in document["source"] else 0.1
+        early = 0.9 if "idle_timeout" in document["source"] else 0.1
         if OPERATORS not in kinds and rng.random() < early:
             document["early"] = draw_early(rng, clock)
