@@ -177,7 +177,9 @@ def draw_aggregates(
 
 def draw_early(rng: random.Random, clock: Clock) -> dict[str, Any]:
     """Draw when early rows are due."""
-    return rng.choice([{"records": rng.choice([1, 1, 2, 4])}, {"every": clock.us(rng.randint(1, 5))}])
+    return rng.choice(
+        [{"records": rng.choice([1, 1, 2, 4])}, {"every": clock.us(rng.randint(1, 5))}]
+    )
 
 
 def draw_late(
