@@ -75,6 +75,8 @@ class PlannedBatch(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         lose_table: table of the sink that is lost before the batch, and the job restarts; None:
             no loss.
         shards: number of shards with which the job goes on before the batch; 0: as many.
+        joins: whether, before the batch, the next of the pipeline's joined lanes joins; those that
+            have a step begin without, and any other one has always been there.
         dies_in_change: number of steps of a change of the pipeline after which the driver dies, the
             first time that one is made; None: it does not.
     """
@@ -96,6 +98,7 @@ class PlannedBatch(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     lose_table: int | None = None
     shards: int = 0
     dies_in_change: int | None = None
+    joins: bool = False
 
 
 class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -55,6 +55,7 @@ class SimulationHistory:
         attempts: per batch, the rows and dead letters of each attempt.
         faults: how often each kind of fault took effect.
         early: per batch, the early rows of the last attempt.
+        joined: the lanes that joined, each with the number of batches that were committed before.
         skipped: damage, losses and redeliveries that the job did not report.
         unsound: what is wrong with tables, whatever their rows are.
         commits: number of committed batches; None: all of `ends`.
@@ -67,8 +68,14 @@ class SimulationHistory:
     attempts: dict[int, list[Lines]] = field(default_factory=lambda: defaultdict(list))
     early: dict[int, list[Row]] = field(default_factory=dict)
     faults: Counter[str] = field(default_factory=Counter)
+    joined: dict[int, int] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     unsound: list[str] = field(default_factory=list)
     commits: int | None = None
     error: str | None = None
     error_kind: str = ""
+
+    @property
+    def never_read(self) -> int:
+        """How many lanes joined behind the last batch."""
+        return sum(at >= len(self.ends) for at in self.joined.values())

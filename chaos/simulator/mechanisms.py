@@ -23,7 +23,10 @@ USUAL_PERCENT: Final[Mapping[Mechanism, int]] = {
 """The same for those that most deployed pipelines run."""
 
 _Z: Final = 3.0
-"""Drawn runs vary: a share is too small if it is by three standard deviations."""
+"""Drawn runs vary: a share is too small if it is by three standard deviations.
+
+So in fewer than 171 runs, even a mechanism that never took effect may be one of 5 %.
+"""
 
 
 def least_percent(mechanism: Mechanism) -> int:

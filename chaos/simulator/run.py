@@ -14,6 +14,7 @@ import msgspec
 
 from chaos.simulator.case import Case, SimulatedRecord, record
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan, draw_tuning
+from chaos.simulator.draw.joining import with_joining
 from chaos.simulator.features import pairs_of
 from chaos.simulator.history import SimulationHistory
 from chaos.simulator.platform.changed_log import with_change
@@ -32,11 +33,20 @@ _CHANGES = 0.25
 _RETUNED = 0.3
 """How often workers have other thresholds after a restart."""
 
-_SHARED = 0.75
+_SHARED = 0.9
 """How often as few as two queries share slices, where they can."""
 
-_DISK = 0.3
+_AT_ONCE = 0.6
+"""How often the rows of queries that share slices are made together, where that is possible."""
+
+_SMALL_RESULTS = 0.7
+"""How often results of a few rows are large enough for executors to write them."""
+
+_DISK = 0.33
 """How often rows go to tables on a disk."""
+
+_JOINS = 0.85
+"""How often a lane that is said to have joined does so between two batches."""
 
 _HOSTILE = 0.25
 """How often somebody hostile writes to the log."""
@@ -83,9 +93,9 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
         plan,
         # A bug that forgets what was read must be found by its rows, not by this error.
         strict=(parts.name == OWN or parts.strict) and rng.random() < 0.25,
-        tables=rng.random() < 0.4,
+        tables=rng.random() < 0.5,
         # Defects of lanes do not show where there are none.
-        fused=parts.fused or (parts.name == OWN and rng.random() < 0.8),
+        fused=parts.fused or (parts.name == OWN and rng.random() < 0.88),
     )
     # Drawn apart, so that all else is as without it.
     case = _tuned(random.Random(f"{label}:tuning"), case, parts)
@@ -102,6 +112,9 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
     own = random.Random(f"{label}:hostile")
     if parts.hostile or (parts.name == OWN and own.random() < _HOSTILE):
         case = with_hostile(own, case, _pipeline(case.pipeline))
+    own = random.Random(f"{label}:joins")
+    if parts.joins or (parts.name == OWN and own.random() < _JOINS):
+        case = with_joining(own, case, _pipeline(case.pipeline))
     return case
 
 
@@ -112,6 +125,12 @@ def _tuned(rng: random.Random, case: Case, parts: EngineParts) -> Case:
         tuning.pop("share_from_queries", None)
     if parts.shared or (parts.name == OWN and rng.random() < _SHARED):
         tuning["share_from_queries"] = 2
+        if rng.random() < _AT_ONCE:
+            tuning["members_at_once_from"] = 1
+            for name in ("due_cells_free", "due_windows_max"):
+                tuning.pop(name, None)
+    if (small := rng.random()) < _SMALL_RESULTS:
+        tuning["inline_result_bytes"] = 0 if small < _SMALL_RESULTS / 2 else rng.randint(1, 4000)
     retuned = draw_tuning(rng, of_run=False) if again else {}
     return msgspec.structs.replace(case, tuning=tuning, retuned=retuned)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from chaos.deaf import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
-from chaos.simulator.mechanisms import shares
+from chaos.simulator.mechanisms import shares, too_rare
 from chaos.simulator.pairs import summary
 from chaos.simulator.platform.parts import OWN, EngineParts
 from chaos.simulator.run import RunResult, draw_case, run_case
@@ -105,6 +105,11 @@ class SimulationReport:
     def without_effect(self) -> list[str]:
         """The kinds of faults that were planned but never took effect."""
         return sorted(kind for kind in self.planned if not self.faults[kind])
+
+    @property
+    def complete(self) -> bool:
+        """Whether no mechanism is too rare, and every fault that was planned took effect."""
+        return not self.without_effect and not too_rare(self.mechanisms, self.runs)
 
     @property
     def found_by(self) -> set[SimulatorCheck]:

@@ -130,18 +130,6 @@ def _change(before: Plan, after: Plan) -> QueryChange:
     return change
 
 
-def _check_wrote(whose: str, found: str, pipeline: Pipeline) -> None:
-    """Refuse the state of another pipeline, or from before lanes joined."""
-    check_fingerprint(whose, found, pipeline)
-    if found != pipeline.fingerprint:
-        msg = (
-            f"the state of {whose} is from before lanes joined pipeline {pipeline.name} "
-            f"(fingerprint {found}, now {pipeline.fingerprint}): let the job run a batch with "
-            "them first"
-        )
-        raise CheckpointMismatch(msg)
-
-
 def _carried(before: Pipeline, after: Pipeline, store: StateStore) -> MemoryStore:
     """Return a lane's state as the pipeline with the new number of shards would have written it."""
     own = MemoryStore()
@@ -149,7 +137,8 @@ def _carried(before: Pipeline, after: Pipeline, store: StateStore) -> MemoryStor
     data = own.get(lane.KEY)
     if data is not None:
         state = lane.STATE.decode(data)
-        _check_wrote("a lane", state.fingerprint, before)
+        # It is from before lanes joined if it has had no records since.
+        check_fingerprint("a lane", state.fingerprint, before)
         state.fingerprint = after.fingerprint
         own.put(lane.KEY, lane.STATE.encode(state))
     return own
@@ -192,11 +181,10 @@ class _Moved:
             # `held` shows them; what operators go on with has columns that it leaves out.
             own = {query: RowState(store, query).tables for query in shard.row_parts}
             replaced.append({query: frames for query, frames in own.items() if frames})
-        heads = [STATE.decode(data) for store in stores if (data := store.get(HEAD))]
+        heads = [shard.head(store) for store in stores if store.get(HEAD) is not None]
         reached: dict[str, list[Reached]] = {}
         due_us: dict[str, int] = {}
         for head in heads:
-            _check_wrote("a shard", head.fingerprint, plan.pipeline)
             for clock, lanes in head.reached.items():
                 known = reached.setdefault(clock, lanes)
                 reached[clock] = [one.merge(other) for one, other in zip(known, lanes, strict=True)]

@@ -124,7 +124,7 @@ class Shard:
             StateFull: a query has more partial states than its retention allows.
         """
         store = StepStore(store)
-        state = self._load(store)
+        state = self.head(store)
         before = self._progress(store, state)
         self._append(store, state, parcels)
         moved = Step(before, self._progress(store, state))
@@ -162,7 +162,7 @@ class Shard:
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
         """
-        state = self._load(store)
+        state = self.head(store)
         after = self._progress(store, state)
         held = tables.read(store, self._schemas, state.deltas, state.far.pieces)
         held = self._retained(held, after)
@@ -188,7 +188,7 @@ class Shard:
             CheckpointMismatch: the state belongs to another pipeline.
         """
         found: dict[str, int] = {}
-        for clock, progress in self._progress(store, self._load(store)).items():
+        for clock, progress in self._progress(store, self.head(store)).items():
             if clock.attribute != ROW_NUM:
                 found[clock.attribute] = progress.highest
         return found
@@ -196,13 +196,13 @@ class Shard:
     def _of(self, queries: Iterable[str]) -> dict[str, StateSchema]:
         return {query: self._schemas[query] for query in queries}
 
-    def _load(self, store: StateStore) -> ShardState:
+    def head(self, store: StateStore) -> ShardState:
+        """Return the head of a state, with the lanes that joined since; nothing is written."""
         data = store.get(HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
-        numbers = range(source.partitions)
         if data is None:
             begins = {
-                clock.name: [begin(clock, source, number) for number in numbers]
+                clock.name: [begin(clock, source, lane) for lane in range(source.partitions)]
                 for clock in self._plan.clocks
             }
             return ShardState(fingerprint, begins)

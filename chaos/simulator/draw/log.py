@@ -115,13 +115,16 @@ def _units(pipeline: Pipeline) -> frozenset[str]:
 
 def _lane(rng: random.Random, log: _Log, number: int, most: int) -> tuple[Event, ...]:
     source, own = log.pipeline.source.place(number)
-    silent = log.pipeline.source.partitions > 1 and rng.random() < 0.1
+    # Where idle lanes show, more of them say nothing for long, not even that they have ended.
+    idle = log.pipeline.source.idle_timeout_us is not None
+    several = log.pipeline.source.partitions > 1
+    silent = several and rng.random() < (0.4 if idle else 0.1)
     # Many lanes have few records each.
     least = most - 2 if most > max(_LONG) else most // 2
     size = rng.randint(0, 2) if silent else rng.randint(least, max(least, most - 2))
     times = _nearly_sorted(rng, log.time, size)
     numbers = {name: _nearly_sorted(rng, axis, size) for name, axis in log.numbers.items()}
-    ends = rng.random() < 0.75
+    ends = rng.random() < (0.25 if silent and idle else 0.75)
     if behind := ends and rng.random() < 0.25:
         times.append(log.time.value(rng))
         for name, axis in log.numbers.items():

@@ -14,7 +14,7 @@ METER: Final = "m"
 _REPORTER = "python:chaos.simulator.draw.reporter:Reporter"
 _OUTPUTS = {"event": "string", "held": "int", "oldest": "int", "x": "float"}
 _OPERATORS: Final = ("aggregate", "aggregate", "aggregate", "sort", "sort", "dedup", "python")
-_BY_PANES: Final = 0.35
+_BY_PANES: Final = 0.6
 """How often an operator can run in two stages."""
 
 _CONDITIONS: Final = ("v >= 0", "g = 'a'", "h != 1", "x < 1.5", "w = 2", "v <= -1")

@@ -36,7 +36,7 @@ from chaos.simulator.draw.wish import (
 TOPIC = "s"
 
 # Numbers of queries and shards: each one costs time, and few are enough to show a defect.
-_QUERIES = (*(1,) * 11, *(2,) * 5, 3, 4, 5)
+_QUERIES = (*(1,) * 4, *(2,) * 6, 3, 3, 3, 4, 4, 5, 5)
 _SHARDS = (1, 1, 1, 2, 2, 2, 3, 4)
 _ROWS = ("rows in the log's order", "rows by event time", "session of rows")
 # Their clock, or the number of their windows, goes on until the last legal time.
@@ -54,7 +54,7 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
     usual = [kind for kind in wish.classes if kind in USUAL and not wish.number]
     if usual and rng.random() < wish.usual:
         # Only queries with sliding windows can share slices.
-        kind = rng.choice([*usual, *["sliding"] * usual.count("sliding")])
+        kind = rng.choice([*usual, *["sliding"] * 2 * usual.count("sliding")])
         document = draw_usual(rng, kind, TOPIC, wish)
         document["shards"] = rng.choice(_SHARDS)
     elif (kind := rng.choice(wish.classes)) in JOINS:
@@ -94,7 +94,7 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
         source["fields"][METER] = rng.choice(["int", "float"])
     _extras(rng, source, wish)
     # Some keys are further than the lane that is added.
-    if wish.wide and lanes > 1 and rng.random() < (0.4 if keyed else 0.15):
+    if wish.wide and lanes > 1 and rng.random() < (0.4 if keyed else 0.25):
         at = {"ts": rng.randint(-3, 20) * clock.tick_us}
         if any(numbers):
             at[NUMBER] = rng.randint(-3, 20) * clock.tick_us
@@ -133,9 +133,11 @@ def _alike(
 ) -> None:
     """Add queries that are like one with sliding windows, but for windows and aggregates."""
     clock, lanes = around.clock, around.lanes
+    if rng.random() < 0.6:
+        queries[model]["aggregates"] = draw_aggregates(rng, plain=True)
     for place in range(rng.randint(1, 3)):
         window = draw_window(rng, "sliding", clock, number=False, wide=wish.wide, lanes=lanes)
-        aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng)])
+        aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng, plain=True)])
         like = {**queries[model], "window": window, "aggregates": aggregates}
         if rng.random() < 0.7:
             like = {key: like[key] for key in like if key not in ("from", "until", "warmup")}
@@ -214,7 +216,9 @@ def _provisional(
 ) -> None:
     """Draw early rows and idle lanes, if all queries support them."""
     if all(order_free(kind) or kind == OPERATORS for kind in kinds):
-        if rng.random() < 0.35:
+        if rng.random() < (0.85 if document["source"]["partitions"] > 1 else 0.15):
             document["source"]["idle_timeout"] = clock.us(rng.randint(1, 4))
-        if OPERATORS not in kinds and rng.random() < 0.2:
+        # An idle lane shows in early rows only.
+        early = 0.9 if "idle_timeout" in document["source"] else 0.1
+        if OPERATORS not in kinds and rng.random() < early:
             document["early"] = draw_early(rng, clock)

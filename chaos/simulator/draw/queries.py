@@ -159,21 +159,27 @@ def _keyed(
     return f"{window} PATTR g", group_by
 
 
-def draw_aggregates(rng: random.Random, *, sized: bool = False) -> dict[str, str]:
+def draw_aggregates(
+    rng: random.Random, *, sized: bool = False, plain: bool = False
+) -> dict[str, str]:
     """Draw one to five aggregates of the fields that all drawn pipelines have.
 
     Args:
         rng: the source of every choice.
         sized: whether only those are drawn whose state has a known size.
+        plain: whether only those are drawn whose state is a few numbers.
     """
     chosen = rng.sample(_PLAIN, rng.randint(1, 3))
-    chosen += rng.sample(_SIZED if sized else _RICHER, rng.choice([0, 1, 1, 2]))
+    if not plain:
+        chosen += rng.sample(_SIZED if sized else _RICHER, rng.choice([0, 1, 1, 2]))
     return {f"a{number}": text for number, text in enumerate(chosen)}
 
 
 def draw_early(rng: random.Random, clock: Clock) -> dict[str, Any]:
     """Draw when early rows are due."""
-    return rng.choice([{"records": rng.randint(1, 4)}, {"every": clock.us(rng.randint(1, 5))}])
+    return rng.choice(
+        [{"records": rng.choice([1, 1, 2, 4])}, {"every": clock.us(rng.randint(1, 5))}]
+    )
 
 
 def draw_late(

@@ -27,7 +27,9 @@ from chaos.simulator.draw.wish import Wish
 KINDS: Final = ("sliding", "keyed sliding", "landmark", "session")
 """The classes of their windows."""
 
-_QUERIES: Final = (1, 1, 1, 1, 2, 3, 3, 4)
+_QUERIES: Final = (1, 2, 2, 3, 3, 4)
+_PLAIN: Final = 0.75
+"""How often all aggregates are numbers: states of others are not looked up together."""
 
 
 def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[str, Any]:
@@ -49,27 +51,31 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
         "fields": draw_fields(rng),
         "disorder": draw_memoryless(rng, names, clock),
     }
-    if wish.wide and lanes > 1 and rng.random() < 0.1:
+    if wish.wide and lanes > 1 and rng.random() < 0.3:
         at = {"ts": rng.randint(-3, 20) * clock.tick_us}
         source["joined"] = {names[-1]: {"lane": lanes - 1, "at": at}}
     every = clock.us(rng.choice([1, 1, 2, 3, 5, 7]))
     late = draw_late(rng, every, consistent=kind != "landmark")
+    if rng.random() < 0.7:
+        late["mode"] = "generous"
     document: dict[str, Any] = {"name": "simulated", "source": source, "late": late}
     document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
-    if wish.wide and rng.random() < 0.3:
+    if wish.wide and rng.random() < 0.2:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
-    if wish.provisional and rng.random() < 0.06:
-        source["idle_timeout"] = clock.us(rng.randint(1, 4))
-    if wish.provisional and rng.random() < 0.06:
+    if wish.provisional and (idle := rng.random()) < 0.2:
         document["early"] = draw_early(rng, clock)
+        if lanes > 1 and idle < 0.18:
+            source["idle_timeout"] = clock.us(rng.randint(1, 4))
     size = rng.choice([size for size in _QUERIES if size <= wish.queries_max])
     group_by, pattr = draw_groups(rng), rng.choice(["", " PATTR g", " PATTR h"])
+    plain = rng.random() < _PLAIN
     document["queries"] = {}
     for place in range(size):
         window = draw_window(rng, kind, clock, number=False, wide=wish.wide, lanes=lanes)
         if kind != "sliding":
             window = window.partition(" PATTR ")[0] + pattr
-        query = {"window": window, "group_by": group_by, "aggregates": draw_aggregates(rng)}
+        aggregates = draw_aggregates(rng, plain=plain)
+        query = {"window": window, "group_by": group_by, "aggregates": aggregates}
         document["queries"][f"q{place}"] = query | _apart(rng, kind, clock, wish)
     if rng.random() < wish.one_table:
         _in_one_table(document)

@@ -44,7 +44,7 @@ def order_free(kind: str) -> bool:
 
 
 def _classes() -> tuple[str, ...]:
-    rows = (*(OPERATORS,) * 4, POLICY_JOIN)
+    rows = (*(OPERATORS,) * 5, POLICY_JOIN)
     return (*KINDS, "sliding", "session", *(JOIN,) * 3, *rows, *own_kinds())
 
 
@@ -83,9 +83,9 @@ class Wish:
     records_max: int = 40
     long: float = 0.05
     crowded: float = 0.25
-    usual: float = 0.38
-    one_table: float = 0.2
+    usual: float = 0.5
+    one_table: float = 0.55
     overflow: float = 0.03
     refusals: bool = True
-    alike: float = 0.25
+    alike: float = 0.35
     same_class: bool = False

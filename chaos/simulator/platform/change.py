@@ -74,6 +74,12 @@ class RunFile:
         self._ready = None
         yield "file replaced"
 
+    def join(self, after: Pipeline, version: int) -> None:
+        """Let lanes join: the state stays as it is, and the next batch adds them to it."""
+        for number in range(self.pipeline.source.partitions, after.source.partitions):
+            self._files.begin_empty(("lane", number), version)
+        self._since[version] = after
+
     def restore(self, version: int) -> None:
         """Go back to the file that belongs to a version of the state."""
         self._since = {since: own for since, own in self._since.items() if since <= version}

@@ -58,14 +58,32 @@ def chunks_of(
     return chunks, +befell
 
 
-def cut_otherwise(log: Sequence[RawRows], begin: Ends, end: Ends) -> Ends:
+def end_of(log: Sequence[RawRows], lanes: int, begin: Ends, take: Sequence[int]) -> Ends:
+    """Return the end of a batch.
+
+    Args:
+        log: the lanes.
+        lanes: how many of them there are now; nothing is read of those that have not joined.
+        begin: the end of the batch before.
+        take: how many records it has of each lane, if there are so many; empty: none.
+    """
+    return tuple(
+        min(at + more, len(rows.offsets)) if number < lanes else at
+        for number, (at, rows, more) in enumerate(
+            zip(begin, log, take or (0,) * len(begin), strict=True)
+        )
+    )
+
+
+def cut_otherwise(log: Sequence[RawRows], lanes: int, begin: Ends, end: Ends) -> Ends:
     """Return a different end for a batch, if there is one.
 
     Args:
         log: the lanes.
+        lanes: how many of them there are now.
         begin: the end of the batch before.
         end: the end of this batch.
     """
-    more = tuple(min(at + 1, len(rows.offsets)) for at, rows in zip(end, log, strict=True))
+    more = end_of(log, lanes, end, (1,) * len(end))
     half = tuple((first + 1 + stop) // 2 for first, stop in zip(begin, end, strict=True))
     return more if more != end else half

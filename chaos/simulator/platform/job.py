@@ -17,17 +17,18 @@ import msgspec
 
 from chaos.simulator.case import Case, Failure, PlannedBatch, SimulatedRecord
 from chaos.simulator.history import SimulationHistory
+from chaos.simulator.known_lanes import with_lanes_of
 from chaos.simulator.platform.between import Between
 from chaos.simulator.platform.change import RunFile
 from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.death import Fate, JobDied
-from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, cut_otherwise, raw
+from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, cut_otherwise, end_of, raw
 from chaos.simulator.platform.execution import Execution
 from chaos.simulator.platform.read_back import read_back
 from chaos.simulator.platform.scratch import Scratch
 from chaos.simulator.platform.seeding import seeded
 from chaos.simulator.platform.sink import Ends, TableItem
-from chaos.simulator.platform.spelling import DEAD, METRICS, Tables, early_rows, names, spelling
+from chaos.simulator.platform.spelling import DEAD, Tables, early_rows, names, shown, spelling
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task, Values
 from chaos.simulator.platform.tables import Rival, TableFolder
@@ -43,7 +44,7 @@ from windowing.runtime.output import check_unchanged
 if TYPE_CHECKING:
     from chaos.simulator.platform.parts import EngineParts
 
-__all__ = ["DEAD", "METRICS", "SimulatedJob", "Tables"]
+__all__ = ["DEAD", "SimulatedJob", "Tables"]
 
 # Each attempt takes some time.
 _ATTEMPT_US = 1000
@@ -72,6 +73,8 @@ class SimulatedJob:
         self.planned: list[Ends] = []
         self._disk = TableFolder(self._scratch, self.planned, len(self.log)) if case.disk else None
         self._rival: Rival | None = None
+        founding = len(self.log) - sum(step.joins for step in case.plan)
+        self._whole, pipeline = pipeline, with_lanes_of(pipeline, pipeline, founding)
         self._adopt(pipeline)
         self._file = RunFile(pipeline, self._files, self._seeded)
         self._reported: set[str] = set()
@@ -81,7 +84,7 @@ class SimulatedJob:
 
     def _adopt(self, pipeline: Pipeline) -> None:
         """Run a pipeline from now on, with new workers."""
-        self._pipeline = pipeline
+        self._pipeline, self._lanes = pipeline, pipeline.source.partitions
         self._tasks = Tasks(pipeline, self._parts, self._case)
         self._spelled = spelling(pipeline, tables=self._case.tables)
         self._cluster = self._new_cluster()
@@ -128,16 +131,16 @@ class SimulatedJob:
             self.change(with_shards(self._pipeline, step.shards), self.commits, step.dies_in_change)
             step = msgspec.structs.replace(step, dies_in_change=None)
             self._took_effect("other shards")
+        if step.joins:
+            self._join(self._lanes + 1)
+            self._took_effect("lane joined")
         if self._disk is not None and self.commits and self._disk.tidy(self._pipeline, step.order):
             self._took_effect("tables compacted")
         if step.lose_table is not None and self.commits:
             self._lose_table(step.lose_table)
         self._wall_us += step.wall_us
         begin = self.planned[-1] if self.planned else (0,) * len(self.log)
-        end = tuple(
-            min(at + take, len(rows.offsets))
-            for at, take, rows in zip(begin, step.take, self.log, strict=True)
-        )
+        end = end_of(self.log, self._lanes, begin, step.take)
         if end == begin:
             return
         damaged = self._damage(step.damage)
@@ -182,28 +185,34 @@ class SimulatedJob:
         del self.planned[at:]
         self.commits = at
         self._file.restore(at)
+        lanes = self._lanes
         self._adopt(self._file.pipeline)
+        if lanes > self._lanes:
+            self._join(lanes)
         self._took_effect("old checkpoint restored")
         # At start a job reruns the batches that only the tables have, by the tables' plans.
         for ends in self._compare().follow:
             self.planned.append(ends)
             self._finish_batch(PlannedBatch(order=step.order + 2))
 
+    def _join(self, lanes: int) -> None:
+        """Go on with so many lanes, from the state that there is."""
+        self.history.joined |= dict.fromkeys(range(self._lanes, lanes), self.commits)
+        self._file.join(with_lanes_of(self._pipeline, self._whole, lanes), self.commits)
+        self._adopt(self._file.pipeline)
+
     def _lose_table(self, which: int) -> None:
         """Lose a table, and restore its backup if the job names it."""
         self._took_effect("table lost")
         if self._disk is not None:
-            if not self._disk.lost_and_named(self._pipeline, which, self.commits):
-                self.history.skipped.append("a table was lost")
-            return
-        tables = names(self._pipeline)
-        name = tables[which % len(tables)]
-        copy = self.sink.lose(name)
-        self._restart()
-        if name in self._compare().behind:
-            self.sink.put_back(name, copy)
+            named = self._disk.lost_and_named(self._pipeline, which, self.commits)
         else:
-            self.history.skipped.append(f"table {name!r} was lost")
+            self._restart()
+            tables = names(self._pipeline)
+            table = tables[which % len(tables)]
+            named = self.sink.lost_and_named(table, lambda: self._compare().behind)
+        if not named:
+            self.history.skipped.append("a table was lost")
 
     def _compare(self) -> StartCheck:
         if self._disk is not None:
@@ -213,7 +222,8 @@ class SimulatedJob:
     def _plan(self, begin: Ends, end: Ends, step: PlannedBatch) -> None:
         """Log the offsets of the next batch, unless a second driver has."""
         if step.rival == "plans first":
-            self.log_offsets(len(self.planned), cut_otherwise(self.log, begin, end))
+            other = cut_otherwise(self.log, self._lanes, begin, end)
+            self.log_offsets(len(self.planned), other)
             if self.log_offsets(len(self.planned) - 1, end):
                 return
             # The first driver finds the entry and ends; restarted, it runs that batch.
@@ -297,7 +307,7 @@ class SimulatedJob:
             self._begin(step, attempt, None)
             with tuned(**self._case.thresholds(self._cluster.restarts)):
                 tables = self._execute(batch, msgspec.structs.replace(step, rewind=0, twice=0))
-            self._note(batch, tables)
+            self.history.attempts[batch].append(shown(tables))
             if self._disk is not None and step.order % 3:
                 # It writes while the first driver does.
                 self._rival = self._disk.rival(self._pipeline, batch, step.order)
@@ -320,7 +330,7 @@ class SimulatedJob:
         self._fate.pass_by("driver dies after the offsets are logged")
         with tuned(**self._case.thresholds(self._cluster.restarts)):
             tables = self._execute(batch, step)
-        self._note(batch, tables)
+        self.history.attempts[batch].append(shown(tables))
         self.conclude(batch, attempt, tables, state_first=step.state_first)
 
     def _begin(self, step: PlannedBatch, attempt: int, failure: Failure | None) -> None:
@@ -331,11 +341,6 @@ class SimulatedJob:
             spoilt = self._cluster.damage_copies(random.Random(f"{step.order}:{attempt}:copies"))
             self.history.faults += +Counter({"copies of state damaged": spoilt})
         self._wall_us += _ATTEMPT_US
-
-    def _note(self, batch: int, tables: Tables) -> None:
-        """Record the rows and dead letters of an attempt, but not its counts."""
-        lines = [line for name, lines in tables.items() if name != METRICS for line in lines]
-        self.history.attempts[batch].append(frozenset(line[1] for line in lines))  # type: ignore[index]
 
     def conclude(self, batch: int, attempt: int, tables: Tables, *, state_first: bool) -> None:
         """Write the sink, commit the states, and write the commit entry last."""

@@ -51,6 +51,8 @@ class EngineParts:
         shared: whether queries share slices wherever they can, even for an engine with a bug.
         changes: whether logs change the queries wherever they can, even for an engine with a bug.
         hostile: whether somebody hostile writes to the log, too, even for an engine with a bug.
+        joins: whether a lane joins between two batches wherever one can, even for an engine with a
+            bug.
         disk: whether rows go to tables on a disk, even for an engine with a bug.
         shows_in: the pipelines in which a planted bug can show.
     """
@@ -69,5 +71,6 @@ class EngineParts:
     shared: bool = False
     changes: bool = False
     hostile: bool = False
+    joins: bool = False
     disk: bool = False
     shows_in: Callable[[Pipeline], bool] = anywhere

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +20,6 @@ class TableItem:
 
     batch: int
     content: Any
-
-
-@dataclass(frozen=True)
-class TableBackup:
-    """A backup of a table."""
-
-    items: list[TableItem]
-    token: int
-    plans: dict[int, Ends]
 
 
 class SimulatedSink:
@@ -81,13 +72,16 @@ class SimulatedSink:
                 else:
                     (batch.dead if table == DEAD else batch.rows).append(item.content)
 
-    def lose(self, table: str) -> TableBackup:
-        """Delete a table; return a backup of it."""
-        return TableBackup(
-            self.tables.pop(table, []), self.tokens.pop(table, -1), self.plans.pop(table, {})
-        )
+    def lost_and_named(self, table: str, named: Callable[[], Sequence[str]]) -> bool:
+        """Lose a table, and put it back if the next driver names it; return whether it does.
 
-    def put_back(self, table: str, copy: TableBackup) -> None:
-        """Restore a table from its backup."""
-        self.tables[table], self.tokens[table] = copy.items, copy.token
-        self.plans[table] = copy.plans
+        Args:
+            table: the table's name.
+            named: returns the tables that a driver names when it starts.
+        """
+        items, token = self.tables.pop(table, []), self.tokens.pop(table, -1)
+        plans = self.plans.pop(table, {})
+        if table not in named():
+            return False
+        self.tables[table], self.tokens[table], self.plans[table] = items, token, plans
+        return True

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from chaos.readers.delta import table_dead_letters, table_rows
 from chaos.readers.output import dead_letter_identity, row_identity
-from chaos.simulator.history import Metric
+from chaos.simulator.history import Lines, Metric
 from windowing.engine.families.apart import Apart
 from windowing.engine.frames import from_bytes
 from windowing.model.file.pipeline import Pipeline
@@ -43,6 +43,12 @@ DEAD, METRICS = "dead letters", "metrics"
 def names(pipeline: Pipeline) -> list[str]:
     """Return the names of a pipeline's tables."""
     return [*(f"query {query.name}" for query in pipeline.flows), DEAD, METRICS]
+
+
+def shown(tables: Tables) -> Lines:
+    """Return the rows and dead letters of an attempt, but not its counts."""
+    lines = (line for name, lines in tables.items() if name != METRICS for line in lines)
+    return frozenset(line[1] for line in lines)  # type: ignore[index]
 
 
 def spelling(pipeline: Pipeline, *, tables: bool) -> Spelling:

@@ -91,7 +91,11 @@ def compare_tables(
         may_be_compacted=frozenset(),
         fingerprint="",
     )
-    follow = tuple(tuple(token.lanes[lane].last + 1 for lane in lanes) for token in found.again)
+    # A lane that joined later is not in a token.
+    none = Stretch(0, -1)
+    follow = tuple(
+        tuple(token.lanes.get(lane, none).last + 1 for lane in lanes) for token in found.again
+    )
     said = found.mismatches
     named = [name for name in tables.tables if any(f"table {name} " in text for text in said)]
     return StartCheck(follow, tuple(named))

@@ -87,6 +87,11 @@ class StateFiles:
         self._files.pop(_name(task, version, "delta"), None)
         self._write(_name(task, version, "snapshot"), msgspec.msgpack.encode(values))
 
+    def begin_empty(self, task: Task, version: int) -> None:
+        """Let a task that is new have nothing in this version, nor in any before it."""
+        for number in range(version + 1):
+            self.replace(task, number, {})
+
     def damage(self, task: Task, version: int) -> str:
         """Flip a bit in the newest file of this version; return the file's name."""
         kind = "snapshot" if _name(task, version, "snapshot") in self._files else "delta"

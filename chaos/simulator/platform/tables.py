@@ -178,7 +178,12 @@ def token(pipeline: Pipeline, plans: Sequence[Ends], batch: int) -> Token:
     """Return the token of a batch, whose offsets are numbers of records."""
     begin = plans[batch - 1] if batch else (0,) * len(plans[batch])
     lanes = [pipeline.source.lane(lane) for lane in range(len(begin))]
-    return Token(batch, stretches(lanes, begin, plans[batch]), topics_of(pipeline))
+    told = stretches(lanes, begin, plans[batch])
+    # A plan has no lane that joined later.
+    later = [lane for lane, end in zip(lanes, plans[batch], strict=True) if not end]
+    later = [lane for lane in later if lane not in lanes[: pipeline.source.founding]]
+    known = {lane: part for lane, part in told.items() if lane not in later}
+    return Token(batch, known, topics_of(pipeline))
 
 
 def topics_of(pipeline: Pipeline) -> dict[str, str]:

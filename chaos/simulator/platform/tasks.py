@@ -45,7 +45,7 @@ class Tasks:
     def __init__(self, pipeline: Pipeline, parts: EngineParts, case: Case) -> None:
         self._plan, self._parts, self._case = plan_of(pipeline), parts, case
         self._make_lane = parts.lanes(self._plan)
-        numbers, self._rules = range(len(case.lanes)), rules_of(pipeline)
+        numbers, self._rules = range(pipeline.source.partitions), rules_of(pipeline)
         self.lanes: list[Task] = [("lane", number) for number in numbers]
         self.shards: list[Task] = [("shard", number) for number in range(self._plan.shards)]
         self._fused = case.fused and self._plan.why_lanes is None

@@ -21,6 +21,7 @@ from chaos.readers.output import (
 )
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import Batch, Metric, SimulationHistory
+from chaos.simulator.known_lanes import with_lanes_of
 from chaos.simulator.verdict.due import closing, outcomes_of
 from chaos.simulator.verdict.early import early
 from chaos.simulator.verdict.refusals import REFUSALS, as_far_as_committed, lawful, meant
@@ -94,6 +95,7 @@ def judge(
         # Batches before the error are judged like any others.
         history = as_far_as_committed(history)
         lanes = [lane[:end] for lane, end in zip(lanes, _reached(history, lanes), strict=True)]
+    pipeline = with_lanes_of(pipeline, pipeline, len(lanes) - history.never_read)
     log = [record for lane in lanes for record in lane]
     try:
         # By itself, the definition follows the part of the log that was delivered.

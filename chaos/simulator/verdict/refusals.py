@@ -6,10 +6,12 @@ must fail at the batch that contains it, and at no other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import SimulationHistory
+from chaos.simulator.standing import standing
 from chaos.simulator.verdict.due import prefix
 from windowing.model.file.pipeline import Pipeline
 from windowing.semantics import BadLogError, evaluate
@@ -26,6 +28,7 @@ _MEANT = {
 REFUSALS = tuple(_MEANT)
 
 _FULL = "StateFull"
+_MISMATCH = "CheckpointMismatch"
 # A record has at most two partial states in each of the few slices that its windows share.
 _ENTRIES_PER_RECORD = 6
 
@@ -61,9 +64,27 @@ def lawful(pipeline: Pipeline, lanes: Lanes, history: SimulationHistory) -> bool
         limits = [q.entries_max for q in pipeline.flows if q.entries_max is not None]
         # The definition does not say how large a state is, but it bounds what can be needed.
         return min(limits) < _ENTRIES_PER_RECORD * len(log)
-    before = history.ends[history.commits - 1] if history.commits else [0] * len(lanes)
+    before = history.ends[history.commits - 1] if history.commits else (0,) * len(lanes)
+    if history.error_kind == _MISMATCH:
+        return _joined_too_early(pipeline, lanes, history, before)
     here = refused(pipeline, log)
     return here == history.error_kind and refused(pipeline, prefix(lanes, before)) is None
+
+
+def _joined_too_early(
+    pipeline: Pipeline, lanes: Lanes, history: SimulationHistory, before: Sequence[int]
+) -> bool:
+    """Whether a lane that was new in the batch is said to join before where the others were."""
+    new = sorted(lane for lane, at in history.joined.items() if at == history.commits)
+    if not new:
+        return False
+    read = [lane[:end] for lane, end in zip(lanes, before, strict=True)][: new[0]]
+    for attribute, progress in standing(pipeline, read).items():
+        for lane in new:
+            since = pipeline.source.begins_at(lane, attribute)
+            if progress > (-math.inf if since is None else since):
+                return True
+    return False
 
 
 def as_far_as_committed(history: SimulationHistory) -> SimulationHistory:
@@ -71,7 +92,7 @@ def as_far_as_committed(history: SimulationHistory) -> SimulationHistory:
     if history.error is None or history.commits is None:
         return history
     kept = SimulationHistory(ends=history.ends[: history.commits], skipped=history.skipped)
-    kept.unsound = history.unsound
+    kept.unsound, kept.joined = history.unsound, history.joined
     for number in range(history.commits):
         kept.batches[number] = history.batches[number]
         kept.attempts[number] = history.attempts[number]
