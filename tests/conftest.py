@@ -1,6 +1,7 @@
 """Settings that every test shares: how hard Hypothesis tries, by HYPOTHESIS_PROFILE."""
 
 import os
+import secrets
 import sys
 
 # Frames of tests are small: threads of polars would be in each other's way. It asks once, when it
@@ -15,6 +16,16 @@ from hypothesis import HealthCheck, settings
 
 # A worker of pytest-xdist has a main module without a file, which pyspark takes for its doctests.
 vars(sys.modules["__main__"]).setdefault("__file__", __file__)
+
+SEED_VARIABLE = "SLACKWATER_FRESH_SEED"
+"""Of the simulated runs that nobody has drawn before; give it to have the same ones again."""
+os.environ.setdefault(SEED_VARIABLE, str(secrets.randbelow(10**9)))
+
+
+def pytest_report_header() -> str:
+    """Tell the seed."""
+    return f"simulated runs of a fresh seed: {SEED_VARIABLE}={os.environ[SEED_VARIABLE]}"
+
 
 _QUIET = {
     "deadline": None,  # two busy cores: wall-clock limits say nothing about the code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,10 +28,11 @@ from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.start import StartCheck
 from chaos.simulator.platform.state import StateDamaged, StateFiles
 from chaos.simulator.run import draw_case, run_case
-from chaos.simulator.simulate import replay, simulate
+from chaos.simulator.simulate import KEEP, replay, simulate
 from chaos.simulator.verdict.checks import SimulatorCheck, clean, judge
 from chaos.simulator.verdict.refusals import refused
 from slackwater.main import app
+from tests.conftest import SEED_VARIABLE
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_line
 from windowing.semantics import evaluate
@@ -76,6 +78,7 @@ def case(*plan: PlannedBatch, log: tuple[Event, ...] = LOG) -> Case:
 
 
 RUNS = 200
+FRESH = 100
 """So many that a mechanism that never took effect is too rare for chance."""
 
 
@@ -89,6 +92,13 @@ def test_the_engine_passes_and_every_fault_and_mechanism_takes_effect(tmp_path: 
     assert report.complete, "\n".join(report.lines())
     assert report.lines()[-1] == f"{RUNS} passed, 0 failed"
     assert {*FailureKind.__args__} <= set(report.faults)
+
+
+def test_runs_that_nobody_has_drawn_before_pass() -> None:
+    """Their seed is in the report's head; what fails is kept in `.slackwater`, for `--replay`."""
+    report = simulate(FRESH, int(os.environ[SEED_VARIABLE]), jobs=2, keep=KEEP)
+    assert report.ok, "\n".join(report.lines())
+    assert report.passed == FRESH
 
 
 @pytest.mark.parametrize("kind", FailureKind.__args__)
