@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 import yaml
 
-from chaos.simulator.case import Case, PlannedBatch, record
+from chaos.simulator.case import Case, Event, PlannedBatch, record
 from chaos.simulator.standing import standing
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.lengths import INT64_MAX
@@ -28,9 +28,10 @@ def with_joining(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
         pipeline: its pipeline.
 
     Returns:
-        the case; the same if no lane can join.
+        the case; the same if no lane can join, or the log changes the queries: it is not settled
+        what becomes of a query that all lanes had taken before one joined that lacks it.
     """
-    if not pipeline.source.joined:
+    if not pipeline.source.joined or any(_is_change(one) for lane in case.lanes for one in lane):
         return case
     lane = pipeline.source.joined_lanes[-1]
     steps = [*range(1, len(case.plan) + 1)]
@@ -48,6 +49,10 @@ def with_joining(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
         return msgspec.structs.replace(case, pipeline=text, plan=_joining(rng, case.plan, step))
     return case
+
+
+def _is_change(event: Event) -> bool:
+    return isinstance(event.get("control"), Mapping) and "queries" in event["control"]
 
 
 def _joins_at(

@@ -155,3 +155,9 @@ def test_a_case_of_an_engine_with_a_bug_has_such_lanes_if_it_is_asked_for() -> N
     assert any(joins)
     without = EngineParts("by hand")
     assert not any(step.joins for n in range(60) for step in draw_case(1, n, without).plan)
+
+
+def test_no_lane_joins_where_the_log_changes_the_queries() -> None:
+    change = {**LOG[0][0], "control": {"queries": {"remove": {"q": 30}}}}
+    one = msgspec.structs.replace(case(FIRST, PlannedBatch(take=(1, 1))), lanes=((change,), LOG[1]))
+    assert with_joining(random.Random(1), one, parse_pipeline(one.pipeline)) == one
