@@ -22,6 +22,7 @@ from slackwater import (
     audit,
     capacity,
     chaos,
+    chaos_convictions,
     chaos_init,
     chaos_mutants,
     chaos_nightly,
@@ -94,6 +95,7 @@ for module in (
 chaos_run.register(chaos.chaos)
 chaos_init.register(chaos.chaos)
 chaos_nightly.register(chaos.chaos)
+chaos_convictions.register(chaos.chaos)
 chaos_mutants.register(chaos.chaos)
 
 
