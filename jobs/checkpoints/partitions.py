@@ -23,6 +23,7 @@ from jobs.runs.owner import Owner
 from jobs.state import highest
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.model import Pipeline, PipelineError
+from windowing.model.file.changes import places
 from windowing.model.file.joining import with_lanes
 from windowing.model.joined import JoinedLane
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition
@@ -93,7 +94,8 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
         bootstrap: `host:port` of the broker.
 
     Raises:
-        PartitionsError: no new partition, a live job, or it is unknown what was emitted.
+        PartitionsError: no new partition, a live job, it is unknown what was emitted, or the log
+            has changed the run's queries.
         PipelineError: with the new lanes, the file breaks a rule.
         CheckpointMismatch: the run's state is not that of the run's file.
         BrokerError, TopicError: the broker does not list the partitions.
@@ -102,6 +104,13 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
     names = _new(own.source, bootstrap)
     if not names:
         msg = f"run {run.run} reads {own.source.lanes}, and that is all there is: nothing to accept"
+        raise PartitionsError(msg)
+    if places(own):
+        msg = (
+            f"the log of run {run.run} has changed its queries, and a partition that joins now has "
+            "no copy of that: by the log alone, nobody could tell which rows are right; write the "
+            "queries into the file, and start a new run"
+        )
         raise PartitionsError(msg)
     owner = Owner(run.folder)
     try:

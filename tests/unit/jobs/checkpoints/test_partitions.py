@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from jobs.brokers.topics import add_partitions, create_topics
-from jobs.checkpoints.partitions import look
+from jobs.checkpoints import partitions
+from jobs.checkpoints.partitions import PartitionsError, accept, look
+from jobs.runs import Run
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file.joining import with_lanes
 from windowing.model.run_errors import UndeclaredPartition
@@ -50,6 +53,20 @@ def test_what_spark_reports_is_looked_at() -> None:
         latest = SimpleNamespace(endOffset=known.endOffset, latestOffset=offsets)
         with pytest.raises(UndeclaredPartition, match=NAMED):
             look(SimpleNamespace(sources=[latest]), source)
+
+
+def test_none_joins_a_run_whose_queries_the_log_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would have no copy of the change, which is taken once every lane has one."""
+    added = "q: {joined: {t/0: 3, t/1: 0}, from: '1970-01-01T01:00:00Z', "
+    spec = parse_pipeline(pipeline("t").text.replace("q: {", added))
+    (tmp_path / "p.yml").write_text(spec.text)
+    run = Run("p", "r1", "driver-1", tmp_path, tmp_path, tmp_path, tmp_path / "p.yml")
+    monkeypatch.setattr(partitions, "_new", lambda source, _: [(source, 2)])
+    with pytest.raises(PartitionsError, match="start a new run"):
+        accept(run, spec, "127.0.0.1:1")
+    assert (tmp_path / "p.yml").read_text() == spec.text
 
 
 def test_a_record_replaces_an_earlier_one() -> None:
