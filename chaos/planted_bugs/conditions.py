@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from windowing.engine.plan import plan_of
+from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
@@ -240,7 +241,8 @@ def can_be_fused(pipeline: Pipeline) -> bool:
 
 def shares_slices(pipeline: Pipeline) -> bool:
     """Whether some queries can share slices."""
-    return bool(plan_of(pipeline, 2).families)
+    with tuned(share_from_queries=2):
+        return bool(plan_of(pipeline).families)
 
 
 def idle(pipeline: Pipeline) -> bool:

@@ -60,7 +60,7 @@ def step_of(pipeline: Pipeline) -> int:
     Raises:
         PunctuateError: no window depends on event time.
     """
-    plan = plan_of(pipeline, None)
+    plan = plan_of(pipeline)
     # A join, and operators in canonical order, take each record right after its own time.
     at_records = any(query.order == "canonical" for query in pipeline.operators)
     step_us = 1 if plan.join is not None or at_records else 0

@@ -164,7 +164,7 @@ class Scale:
         if pipeline.join is not None:
             msg = "a join has no windows that records go into: nothing can be weighed"
             raise TuneError(msg)
-        self._queries = [flow.query for flow in plan_of(pipeline, None).timed]
+        self._queries = [flow.query for flow in plan_of(pipeline).timed]
         if not self._queries:
             msg = "no query goes by event time: its slack means nothing to them"
             if pipeline.operators:

@@ -70,7 +70,6 @@ def convert(
     after: Pipeline,
     lanes: Sequence[StateStore],
     shards: Sequence[StateStore],
-    share_from: int | None = None,
 ) -> Converted:
     """Convert a run's state for a pipeline with another number of shards, or more queries.
 
@@ -79,13 +78,12 @@ def convert(
         after: the same, but for these.
         lanes: the lanes' stores; empty where shards do the lanes' work.
         shards: the shards' stores, all of one batch; they are only read.
-        share_from: how many queries of the run share slices at least; None: as in a new one.
 
     Raises:
         CheckpointMismatch: the pipelines differ in more than that, a query cannot be added to this
             run, the state is another one's, or what the shards hold would not be the same.
     """
-    old, new = plan_of(before, share_from), plan_of(after, share_from)
+    old, new = plan_of(before), plan_of(after)
     change = _change(old, new)
     moved = _Moved.read(old, shards)
     if moved.reached:

@@ -149,16 +149,10 @@ class Plan:
         return tuple(flow for flow in self.queries if flow.clock.attribute == attribute)
 
 
-def plan_of(pipeline: Pipeline, share_from: int | None = None) -> Plan:
-    """Return the plan of a pipeline.
-
-    Args:
-        pipeline: the pipeline.
-        share_from: families of so many queries share slices; None: as many
-            as in a new run.
-    """
+def plan_of(pipeline: Pipeline) -> Plan:
+    """Return the plan of a pipeline."""
     source = pipeline.source
-    families = _families(pipeline, share_from or tuning().share_from_queries)
+    families = _families(pipeline)
     shared = {name for family in families for name in family.names}
     alone = [query for query in pipeline.queries if query.name not in shared]
     queries = (
@@ -229,9 +223,9 @@ def plan_query(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     )
 
 
-def _families(pipeline: Pipeline, share_from: int) -> tuple[Family, ...]:
+def _families(pipeline: Pipeline) -> tuple[Family, ...]:
     found = families_of(pipeline).values()
-    return tuple(family for family in found if len(family.founders) >= share_from)
+    return tuple(family for family in found if len(family.founders) >= tuning().share_from_queries)
 
 
 def _plan_family(family: Family, pipeline: Pipeline) -> FlowPlan[Query]:

@@ -58,7 +58,6 @@ class LocalEngine:
         fused: whether to run the fused plan, which must apply (`Plan.why_lanes`).
         chunk_rows: with the fused plan, how many rows of a lane's batch are scanned at once, as if
             each chunk came from a task of its own; None: all.
-        share_from: how many queries share slices at least; None: as in a new run.
 
     Attributes:
         pipeline: what it runs: the pipeline, with all changes of its queries so far.
@@ -73,15 +72,14 @@ class LocalEngine:
         *,
         fused: bool = False,
         chunk_rows: int | None = None,
-        share_from: int | None = None,
     ) -> None:
-        self._as_asked, self._chunk_rows, self._share_from = fused, chunk_rows, share_from
+        self._as_asked, self._chunk_rows = fused, chunk_rows
         self.output = Output()
         self._run(pipeline)
 
     def _run(self, pipeline: Pipeline) -> None:
         """Build lanes and shards without state."""
-        self.pipeline, self.plan = pipeline, plan_of(pipeline, self._share_from)
+        self.pipeline, self.plan = pipeline, plan_of(pipeline)
         self._fused = _Fused(self.plan, self._chunk_rows) if self._as_asked else None
         self._rules = [ValueRules.of(pipeline, number) for number in range(self.plan.lanes)]
         lanes = () if self._as_asked else range(self.plan.lanes)
@@ -131,7 +129,7 @@ class LocalEngine:
     def _change(self, after: Pipeline, state: Snapshot) -> Snapshot:
         """Go on from a state with a changed pipeline; return what that state is then."""
         lanes, shards = _stores(state.lanes), _stores(state.shards)
-        found = convert(self.pipeline, after, lanes, shards, self._share_from)
+        found = convert(self.pipeline, after, lanes, shards)
         known = self.output.counts
         before = max(known.values(), key=lambda counts: counts.read, default=Counts())
         dead = sum(letter.query is None for letter in self.output.dead_letters)

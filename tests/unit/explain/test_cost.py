@@ -6,15 +6,16 @@ import pytest
 
 from tests.unit.engine.families.test_changes import ALIKE, HEAD, LATER, QUERY
 from windowing.engine.plan import plan_of
+from windowing.engine.tuning import tuned
 from windowing.explain.pipeline import UnknownQuery, cost
 from windowing.model import parse_pipeline
 
-PLAN = plan_of(
-    parse_pipeline(
-        HEAD + ALIKE + QUERY.format("in_step", 50, LATER) + QUERY.format("own", 15, LATER)
-    ),
-    2,
-)
+with tuned(share_from_queries=2):
+    PLAN = plan_of(
+        parse_pipeline(
+            HEAD + ALIKE + QUERY.format("in_step", 50, LATER) + QUERY.format("own", 15, LATER)
+        )
+    )
 
 
 def test_a_query_that_shares_has_no_state_of_its_own() -> None:

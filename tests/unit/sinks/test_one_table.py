@@ -18,6 +18,7 @@ from jobs.runs.placement import is_version_of, with_place
 from jobs.tools.results import of_run
 from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
+from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.runtime.local import LocalEngine
@@ -156,7 +157,9 @@ FAMILY = parse_pipeline(
 def test_rows_of_queries_that_share_slices_are_those_of_each_alone(tmp_path: Path) -> None:
     assert len(plan_of(FAMILY).families) == 1
     engine = written(FAMILY, TableSink(FAMILY, tmp_path, "r1"))
-    alone, log = LocalEngine(FAMILY, share_from=1_000), records(60)
+    log = records(60)
+    with tuned(share_from_queries=1_000):
+        alone = LocalEngine(FAMILY)
     for start in range(0, 60, 15):
         alone.feed({0: log.part(start, start + 15)})
     own = output_of(alone.output.rows, [], "local")

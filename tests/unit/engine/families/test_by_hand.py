@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from windowing.engine.added import why_not
 from windowing.engine.convert import convert
 from windowing.engine.families.boundaries import Boundaries, reduced
@@ -9,11 +11,14 @@ from windowing.engine.families.forming import families_of
 from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
 from windowing.engine.state import MemoryStore
+from windowing.engine.tuning import Tuning, tuned
 from windowing.engine.wids import Grid
 from windowing.model import parse_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine, Snapshot
+
+pytestmark = pytest.mark.usefixtures("two_share")
 
 TEXT = """
 name: p
@@ -30,7 +35,7 @@ PIPELINE = parse_pipeline(TEXT)
 
 
 def fed(*records: tuple[int, int]) -> LocalEngine:
-    engine = LocalEngine(PIPELINE, share_from=2)
+    engine = LocalEngine(PIPELINE)
     values = [f'{{"ts":{ts},"v":{v}}}'.encode() for ts, v in records]
     nothing = [None] * len(values)
     for offset, value in enumerate(values):
@@ -59,13 +64,14 @@ def test_a_record_is_late_for_a_short_window_and_on_time_for_a_long_one() -> Non
 
 
 def test_who_shares_is_by_key_and_late_policy_and_not_by_the_order_of_the_file() -> None:
-    [family] = plan_of(PIPELINE, 2).families
+    [family] = plan_of(PIPELINE).families
     assert (family.name, sorted(family.names)) == ("shared:long", ["long", "other", "short"])
     assert [aggregate.name for aggregate in family.query.aggregates] == ["total", "n", "most"]
     lines = TEXT.splitlines()
     turned = parse_pipeline("\n".join([*lines[:-4], *reversed(lines[-4:])]) + "\n")
     assert {*families_of(turned)} == {*families_of(PIPELINE)}
-    assert plan_of(PIPELINE).families == ()  # too few by default
+    with tuned(share_from_queries=Tuning().share_from_queries):
+        assert plan_of(PIPELINE).families == ()  # too few by default
 
 
 def test_boundaries_that_others_include_are_left_out() -> None:
@@ -118,7 +124,9 @@ def test_queries_that_would_share_are_not_added_to_a_run() -> None:
     window = "RANGE 5 us SLIDE 5 us WATTR ts ORIGIN 1000 us"
     more = f"  late: {{window: {window}, aggregates: {{n: count}}}}\n"
     after = parse_pipeline(MANY.text + more)
-    why = why_not(plan_of(MANY), plan_of(after), "late")
+    with tuned(share_from_queries=Tuning().share_from_queries):
+        why = why_not(plan_of(MANY), plan_of(after), "late")
     assert why is not None
     assert "would share slices" in why
-    assert why_not(plan_of(MANY, 1_000), plan_of(after, 1_000), "late") is None
+    with tuned(share_from_queries=1_000):
+        assert why_not(plan_of(MANY), plan_of(after), "late") is None

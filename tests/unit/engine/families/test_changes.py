@@ -24,6 +24,8 @@ from windowing.semantics.definition import evaluate
 from windowing.semantics.effective import effective
 from windowing.semantics.log import LogEntry
 
+pytestmark = pytest.mark.usefixtures("two_share")
+
 HEAD = """
 name: p
 source: {topic: s, partitions: 1, format: json, event_time: {field: ts, unit: us},
@@ -73,28 +75,28 @@ ODDLY = "from: 1970-01-01T00:00:00.000041Z, warmup: emit, "
 )
 def test_who_shares_among_those_that_join_or_leave(range_: int, said: str, *, shares: bool) -> None:
     pipeline = parse_pipeline(HEAD + ALIKE + QUERY.format("a", range_, said))
-    [family] = plan_of(pipeline, 2).families
+    [family] = plan_of(pipeline).families
     assert sorted(family.names) == ["a"] * shares + ["q1", "q2", "q3"]
     assert family.name == ("shared:a" if said == ENDS else "shared:q1")
 
 
 def test_other_aggregates_do_not_join() -> None:
     more = QUERY.format("a", 10, LATER).replace("n: count", "n: count, most: max(k)")
-    [family] = plan_of(parse_pipeline(HEAD + ALIKE + more), 2).families
+    [family] = plan_of(parse_pipeline(HEAD + ALIKE + more)).families
     assert "a" not in family.names
 
 
 def test_those_that_join_found_no_family() -> None:
     later = "".join(QUERY.format(f"q{number}", 10 * number, LATER) for number in (1, 2, 3))
-    assert not plan_of(parse_pipeline(HEAD + later), 2).families
+    assert not plan_of(parse_pipeline(HEAD + later)).families
     one = QUERY.format("a", 10, "")
-    assert not plan_of(parse_pipeline(HEAD + one + later), 2).families
+    assert not plan_of(parse_pipeline(HEAD + one + later)).families
 
 
 @pytest.mark.parametrize("rows", [7, 60])
 def test_a_query_joins_queries_that_share(rows: int) -> None:
     events = log(30, {"add": {"new": JOINS}})
-    engine = LocalEngine(PIPELINE, share_from=2)
+    engine = LocalEngine(PIPELINE)
     for batch in batches(events, rows, PIPELINE):
         engine.feed(batch)
     after = effective(PIPELINE, events)
@@ -107,7 +109,7 @@ def test_a_query_joins_queries_that_share(rows: int) -> None:
 @pytest.mark.parametrize("rows", [7, 60])
 def test_a_query_that_shares_leaves(rows: int) -> None:
     events = log(30, {"remove": {"q2": 80}})
-    engine = LocalEngine(PIPELINE, share_from=2)
+    engine = LocalEngine(PIPELINE)
     for batch in batches(events, rows, PIPELINE):
         engine.feed(batch)
     assert [family.name for family in engine.plan.families] == ["shared:q1"]
@@ -129,11 +131,11 @@ def ending(said: str) -> str:
 def goes_on(after: Pipeline) -> list[str]:
     """The rows of a run that is stopped after 40 records, and goes on with another file."""
     [first, *rest] = batches(log(100, {})[:-1], 40, PIPELINE)
-    before, engine = LocalEngine(PIPELINE, share_from=2), LocalEngine(after, share_from=2)
+    before, engine = LocalEngine(PIPELINE), LocalEngine(after)
     before.feed(first)
     state = before.snapshot()
     lanes, shards = stores(state.lanes), stores(state.shards)
-    found = convert(PIPELINE, after, lanes, shards, 2)
+    found = convert(PIPELINE, after, lanes, shards)
     parts = ((store.snapshot() for store in part) for part in (found.lanes, found.shards))
     engine.restore(Snapshot(*map(tuple, parts)))
     engine.output = before.output
@@ -149,7 +151,7 @@ def goes_on(after: Pipeline) -> list[str]:
 )
 def test_a_stopped_run_takes_changes_from_its_file(text: str, sharing: int) -> None:
     after = parse_pipeline(HEAD + text)
-    assert len(plan_of(after, 2).families[0].names) == sharing
+    assert len(plan_of(after).families[0].names) == sharing
     assert goes_on(after) == [*row_lines(evaluate(after, log(100, {})[:-1]).rows)]
 
 
@@ -196,4 +198,4 @@ def test_changed_families_equal_the_definition_however_the_log_is_cut_and_resume
 
 def started(data: st.DataObject, pipeline: Pipeline, *, fused: bool) -> LocalEngine:
     chunk_rows = data.draw(st.integers(1, 4)) if fused else None
-    return LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows, share_from=2)
+    return LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows)

@@ -18,13 +18,15 @@ from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import LocalEngine, Output
 from windowing.semantics import evaluate
 
+pytestmark = pytest.mark.usefixtures("two_share")
+
 EITHER_PLAN = pytest.mark.parametrize("fused", [False, True], ids=["lanes", "fused"])
 
 
 def shared(text: str) -> Pipeline:
     """A pipeline in which some queries share slices."""
     pipeline = parse_pipeline(text)
-    assume(plan_of(pipeline, 2).families)
+    assume(plan_of(pipeline).families)
     return pipeline
 
 
@@ -42,7 +44,7 @@ def test_families_equal_the_definition_however_the_log_is_cut_and_resumed(
     pipeline = shared(case.pipeline)
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
     chunk_rows = data.draw(st.integers(1, 4)) if fused else None
-    engine = LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows, share_from=2)
+    engine = LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows)
     kept = data.draw(st.integers(0, len(log)))
     for batch in batches(log[:kept], data.draw(st.integers(1, 6))):
         engine.feed(batch)
@@ -72,7 +74,7 @@ def test_what_a_family_holds_depends_on_the_log_and_not_on_its_cut(
     read = data.draw(st.integers(0, len(case.events)))
     found = []
     for _ in range(2):
-        engine = LocalEngine(pipeline, fused=fused, share_from=2)
+        engine = LocalEngine(pipeline, fused=fused)
         log = [entry(event) for event in case.events[:read]]
         with tuned(**data.draw(thresholds(of_run=False))):
             for batch in batches(log, data.draw(st.sampled_from([1, 2, 3, 5, 40]))):
