@@ -255,6 +255,21 @@ def iso_times(pipeline: Pipeline) -> bool:
     return any(part.event_time.unit == "iso" for part in pipeline.source.parts)
 
 
+def with_floats(pipeline: Pipeline) -> bool:
+    """Whether a field is a float."""
+    return any(field.kind == "float" for field in pipeline.source.fields.values())
+
+
+def anywhere_nullable(pipeline: Pipeline) -> bool:
+    """Whether a field may be null."""
+    return any(field.nullable for field in pipeline.source.fields.values())
+
+
+def with_unit(pipeline: Pipeline) -> bool:
+    """Whether times are integers."""
+    return not iso_times(pipeline)
+
+
 def per_key(pipeline: Pipeline) -> bool:
     """Whether progress is per key."""
     return pipeline.source.disorder.progress_attr is not None

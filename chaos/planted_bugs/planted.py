@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
+from inspect import getattr_static
 from typing import Any, TypeVar
 
 from chaos.simulator.case import PlannedBatch
@@ -71,7 +72,8 @@ def planted(
     Args:
         name: the bug's name.
         expected: the checks that may find the bug, separated by commas.
-        at: the names that it replaces while the job works, as `module:name`.
+        at: the names that it replaces while the job works, as `module:name` or, of a method,
+            `module:class.name`.
         also: other replacements, by `module:name`.
         kinds: other classes that replace their base classes in lanes and shards.
         parts: other fields of `EngineParts`, such as `shows_in` and `wish`.
@@ -144,9 +146,10 @@ def replaced(names: Mapping[str, Any]) -> Iterator[None]:
     """Put replacements in place of names, given as `module:name`, for the duration of a block."""
     held = []
     for place, instead in names.items():
-        module, _, name = place.partition(":")
-        home = import_module(module)
-        held.append((home, name, getattr(home, name)))
+        module, _, path = place.partition(":")
+        *outer, name = path.split(".")
+        home = reduce(getattr, outer, import_module(module))
+        held.append((home, name, getattr_static(home, name)))
         setattr(home, name, instead)
     try:
         yield

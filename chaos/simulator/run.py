@@ -131,7 +131,8 @@ def _tuned(rng: random.Random, case: Case, parts: EngineParts) -> Case:
                 tuning.pop(name, None)
     if (small := rng.random()) < _SMALL_RESULTS:
         tuning["inline_result_bytes"] = 0 if small < _SMALL_RESULTS / 2 else rng.randint(1, 4000)
-    retuned = draw_tuning(rng, of_run=False) if again else {}
+    tuning.update(parts.tuning)
+    retuned = draw_tuning(rng, of_run=False) | {**parts.tuning} if again else {}
     return msgspec.structs.replace(case, tuning=tuning, retuned=retuned)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -54,6 +54,7 @@ class EngineParts:
         joins: whether a lane joins between two batches wherever one can, even for an engine with a
             bug.
         disk: whether rows go to tables on a disk, even for an engine with a bug.
+        tuning: thresholds that a planted bug needs; all others are drawn.
         shows_in: the pipelines in which a planted bug can show.
     """
 
@@ -73,4 +74,5 @@ class EngineParts:
     hostile: bool = False
     joins: bool = False
     disk: bool = False
+    tuning: Mapping[str, int] = field(default_factory=dict)
     shows_in: Callable[[Pipeline], bool] = anywhere

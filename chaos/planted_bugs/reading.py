@@ -1,0 +1,263 @@
+"""Defects in reading values: by their common shape, one by one, and from their pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaos.planted_bugs.conditions import anywhere_nullable, iso_times, with_floats, with_unit
+from chaos.planted_bugs.planted import planted
+from chaos.simulator.draw.wish import Wish
+from windowing.engine.columns import field_column
+from windowing.engine.input.alike import Alike, _field, _instant, decode_alike
+from windowing.engine.input.pack import (
+    RawRows,
+    _chunk,
+    _Columns,
+    _exact,
+    _fast,
+    _pack,
+)
+from windowing.engine.input.values import BadValue, ValueRules
+from windowing.engine.tuning import Tuning, tuning
+from windowing.spark.pieces import Batches, _gathered
+
+_BY_VALUES = "deterministic, dead letters, conservation, no error, progress, exactly once"
+_ALIKE, _PIECES = "windowing.engine.input.alike", "windowing.spark.pieces"
+
+SHAPED = {"alike_from_values": 1}
+"""As few values as one are read by their shape."""
+
+IN_PIECES = {"whole_value_bytes_max": 20, "value_pieces": 3}
+"""Most values travel in pieces."""
+
+# --- by shape ---------------------------------------------------------------------------------
+
+
+# Floats that keep the sign of their zero. How one gets it: the exact decoder makes one zero of two,
+# and the fast one is written from its own tests.
+@planted(
+    "shape_keeps_the_sign_of_zero",
+    _BY_VALUES,
+    at=f"{_ALIKE}:_field",
+    shows_in=with_floats,
+    tuning=SHAPED,
+)
+def with_its_sign(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
+    if there and name != rules.event_time.field and rules.fields[name][0] == "float":
+        return pl.col(field_column(name)).cast(pl.Float64)
+    return _field(rules, name, there=there)
+
+
+# Arrow's bitmap of what is not null, its bits in the wrong order. How one gets it: `packbits` puts
+# the first bit highest unless told otherwise, which bitmaps of eight equal bits do not show.
+@planted(
+    "shape_nulls_from_the_other_end",
+    _BY_VALUES,
+    at="windowing.engine.input.shape:_bits",
+    shows_in=anywhere_nullable,
+    tuning=SHAPED,
+)
+def from_the_other_end(valid: np.ndarray[Any, Any]) -> pa.Buffer | None:
+    return None if valid.all() else pa.py_buffer(np.packbits(valid))
+
+
+# ISO times whose fraction of a second is not filled up. How one gets it: six digits in every test.
+@planted(
+    "shape_fraction_as_it_stands",
+    _BY_VALUES,
+    at=f"{_ALIKE}:_instant",
+    shows_in=iso_times,
+    tuning=SHAPED,
+)
+def as_it_stands(rules: ValueRules) -> pl.Expr:
+    if rules.event_time.unit != "iso":
+        return _instant(rules)
+    instant = pl.col("_instant")
+    seconds = instant.str.slice(0, 19).str.to_datetime(
+        "%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us"
+    )
+    fraction = pl.when(instant.str.len_bytes() > 20).then(instant.str.slice(20)).otherwise(
+        pl.lit("0")
+    )
+    return seconds.cast(pl.Int64) + fraction.cast(pl.Int64)
+
+
+# Values of the shape first, then all others: no longer in the order of the log. How one gets it:
+# parts are put together as they were made, since "a chunk is sorted anyway".
+@planted(
+    "shape_first_then_the_others",
+    _BY_VALUES,
+    at="windowing.spark.stages:pack",
+    tuning=SHAPED,
+)
+def the_others_behind(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
+    columns = _Columns.of(rows)
+    alike: Alike | None = decode_alike(columns.data, columns.append_us, rules)
+    if alike is None:
+        return _pack(columns.rows(), rules)
+    read = _chunk(columns.offsets.filter(alike.matched), alike.columns.get_columns(), rules)
+    if alike.matched.all():
+        return read
+    return pl.concat([read, _pack(columns.where(~alike.matched).rows(), rules)])
+
+
+# Values that are of the shape, and illegal, read as they are: the limits of time are asked of the
+# shape's first reader alone. How one gets it: half of a condition.
+@planted(
+    "shape_time_not_judged",
+    _BY_VALUES,
+    at=f"{_ALIKE}:_legal_time",
+    shows_in=with_unit,
+    tuning=SHAPED,
+)
+def any_time(rules: ValueRules, unit_us: int) -> pl.Expr:
+    del rules, unit_us
+    return pl.col("_instant").is_not_null()
+
+
+# --- one by one -------------------------------------------------------------------------------
+
+
+# The row in the middle of those that are halved is in neither half. How one gets it: both ends of a
+# slice taken as inclusive.
+@planted(
+    "middle_row_in_neither_half",
+    _BY_VALUES,
+    at="windowing.engine.input.pack:_pack",
+    tuning={"exact_rows_max": 1},
+)
+def without_the_middle(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
+    decoded = _fast(rows, rules)
+    if decoded is not None:
+        return decoded
+    count = len(rows.offsets)
+    if count <= tuning().exact_rows_max:
+        return _exact(rows, rules)
+    middle = count // 2
+    ends = (0, middle), (middle + (count > 2), count)
+    return pl.concat([without_the_middle(rows.part(*own), rules) for own in ends])
+
+
+# Truth values that are read as numbers. How one gets it: in Python, `True` is an `int`.
+@planted(
+    "truth_is_a_number",
+    _BY_VALUES,
+    at="windowing.engine.input.values:_typed",
+    wish=Wish(records_max=30),
+)
+def with_truth(value: Any, kind: str, nullable: bool) -> Any:
+    from windowing.engine.input.values import _READERS  # noqa: PLC0415
+
+    if isinstance(value, bool) and kind != "string":
+        value = int(value)
+    if value is None:
+        if nullable:
+            return None
+        raise BadValue("bad_type")
+    return _READERS[kind](value)
+
+
+# Event times in larger units that are compared before they are multiplied: those just behind the
+# end pass. How one gets it: limits are converted to the unit, and rounded.
+@planted(
+    "end_of_time_rounded_up",
+    _BY_VALUES,
+    at="windowing.engine.input.values:_event_time",
+)
+def up_to_the_end(value: Any, append_us: int | None, rules: ValueRules) -> int:
+    from windowing.engine.input.values import UNIT_US, _integer_us, iso_us  # noqa: PLC0415
+
+    rule = rules.event_time
+    if value is None:
+        raise BadValue("missing_event_time")
+    ts_us = iso_us(value) if rule.unit == "iso" else _integer_us(value, UNIT_US[rule.unit])
+    if not rules.first_us <= ts_us <= rule.end_us:
+        raise BadValue("time_out_of_range")
+    ahead_us = rule.max_ahead_us
+    if append_us is not None and ahead_us is not None and ts_us > append_us + ahead_us:
+        raise BadValue("time_ahead")
+    return ts_us
+
+
+# --- from pieces ------------------------------------------------------------------------------
+
+
+# A value without its last piece. How one gets it: a range that excludes its end, and an end that
+# was the last one.
+@planted(
+    "value_without_its_last_piece",
+    _BY_VALUES,
+    at=f"{_PIECES}:_joined",
+    tuning=IN_PIECES,
+)
+def without_the_last(rows: pa.RecordBatch, starts: list[int], pieces: int) -> pa.RecordBatch:
+    if not starts:
+        return rows
+    is_kept, values = np.ones(len(rows), dtype=bool), rows["value"].to_pylist()
+    for start in starts:
+        end = start + pieces
+        is_kept[start + 1 : end] = False
+        values[start] = b"".join(values[start : end - 1])
+    place, type_ = rows.schema.get_field_index("value"), rows["value"].type
+    joined = rows.set_column(place, rows.schema.field(place), pa.array(values, type_))
+    return joined.filter(pa.array(is_kept))
+
+
+# A value whose last piece is in the next batch counts as whole. How one gets it: `<` and `<=` where
+# the number of rows is compared with a place.
+@planted(
+    "value_whole_although_cut",
+    _BY_VALUES,
+    at=f"{_PIECES}:_whole",
+    tuning=IN_PIECES,
+)
+def whole_although_cut(batches: Batches, limits: Tuning) -> Batches:
+    from windowing.spark.pieces import _cut, _joined  # noqa: PLC0415
+
+    rest, pieces = list[pa.RecordBatch](), limits.value_pieces
+    for batch in batches:
+        rows = pa.concat_batches([*rest, batch]) if rest else batch
+        starts = _cut(rows, limits)
+        is_whole = not starts or starts[-1] + pieces <= len(rows) + 1
+        end = len(rows) if is_whole else starts.pop()
+        rest = [] if is_whole else [rows.slice(end)]
+        yield _joined(rows.slice(0, end), starts, pieces)
+
+
+# Each piece that is large is the first of a value. How one gets it: the sizes tell where values
+# begin, and pieces were equal to the limit when that was written.
+@planted(
+    "every_piece_begins_a_value",
+    _BY_VALUES,
+    at=f"{_PIECES}:_cut",
+    tuning=IN_PIECES,
+)
+def every_large_one(rows: pa.RecordBatch, limits: Tuning) -> list[int]:
+    sizes = pc.fill_null(pc.binary_length(rows["value"]), 0).to_numpy()
+    large = np.flatnonzero(sizes > limits.whole_value_bytes_max).tolist()
+    starts = list[int]()
+    for row in large:
+        if not starts or row >= starts[-1] + limits.value_pieces - 1:
+            starts.append(row)
+    return starts
+
+
+# A batch that begins with the last row of the one before. How one gets it: an overlap of one, to
+# have "the value that goes on".
+@planted(
+    "last_row_gathered_again",
+    _BY_VALUES,
+    at=f"{_PIECES}:_gathered",
+    tuning={"gathered_rows": 1},
+)
+def with_the_last_again(batches: Batches, limits: Tuning) -> Batches:
+    last: Iterator[pa.RecordBatch] = iter(())
+    for batch in _gathered(batches, limits):
+        yield pa.concat_batches([*last, batch])
+        last = iter([batch.slice(batch.num_rows - 1)])
