@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from windowing.engine.plan import plan_of
 from windowing.engine.tuning import tuned
+from windowing.engine.rows.two_stage import why_one_stage
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
@@ -356,6 +357,11 @@ class with_window:  # noqa: N801 - reads as the functions above do
             and (not self.partitions or isinstance(window.partition_eviction, self.partitions))
             and (not self.step or isinstance(step, self.step))
         )
+
+
+def in_two_stages(_: Pipeline, query: OperatorQuery) -> bool:
+    """Whether the query runs on panes."""
+    return why_one_stage(query) is None
 
 
 def whole_windows_only(_: Pipeline, query: OperatorQuery) -> bool:

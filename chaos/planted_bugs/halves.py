@@ -26,13 +26,16 @@ _ROLLED = some_query(sliding, overlapping)
 _SLIDING = Wish(classes=("sliding", "keyed sliding"), refusals=False)
 """Windows that are rolled up from slices."""
 
+NARROW = {"half_bits": 16}
+"""Values and sums of few digits have a higher half, too."""
+
 ROLL_UP = {"rolled_cells_per_listed": 1 << 20}
 """Slices are rolled up wherever they can be."""
 
 
 # The carry of a negative lower half is lost. How one gets it: halves without a sign, as in every
 # book, whose lower one is then made small enough to be nothing.
-@planted("carry_of_the_lower_half", "deterministic, no error", at=_TO, shows_in=_SUMMING)
+@planted("carry_of_the_lower_half", "deterministic, no error", at=_TO, shows_in=_SUMMING, tuning=NARROW)
 def without_carry(values: Ints) -> tuple[Ints, Ints]:
     bits = tuning().half_bits
     sign, mask = np.int64(1 << (bits - 1)), np.int64((1 << bits) - 1)
@@ -43,20 +46,20 @@ def without_carry(values: Ints) -> tuple[Ints, Ints]:
 
 # Halves that are put together by their bits. How one gets it: `|` is `+` for halves that do not
 # overlap, and a lower half with a sign does.
-@planted("halves_joined_by_or", "deterministic", at=_JOIN, shows_in=_SUMMING)
+@planted("halves_joined_by_or", "deterministic", at=_JOIN, shows_in=_SUMMING, tuning=NARROW)
 def joined_by_or(high: Ints, low: Ints) -> Ints:
     return (high << tuning().half_bits) | low
 
 
 # Sums without a higher half if it is none in the first row. How one gets it: "what is small has no
 # higher half", asked of one value.
-@planted("higher_half_of_the_first", "deterministic", at=_JOIN, shows_in=_SUMMING)
+@planted("higher_half_of_the_first", "deterministic", at=_JOIN, shows_in=_SUMMING, tuning=NARROW)
 def by_the_first(high: Ints, low: Ints) -> Ints:
     return low if len(high) and not high[0] else (high << tuning().half_bits) + low
 
 
 # A lower half of -1 has no carry. How one gets it: `<= -1` is written for `< 0`, and then "mended".
-@planted("carry_of_minus_one", "deterministic, no error", at=_TO, shows_in=_SUMMING)
+@planted("carry_of_minus_one", "deterministic, no error", at=_TO, shows_in=_SUMMING, tuning=NARROW)
 def without_that_of_minus_one(values: Ints) -> tuple[Ints, Ints]:
     bits = tuning().half_bits
     sign, mask = np.int64(1 << (bits - 1)), np.int64((1 << bits) - 1)
