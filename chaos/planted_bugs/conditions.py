@@ -251,6 +251,11 @@ def idle(pipeline: Pipeline) -> bool:
     return pipeline.source.idle_timeout_us is not None and pipeline.source.partitions > 1
 
 
+def with_joined_lanes(pipeline: Pipeline) -> bool:
+    """Whether a lane joined."""
+    return bool(pipeline.source.joined_lanes)
+
+
 def iso_times(pipeline: Pipeline) -> bool:
     """Whether times are ISO texts, at least on one side of a join."""
     return any(part.event_time.unit == "iso" for part in pipeline.source.parts)

@@ -1,0 +1,174 @@
+"""Defects of converted state: for other shards, for other queries, and for lanes that joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from chaos.planted_bugs.conditions import (
+    can_be_fused,
+    early,
+    keyed,
+    per_key,
+    several_shards,
+    some_flow,
+    some_query,
+    with_joined_lanes,
+)
+from chaos.planted_bugs.planted import planted
+from chaos.simulator.draw.wish import Wish
+from windowing.engine.convert import _frames, _Moved
+from windowing.engine.early import Remembered
+from windowing.engine.fused.settler import KNOWN_LANES
+from windowing.engine.plan import Plan
+from windowing.engine.progress.clock import ClockId, begin
+from windowing.engine.progress.reached import Reached
+from windowing.engine.shard_head import HEAD, STATE
+from windowing.engine.state import MemoryStore, StateStore
+from windowing.engine.wids import ENDED
+from windowing.model.file.pipeline import Pipeline
+from windowing.model.source import Source
+
+_BY_ROWS = (
+    "no error, deterministic, closing, exactly once, conservation, dead letters, progress, "
+    "repeatable, early rows"
+)
+_CONVERT = "windowing.engine.convert"
+_BEGINNINGS = (
+    "windowing.engine.shard:begin",
+    "windowing.engine.fused.settler:begin",
+    "windowing.engine.lane:begin",
+)
+
+_read, _written = _Moved.read, _Moved.written
+
+
+def keyed_progress(pipeline: Pipeline) -> bool:
+    """Whether keys in several shards have progress of their own."""
+    return per_key(pipeline) and some_flow(keyed, several_shards)(pipeline)
+
+
+# --- other shards, other queries --------------------------------------------------------------
+
+
+# Converted state is due when the last of the shards was. How one gets it: progress is a maximum,
+# and so is, in the next line, when something is due.
+@planted(
+    "converted_due_with_the_last",
+    _BY_ROWS,
+    at=f"{_CONVERT}:_Moved.written",
+    shows_in=some_flow(keyed, several_shards),
+)
+def due_with_the_last(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
+    store = _written(moved, plan, number)
+    if (data := store.get(HEAD)) is not None:
+        state = STATE.decode(data)
+        state.due_us = dict.fromkeys(state.due_us, max(state.due_us.values(), default=ENDED))
+        store.put(HEAD, STATE.encode(state))
+    return store
+
+
+# A conversion that takes keys' own progress from the first shard. How one gets it: "progress is the
+# lanes', and every shard has all of it", of which keys' is not.
+@planted(
+    "converted_keys_of_the_first_shard",
+    _BY_ROWS,
+    at=f"{_CONVERT}:_frames",
+    shows_in=keyed_progress,
+)
+def of_the_first_shard(stores: Sequence[StateStore], prefix: str) -> dict[str, pl.DataFrame]:
+    return _frames(stores[:1], prefix)
+
+
+# A conversion that drops keys' own progress. How one gets it: what steps read of keys is small, and
+# a new shard asks for it by another name.
+@planted(
+    "converted_without_keys",
+    _BY_ROWS,
+    at=f"{_CONVERT}:_Moved.written",
+    shows_in=keyed_progress,
+)
+def without_keys(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
+    return _written(replace(moved, keys={}), plan, number)
+
+
+# A conversion that loses what shards know of lanes. How one gets it: of the plan with lanes of their
+# own, which was there first, all is carried.
+@planted(
+    "converted_without_known_lanes",
+    _BY_ROWS,
+    at=f"{_CONVERT}:_Moved.written",
+    fused=True,
+    shows_in=can_be_fused,
+    wish=Wish(usual=1.0),
+)
+def without_known_lanes(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
+    whole = {key: data for key, data in moved.whole.items() if key != KNOWN_LANES}
+    return _written(replace(moved, whole=whole), plan, number)
+
+
+# A conversion that begins the numbers of early rows again. How one gets it: early rows are
+# "provisional", and are left to begin anew.
+@planted(
+    "converted_early_rows_begin_again",
+    "early rows, exactly once, deterministic",
+    at=f"{_CONVERT}:_early",
+    also={f"{_CONVERT}:EARLY": "no early rows/"},
+    changes=True,
+    shows_in=some_query(early),
+)
+def without_early_rows(stores: Sequence[StateStore]) -> dict[str, Remembered]:
+    del stores
+    return {}
+
+
+# A conversion in which what is due next is that of the first shard. How one gets it: all shards
+# have the same progress, and heads are taken for equal.
+@planted(
+    "converted_due_with_the_first_shard",
+    _BY_ROWS,
+    at=f"{_CONVERT}:_Moved.read",
+    shows_in=some_flow(keyed, several_shards),
+)
+def due_with_the_first(plan: Plan, stores: Sequence[StateStore]) -> _Moved:
+    moved = _read(plan, stores)
+    data = stores[0].get(HEAD)
+    return moved if data is None else replace(moved, due_us=STATE.decode(data).due_us)
+
+
+# --- lanes that joined ------------------------------------------------------------------------
+
+
+# A lane that joined begins before all time. How one gets it: every lane did, when the first line of
+# this was written.
+@planted(
+    "joined_lane_begins_at_nothing", _BY_ROWS, at=_BEGINNINGS, shows_in=with_joined_lanes
+)
+def at_nothing(clock: ClockId, source: Source, number: int) -> Reached:
+    del clock, source, number
+    return Reached()
+
+
+# A lane that joined begins just before the instant at which it does. How one gets it: a bound
+# excludes its instant, and a beginning does not.
+@planted(
+    "joined_lane_begins_just_before", _BY_ROWS, at=_BEGINNINGS, shows_in=with_joined_lanes
+)
+def just_before(clock: ClockId, source: Source, number: int) -> Reached:
+    found = begin(clock, source, number)
+    return found if found == Reached() else Reached(found.progress_us - 1, found.furthest_us)
+
+
+# Shards wait for a lane that joined, and the lane itself knows where it begins. How one gets it:
+# the beginning is needed in three places, and is forgotten in one.
+@planted(
+    "joined_lane_begins_in_lanes_only",
+    _BY_ROWS,
+    at="windowing.engine.shard:begin",
+    shows_in=with_joined_lanes,
+)
+def in_lanes_only(clock: ClockId, source: Source, number: int) -> Reached:
+    del clock, source, number
+    return Reached()

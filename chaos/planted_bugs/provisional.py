@@ -1,0 +1,141 @@
+"""Defects of early rows, and of lanes that are silent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import polars as pl
+
+from chaos.planted_bugs.conditions import early, idle, some_query
+from chaos.planted_bugs.deltas import FAR
+from chaos.planted_bugs.planted import planted
+from windowing.engine.early import EarlyRows, Remembered
+from windowing.engine.far import Far
+from windowing.engine.idle import left_out
+from windowing.engine.parcel import Parcel
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress, Reached
+from windowing.engine.shard import Shard
+from windowing.engine.shard_head import ShardState
+from windowing.engine.state import StateStore
+from windowing.engine.windows.part import Tables
+
+_EARLY = "windowing.engine.early:EarlyRows"
+_SHOWS = some_query(early)
+
+_due, _counted, _wanted = EarlyRows._due, EarlyRows._counted, EarlyRows._wanted
+
+# --- early rows -------------------------------------------------------------------------------
+
+
+# Windows are shown again although nothing new is in them. How one gets it: `>=` a number of new
+# records, and a period that asks for none.
+@planted("early_row_without_news", "early rows", at=f"{_EARLY}._wanted", shows_in=_SHOWS)
+def nothing_is_enough(rows: EarlyRows, known: Remembered, wall_us: int | None) -> int | None:
+    wanted = _wanted(rows, known, wall_us)
+    return None if wanted is None else wanted - 1
+
+
+# Early rows that are numbered from 1 with each batch. How one gets it: what was shown is joined,
+# and its number is not.
+@planted("early_rows_numbered_anew", "early rows", at=f"{_EARLY}._counted", shows_in=_SHOWS)
+def numbered_anew(rows: EarlyRows, opened: pl.DataFrame, known: Remembered) -> pl.DataFrame:
+    return _counted(rows, opened, known).with_columns(number=pl.lit(0, dtype=pl.Int64))
+
+
+# Windows that are shown by the records that they had when they were first seen. How one gets it: a
+# `coalesce` with its arguments the wrong way round.
+@planted("early_row_counts_from_the_start", "early rows", at=f"{_EARLY}._counted", shows_in=_SHOWS)
+def counted_from_the_start(
+    rows: EarlyRows, opened: pl.DataFrame, known: Remembered
+) -> pl.DataFrame:
+    found = _counted(rows, opened, known)
+    shown = pl.when(pl.col("number") > 1).then(0).otherwise("shown").cast(pl.Int64)
+    return found.with_columns(shown=shown)
+
+
+# Early rows without the state that lies apart. How one gets it: the step for rows that are due reads
+# it if it is due, and the one for early rows is a copy of that.
+@planted(
+    "early_rows_without_far_state",
+    "early rows",
+    at="windowing.engine.shard:Shard._early_rows",
+    shows_in=_SHOWS,
+    tuning=FAR,
+)
+def without_far_state(
+    shard: Shard,
+    store: StateStore,
+    state: ShardState,
+    parcels: Sequence[Parcel],
+    after: Mapping[ClockId, Progress],
+    wall_us: int | None,
+) -> dict[str, pl.DataFrame]:
+    far, state.far = state.far, Far()
+    rows = _early_rows(shard, store, state, parcels, after, wall_us)
+    state.far = far
+    return rows
+
+
+_early_rows = Shard._early_rows
+
+
+# --- silent lanes -----------------------------------------------------------------------------
+
+
+# Silent lanes are left out for good: the progress of the state is changed in its place, and windows
+# close. How one gets it: a list is given, changed and returned.
+@planted(
+    "silent_lanes_left_out_for_good",
+    "closing, deterministic, progress, dead letters, conservation, early rows",
+    at="windowing.engine.shard:left_out",
+    shows_in=idle,
+)
+def left_out_for_good(lanes: Sequence[Reached], silent: Collection[int]) -> list[Reached]:
+    found = left_out(lanes, silent)
+    if isinstance(lanes, list):
+        lanes[:] = found
+    return found
+
+
+# Windows that only silent lanes hold open are shown in every batch. How one gets it: the two
+# reasons for an early row are joined by "or", and the number of new records is asked in one.
+@planted(
+    "silence_shows_what_is_not_new",
+    "early rows",
+    at=f"{_EARLY}._due",
+    shows_in=idle,
+)
+def shown_without_news(
+    rows: EarlyRows,
+    known: Remembered,
+    tables: Tables,
+    after: Progress,
+    wanted: int | None,
+    without_silent: Progress | None,
+) -> pl.DataFrame:
+    return _due(rows, known, tables, after, 0 if without_silent is not None else wanted,
+                without_silent)
+
+
+# What is shown because of silent lanes is not noted, so that its number is sent again. How one gets
+# it: a new reason for a row, behind the lines that note it.
+@planted(
+    "silence_leaves_no_note",
+    "early rows",
+    at=f"{_EARLY}._due",
+    shows_in=idle,
+)
+def not_noted(
+    rows: EarlyRows,
+    known: Remembered,
+    tables: Tables,
+    after: Progress,
+    wanted: int | None,
+    without_silent: Progress | None,
+) -> pl.DataFrame:
+    before = known.shown
+    found = _due(rows, known, tables, after, wanted, without_silent)
+    if wanted is None:
+        known.shown = before
+    return found
