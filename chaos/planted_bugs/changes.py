@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,7 +11,9 @@ import msgspec
 from chaos.planted_bugs.conditions import computing, several_lanes, some_query, with_extents_in_time
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.platform.job import SimulatedJob
-from windowing.engine.changes import _is_late, _settled
+from windowing.engine.changes import Claim, Judgement, _is_late, _settled, judged
+from windowing.engine.columns import OFFSET
+from windowing.engine.parcel import Taken
 from windowing.engine.progress.reached import Reached
 from windowing.engine.wids import NOTHING_YET
 from windowing.engine.windows.active import ActiveLanes
@@ -270,3 +272,57 @@ planted(
     at="windowing.model.file.allowed:LANE_CELLS_MAX",
     hostile=True,
 )(1 << 40)
+
+
+_JUDGED = ("windowing.engine.lane:judged", "windowing.engine.fused.settler:judged")
+
+
+# A change that is refused for being late, and taken as well. How one gets it: a dead letter is
+# "also" written, and the loop goes on without its `continue`.
+@planted(
+    "change_refused_and_taken",
+    "no error, deterministic, dead letters, conservation",
+    at=_JUDGED,
+    changes=True,
+    shows_in=some_query(with_extents_in_time),
+)
+def refused_and_taken(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgement:
+    judgement, lane = judged(pipeline, partition, found), pipeline.source.lane(partition)
+    letters, known = set(judgement.refused[OFFSET]), pipeline.log_places
+    for one in found:
+        if one.offset in letters and (lane, one.offset) not in known:
+            judgement.taken.append(Taken(partition, one.offset, one.text))
+    return judgement
+
+
+# Changes behind one that is refused are passed over. How one gets it: `break` for `continue`.
+@planted(
+    "change_behind_a_refused_one",
+    "no error, deterministic, dead letters, conservation",
+    at=_JUDGED,
+    hostile=True,
+    changes=True,
+    shows_in=some_query(with_extents_in_time),
+)
+def up_to_a_refused_one(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgement:
+    for number in range(len(found)):
+        judgement = judged(pipeline, partition, found[: number + 1])
+        if len(judgement.refused):
+            return judgement
+    return judged(pipeline, partition, found)
+
+
+# Dead letters of refused changes are those of the last one in a batch. How one gets it: one frame,
+# assigned where it is to be added to.
+@planted(
+    "last_refused_change_only",
+    "dead letters, conservation",
+    at=_JUDGED,
+    hostile=True,
+    changes=True,
+    shows_in=some_query(with_extents_in_time),
+)
+def of_the_last_refused(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgement:
+    judgement = judged(pipeline, partition, found)
+    judgement.refused = judgement.refused.tail(1)
+    return judgement

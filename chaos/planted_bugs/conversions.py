@@ -94,8 +94,8 @@ def without_keys(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
     return _written(replace(moved, keys={}), plan, number)
 
 
-# A conversion that loses what shards know of lanes. How one gets it: of the plan with lanes of their
-# own, which was there first, all is carried.
+# A conversion that loses what shards know of lanes. How one gets it: in the plan with lanes of their
+# own, which was there first, shards know nothing of them.
 @planted(
     "converted_without_known_lanes",
     _BY_ROWS,
@@ -143,9 +143,7 @@ def due_with_the_first(plan: Plan, stores: Sequence[StateStore]) -> _Moved:
 
 # A lane that joined begins before all time. How one gets it: every lane did, when the first line of
 # this was written.
-@planted(
-    "joined_lane_begins_at_nothing", _BY_ROWS, at=_BEGINNINGS, shows_in=with_joined_lanes
-)
+@planted("joined_lane_begins_at_nothing", _BY_ROWS, at=_BEGINNINGS, shows_in=with_joined_lanes)
 def at_nothing(clock: ClockId, source: Source, number: int) -> Reached:
     del clock, source, number
     return Reached()
@@ -153,9 +151,7 @@ def at_nothing(clock: ClockId, source: Source, number: int) -> Reached:
 
 # A lane that joined begins just before the instant at which it does. How one gets it: a bound
 # excludes its instant, and a beginning does not.
-@planted(
-    "joined_lane_begins_just_before", _BY_ROWS, at=_BEGINNINGS, shows_in=with_joined_lanes
-)
+@planted("joined_lane_begins_just_before", _BY_ROWS, at=_BEGINNINGS, shows_in=with_joined_lanes)
 def just_before(clock: ClockId, source: Source, number: int) -> Reached:
     found = begin(clock, source, number)
     return found if found == Reached() else Reached(found.progress_us - 1, found.furthest_us)

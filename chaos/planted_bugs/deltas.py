@@ -17,7 +17,7 @@ from windowing.engine.frames import from_bytes
 from windowing.engine.shard import Shard, Step
 from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
-from windowing.engine.tables import _BASE, _DELTA, _encoded, _entries, _FAR, _numbered, Delta
+from windowing.engine.tables import _BASE, _DELTA, _FAR, Delta, _encoded, _entries, _numbered
 from windowing.engine.windows.part import ShardPart
 from windowing.engine.windows.part import Tables as Held
 

@@ -1,4 +1,4 @@
-"""Defects in sums of integers that are kept in two halves, and in slices that are rolled up."""
+"""Defects in sums that are kept in halves, in their means, and in slices that are rolled up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from chaos.planted_bugs.conditions import computing, overlapping, sliding, some_
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.aggregates.exact_int import Ints
+from windowing.engine.aggregates.rounding import divided
 from windowing.engine.aggregates.schema import Role, StateColumn
+from windowing.engine.aggregates.sums import Sums
 from windowing.engine.tuning import tuning
 from windowing.engine.windows.roll_up import _Cells, _Runs, _Windows
 
@@ -35,7 +37,9 @@ ROLL_UP = {"rolled_cells_per_listed": 1 << 20}
 
 # The carry of a negative lower half is lost. How one gets it: halves without a sign, as in every
 # book, whose lower one is then made small enough to be nothing.
-@planted("carry_of_the_lower_half", "deterministic, no error", at=_TO, shows_in=_SUMMING, tuning=NARROW)
+@planted(
+    "carry_of_the_lower_half", "deterministic, no error", at=_TO, shows_in=_SUMMING, tuning=NARROW
+)
 def without_carry(values: Ints) -> tuple[Ints, Ints]:
     bits = tuning().half_bits
     sign, mask = np.int64(1 << (bits - 1)), np.int64((1 << bits) - 1)
@@ -65,6 +69,37 @@ def without_that_of_minus_one(values: Ints) -> tuple[Ints, Ints]:
     sign, mask = np.int64(1 << (bits - 1)), np.int64((1 << bits) - 1)
     low = ((values & mask) ^ sign) - sign
     return (values >> bits) + (low < -1), low
+
+
+# Means of sums that are no doubles, divided as if they were. How one gets it: sums that fit into 64
+# bits are "small".
+@planted(
+    "mean_of_a_rounded_sum",
+    "deterministic",
+    at="windowing.engine.aggregates.sums:Sums.means",
+    shows_in=some_query(computing(("mean",), "int")),
+)
+def of_a_rounded_sum(sums: Sums) -> pl.Series | list[float | None]:
+    if isinstance(sums.exact, list):
+        return _means(sums)
+    counts = np.maximum(sums.counts.to_numpy(), 1)
+    return sums._known(pl.Series(sums.exact / counts + 0.0))
+
+
+_means = Sums.means
+
+
+# A result that is so small that it is zero keeps its sign. How one gets it: inputs have one zero,
+# and so "must" results.
+@planted(
+    "zero_of_a_small_mean_has_a_sign",
+    "deterministic",
+    at="windowing.engine.aggregates.sums:divided",
+    shows_in=some_query(computing(("mean",), "float")),
+)
+def with_its_sign(numerator: int, denominator: int) -> float:
+    found = divided(numerator, denominator)
+    return -found if found == 0 and numerator < 0 else found
 
 
 # A run of windows that ends where a block does reaches one window too far. How one gets it: a last

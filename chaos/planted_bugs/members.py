@@ -99,7 +99,9 @@ def of_runs_apart(extremes: _Extremes, low: Ints, high: Ints, held: Held) -> pl.
         here = power == level
         if here.any():
             behind = np.minimum(begin[here] + (1 << level), table.shape[1] - 1)
-            values[here] = extremes.merge(table[group[here], begin[here]], table[group[here], behind])
+            values[here] = extremes.merge(
+                table[group[here], begin[here]], table[group[here], behind]
+            )
     found = pl.Series(extremes.name, values)
     if extremes.known is None:
         return found

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.conditions import keyed, some_query
+from chaos.planted_bugs.conditions import computing, keyed, some_query
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.groups import Ints, Words, _packed, _views, _width
@@ -180,3 +180,16 @@ def as_long_as_the_first(texts: pl.Series) -> list[Words]:
         return _views(texts)
     words = views[: len(texts)].view(np.uint64)
     return [words[:, 0], words[:, 1]]
+
+
+# Numbers whose first ones are equal are summed up as if all were. How one gets it: a few are asked
+# first, and the answer is kept if it is yes, too.
+@planted(
+    "sums_by_their_first_values",
+    "deterministic, no error",
+    at="windowing.engine.groups:_are_the_same",
+    shows_in=some_query(computing(("sum", "mean"))),
+    tuning={"asked_values": 1},
+)
+def by_a_few(values: Ints) -> bool:
+    return bool((values[: tuning().asked_values] == values[0]).all())

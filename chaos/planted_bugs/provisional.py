@@ -23,7 +23,7 @@ from windowing.engine.windows.part import Tables
 _EARLY = "windowing.engine.early:EarlyRows"
 _SHOWS = some_query(early)
 
-_due, _counted, _wanted = EarlyRows._due, EarlyRows._counted, EarlyRows._wanted
+_counted, _wanted = EarlyRows._counted, EarlyRows._wanted
 
 # --- early rows -------------------------------------------------------------------------------
 
@@ -54,30 +54,22 @@ def counted_from_the_start(
     return found.with_columns(shown=shown)
 
 
-# Early rows without the state that lies apart. How one gets it: the step for rows that are due reads
-# it if it is due, and the one for early rows is a copy of that.
-@planted(
-    "early_rows_without_far_state",
-    "early rows",
-    at="windowing.engine.shard:Shard._early_rows",
-    shows_in=_SHOWS,
-    tuning=FAR,
-)
-def without_far_state(
-    shard: Shard,
-    store: StateStore,
-    state: ShardState,
-    parcels: Sequence[Parcel],
-    after: Mapping[ClockId, Progress],
-    wall_us: int | None,
-) -> dict[str, pl.DataFrame]:
-    far, state.far = state.far, Far()
-    rows = _early_rows(shard, store, state, parcels, after, wall_us)
-    state.far = far
-    return rows
-
-
-_early_rows = Shard._early_rows
+# Early rows without the state that lies apart. How one gets it: the step for rows that are due
+# reads it if it is due, and the one for early rows is a copy of that.
+@planted("early_rows_without_far_state", "early rows", shows_in=_SHOWS, tuning=FAR)
+class NearShard(Shard):
+    def _early_rows(
+        self,
+        store: StateStore,
+        state: ShardState,
+        parcels: Sequence[Parcel],
+        after: Mapping[ClockId, Progress],
+        wall_us: int | None,
+    ) -> dict[str, pl.DataFrame]:
+        far, state.far = state.far, Far()
+        rows = super()._early_rows(store, state, parcels, after, wall_us)
+        state.far = far
+        return rows
 
 
 # --- silent lanes -----------------------------------------------------------------------------
@@ -100,42 +92,34 @@ def left_out_for_good(lanes: Sequence[Reached], silent: Collection[int]) -> list
 
 # Windows that only silent lanes hold open are shown in every batch. How one gets it: the two
 # reasons for an early row are joined by "or", and the number of new records is asked in one.
-@planted(
-    "silence_shows_what_is_not_new",
-    "early rows",
-    at=f"{_EARLY}._due",
-    shows_in=idle,
-)
-def shown_without_news(
-    rows: EarlyRows,
-    known: Remembered,
-    tables: Tables,
-    after: Progress,
-    wanted: int | None,
-    without_silent: Progress | None,
-) -> pl.DataFrame:
-    return _due(rows, known, tables, after, 0 if without_silent is not None else wanted,
-                without_silent)
+@planted("silence_shows_what_is_not_new", "early rows", shows_in=idle)
+class InsistentRows(EarlyRows):
+    def _due(
+        self,
+        known: Remembered,
+        tables: Tables,
+        after: Progress,
+        wanted: int | None,
+        without_silent: Progress | None,
+    ) -> pl.DataFrame:
+        wanted = wanted if without_silent is None else 0
+        return super()._due(known, tables, after, wanted, without_silent)
 
 
 # What is shown because of silent lanes is not noted, so that its number is sent again. How one gets
 # it: a new reason for a row, behind the lines that note it.
-@planted(
-    "silence_leaves_no_note",
-    "early rows",
-    at=f"{_EARLY}._due",
-    shows_in=idle,
-)
-def not_noted(
-    rows: EarlyRows,
-    known: Remembered,
-    tables: Tables,
-    after: Progress,
-    wanted: int | None,
-    without_silent: Progress | None,
-) -> pl.DataFrame:
-    before = known.shown
-    found = _due(rows, known, tables, after, wanted, without_silent)
-    if wanted is None:
-        known.shown = before
-    return found
+@planted("silence_leaves_no_note", "early rows", shows_in=idle)
+class ForgetfulRows(EarlyRows):
+    def _due(
+        self,
+        known: Remembered,
+        tables: Tables,
+        after: Progress,
+        wanted: int | None,
+        without_silent: Progress | None,
+    ) -> pl.DataFrame:
+        before = known.shown
+        rows = super()._due(known, tables, after, wanted, without_silent)
+        if wanted is None:
+            known.shown = before
+        return rows

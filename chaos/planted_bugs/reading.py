@@ -23,9 +23,16 @@ from windowing.engine.input.pack import (
     _fast,
     _pack,
 )
-from windowing.engine.input.values import BadValue, ValueRules
+from windowing.engine.input.values import (
+    _READERS,
+    UNIT_US,
+    BadValue,
+    ValueRules,
+    _integer_us,
+    iso_us,
+)
 from windowing.engine.tuning import Tuning, tuning
-from windowing.spark.pieces import Batches, _gathered
+from windowing.spark.pieces import Batches, _cut, _gathered, _joined
 
 _BY_VALUES = "deterministic, dead letters, conservation, no error, progress, exactly once"
 _ALIKE, _PIECES = "windowing.engine.input.alike", "windowing.spark.pieces"
@@ -82,29 +89,29 @@ def as_it_stands(rules: ValueRules) -> pl.Expr:
     seconds = instant.str.slice(0, 19).str.to_datetime(
         "%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us"
     )
-    fraction = pl.when(instant.str.len_bytes() > 20).then(instant.str.slice(20)).otherwise(
-        pl.lit("0")
+    fraction = (
+        pl.when(instant.str.len_bytes() > 20).then(instant.str.slice(20)).otherwise(pl.lit("0"))
     )
     return seconds.cast(pl.Int64) + fraction.cast(pl.Int64)
 
 
-# Values of the shape first, then all others: no longer in the order of the log. How one gets it:
-# parts are put together as they were made, since "a chunk is sorted anyway".
+# Values of the shape under the offsets of as many first rows. How one gets it: of two columns that
+# are filtered, the one that is made elsewhere is cut to the length of the other.
 @planted(
-    "shape_first_then_the_others",
-    _BY_VALUES,
-    at="windowing.spark.stages:pack",
-    tuning=SHAPED,
+    "shape_under_the_first_offsets", _BY_VALUES, at="windowing.spark.stages:pack", tuning=SHAPED
 )
-def the_others_behind(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
+def under_the_first_offsets(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     columns = _Columns.of(rows)
     alike: Alike | None = decode_alike(columns.data, columns.append_us, rules)
     if alike is None:
         return _pack(columns.rows(), rules)
-    read = _chunk(columns.offsets.filter(alike.matched), alike.columns.get_columns(), rules)
+    offsets = columns.offsets.head(alike.columns.height)
+    read = _chunk(offsets, alike.columns.get_columns(), rules)
     if alike.matched.all():
         return read
-    return pl.concat([read, _pack(columns.where(~alike.matched).rows(), rules)])
+    others = _pack(columns.where(~alike.matched).rows(), rules)
+    places = pl.concat([alike.matched.arg_true(), (~alike.matched).arg_true()])
+    return pl.concat([read, others])[places.arg_sort()]
 
 
 # Values that are of the shape, and illegal, read as they are: the limits of time are asked of the
@@ -152,8 +159,6 @@ def without_the_middle(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     wish=Wish(records_max=30),
 )
 def with_truth(value: Any, kind: str, nullable: bool) -> Any:
-    from windowing.engine.input.values import _READERS  # noqa: PLC0415
-
     if isinstance(value, bool) and kind != "string":
         value = int(value)
     if value is None:
@@ -171,8 +176,6 @@ def with_truth(value: Any, kind: str, nullable: bool) -> Any:
     at="windowing.engine.input.values:_event_time",
 )
 def up_to_the_end(value: Any, append_us: int | None, rules: ValueRules) -> int:
-    from windowing.engine.input.values import UNIT_US, _integer_us, iso_us  # noqa: PLC0415
-
     rule = rules.event_time
     if value is None:
         raise BadValue("missing_event_time")
@@ -218,8 +221,6 @@ def without_the_last(rows: pa.RecordBatch, starts: list[int], pieces: int) -> pa
     tuning=IN_PIECES,
 )
 def whole_although_cut(batches: Batches, limits: Tuning) -> Batches:
-    from windowing.spark.pieces import _cut, _joined  # noqa: PLC0415
-
     rest, pieces = list[pa.RecordBatch](), limits.value_pieces
     for batch in batches:
         rows = pa.concat_batches([*rest, batch]) if rest else batch

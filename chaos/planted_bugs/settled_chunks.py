@@ -90,8 +90,8 @@ def with_progress_of_the_last(
 _settle = Settler._settle
 
 
-# Records of a chunk that are judged by the lane's past alone, without the chunk's own records before
-# them. How one gets it: of two progresses, the larger one is taken for all of a chunk.
+# Records of a chunk that are judged by the lane's past alone, without the chunk's own records that
+# come before them. How one gets it: of two progresses, the earlier one is taken for the whole chunk.
 @planted(
     "judged_by_the_past_alone",
     _BY_COUNTS,

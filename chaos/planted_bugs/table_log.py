@@ -111,8 +111,9 @@ _taken = TableSink.take
 )
 def without_idle_lanes(run: str, token: Token) -> pa.Table:
     rows = token_rows(run, token)
-    kept = [row["lane"] is None or row["first_offset"] <= row["last_offset"]
-            for row in rows.to_pylist()]
+    kept = [
+        row["lane"] is None or row["first_offset"] <= row["last_offset"] for row in rows.to_pylist()
+    ]
     return rows.filter(pa.array(kept)) if any(kept) else rows
 
 

@@ -9,7 +9,7 @@ from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import AT, AT_FIRST, AT_LAST, PARTITION, TIME
 from windowing.engine.progress.reached import Progress
-from windowing.engine.rows.two_stage import PANES, TwoStagePart, _BEGAN, _NUMBER, _PANE
+from windowing.engine.rows.two_stage import _BEGAN, _NUMBER, _PANE, PANES, TwoStagePart
 from windowing.engine.rows.units import DUE, UNITS
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Tables
