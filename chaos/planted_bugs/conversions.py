@@ -94,8 +94,8 @@ def without_keys(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
     return _written(replace(moved, keys={}), plan, number)
 
 
-# A conversion that loses what shards know of lanes. How one gets it: in the plan with lanes of their
-# own, which was there first, shards know nothing of them.
+# A conversion that loses what shards know of lanes. How one gets it: in the plan that was there
+# first, lanes have a state of their own, and shards know nothing of them.
 @planted(
     "converted_without_known_lanes",
     _BY_ROWS,

@@ -91,7 +91,7 @@ _settle = Settler._settle
 
 
 # Records of a chunk that are judged by the lane's past alone, without the chunk's own records that
-# come before them. How one gets it: of two progresses, the earlier one is taken for the whole chunk.
+# come before them. How one gets it: of two progresses, one is taken for the whole chunk.
 @planted(
     "judged_by_the_past_alone",
     _BY_COUNTS,
