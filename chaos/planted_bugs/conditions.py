@@ -168,6 +168,11 @@ def dead_letters(_: Pipeline, query: Flow) -> bool:
     return query.late.policy == "dead_letter"
 
 
+def dropping(_: Pipeline, query: Flow) -> bool:
+    """Whether late records without a window are refused."""
+    return query.late.policy != "update"
+
+
 def discarding(_: Pipeline, query: Query) -> bool:
     """Whether later revisions show only what is new."""
     return query.accumulation == "discarding"

@@ -83,7 +83,13 @@ def by_the_first_table(queries: Mapping[str, Held]) -> bytes:
 
 # State that lies apart is due one step late. How one gets it: `>` for `>=`, at the instant at which
 # it is due.
-@planted("far_state_one_step_late", _BY_ROWS, at="windowing.engine.far:Far.is_due", tuning=FAR)
+@planted(
+    "far_state_one_step_late",
+    _BY_ROWS,
+    at="windowing.engine.far:Far.is_due",
+    tuning=FAR,
+    wish=Wish(classes=("sliding", "keyed sliding"), queries_max=1, usual=0.0, long=0.5),
+)
 def one_step_late(far: Far, progress: Mapping[str, int]) -> bool:
     return any(
         query in far.due_us and reached > far.due_us[query] for query, reached in progress.items()

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.conditions import computing, shares_slices, some_query, updates
+from chaos.planted_bugs.conditions import (
+    computing,
+    overlapping,
+    shares_slices,
+    sliding,
+    some_query,
+    updates,
+)
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import OFFSET
@@ -28,11 +35,18 @@ _SHARD, _LANE = (
 )
 _DUE = "windowing.engine.families.due_rows"
 _BY_ROWS = "deterministic, closing, exactly once, no error"
+AT_ONCE = {"members_at_once_from": 1, "due_cells_free": 1 << 16, "due_windows_max": 1 << 24}
+"""Rows of members are made at once, wherever they can be."""
+
 _ALIKE = Wish(classes=("sliding",), alike=1, usual=0.5)
 
 
 def _extremes(pipeline: Pipeline) -> bool:
     return shares_slices(pipeline) and some_query(computing(("min", "max")))(pipeline)
+
+
+def _overlapping(pipeline: Pipeline) -> bool:
+    return shares_slices(pipeline) and some_query(sliding, overlapping)(pipeline)
 
 
 def _revised(pipeline: Pipeline) -> bool:
@@ -48,6 +62,7 @@ def _revised(pipeline: Pipeline) -> bool:
     shared=True,
     shows_in=shares_slices,
     wish=_ALIKE,
+    tuning=AT_ONCE,
 )
 def of_those_due(
     grids: Grids, members: Ints, first: Ints, last: Ints, most: int
@@ -69,8 +84,9 @@ _listed = DueWindows.of
     _BY_ROWS,
     at=f"{_SHARD}:listed",
     shared=True,
-    shows_in=shares_slices,
+    shows_in=_overlapping,
     wish=_ALIKE,
+    tuning=AT_ONCE,
 )
 def without_late_states(
     states: pl.DataFrame, at: Ints, opened: Ints, windows: DueWindows
@@ -88,6 +104,7 @@ def without_late_states(
     shared=True,
     shows_in=_extremes,
     wish=_ALIKE,
+    tuning=AT_ONCE,
 )
 def of_runs_apart(extremes: _Extremes, low: Ints, high: Ints, held: Held) -> pl.Series:
     _, window = held
@@ -118,6 +135,7 @@ def of_runs_apart(extremes: _Extremes, low: Ints, high: Ints, held: Held) -> pl.
     shared=True,
     shows_in=_extremes,
     wish=_ALIKE,
+    tuning=AT_ONCE,
 )
 def the_other_rest(dtype: pl.DataType, *, largest: bool) -> Any:
     if dtype.is_float():

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.conditions import can_be_fused
+from chaos.planted_bugs.conditions import can_be_fused, dropping, several_queries, some_query
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import AT, BEFORE
@@ -20,11 +20,16 @@ from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Scan
 from windowing.engine.windows.sliding_lane import PARTIALS
+from windowing.model.file.pipeline import Pipeline
 
 _SETTLER = "windowing.engine.fused.settler:Settler"
 _BY_ROWS = "deterministic, closing, conservation, dead letters, exactly once, no error"
 _BY_COUNTS = "conservation, dead letters"
 _USUAL = Wish(usual=1.0)
+
+
+def _of_several_queries(pipeline: Pipeline) -> bool:
+    return can_be_fused(pipeline) and some_query(several_queries, dropping)(pipeline)
 
 
 # A chunk counts as on time if its lane stands exactly where its first window ends. How one gets it:
@@ -137,8 +142,8 @@ def apart_at_the_turn(
     _BY_COUNTS,
     at=f"{_SETTLER}._count",
     fused=True,
-    shows_in=can_be_fused,
-    wish=Wish(usual=1.0, classes=("sliding", "keyed sliding", "landmark", "session")),
+    shows_in=_of_several_queries,
+    wish=_USUAL,
 )
 def as_the_first_query(
     settler: Settler,
