@@ -22,12 +22,12 @@ from chaos.simulator.draw.wish import Wish
 from windowing.engine.convert import _frames, _Moved
 from windowing.engine.early import Remembered
 from windowing.engine.fused.settler import KNOWN_LANES
+from windowing.engine.parcel import split
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin
 from windowing.engine.progress.reached import Reached
 from windowing.engine.shard_head import HEAD, STATE
 from windowing.engine.state import MemoryStore, StateStore
-from windowing.engine.wids import ENDED
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.source import Source
 
@@ -53,21 +53,28 @@ def keyed_progress(pipeline: Pipeline) -> bool:
 # --- other shards, other queries --------------------------------------------------------------
 
 
-# Converted state is due when the last of the shards was. How one gets it: progress is a maximum,
-# and so is, in the next line, when something is due.
+_NUMBERS = [1]
+
+
+def _noted(plan: Plan, stores: Sequence[StateStore]) -> _Moved:
+    _NUMBERS[:] = [len(stores)]
+    return _read(plan, stores)
+
+
+# Rows of state that are divided by the number of shards that there were. How one gets it: of two
+# plans, the one that has written them.
 @planted(
-    "converted_due_with_the_last",
+    "converted_by_the_old_number_of_shards",
     _BY_ROWS,
-    at=f"{_CONVERT}:_Moved.written",
+    at=f"{_CONVERT}:_own",
+    also={f"{_CONVERT}:_Moved.read": _noted},
     shows_in=some_flow(keyed, several_shards),
 )
-def due_with_the_last(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
-    store = _written(moved, plan, number)
-    if (data := store.get(HEAD)) is not None:
-        state = STATE.decode(data)
-        state.due_us = dict.fromkeys(state.due_us, max(state.due_us.values(), default=ENDED))
-        store.put(HEAD, STATE.encode(state))
-    return store
+def by_the_old_number(
+    frame: pl.DataFrame, by: Sequence[str], plan: Plan, number: int
+) -> pl.DataFrame:
+    del plan
+    return dict(split(frame, by, _NUMBERS[0])).get(number, frame.clear())
 
 
 # A conversion that takes keys' own progress from the first shard. How one gets it: "progress is the

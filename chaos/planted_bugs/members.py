@@ -10,6 +10,7 @@ import polars as pl
 
 from chaos.planted_bugs.conditions import (
     computing,
+    dropping,
     overlapping,
     shares_slices,
     sliding,
@@ -25,7 +26,8 @@ from windowing.engine.families.grids import Grids
 from windowing.engine.families.lane_part import FamilyLanePart, Found, _distinct
 from windowing.engine.families.shard_part import FamilyShardPart, _spanned
 from windowing.engine.far import Move
-from windowing.engine.wids import Flags, Ints
+from windowing.engine.plan import plan_of
+from windowing.engine.wids import NOTHING_YET, Flags, Ints
 from windowing.engine.windows.part import Judged, Scan
 from windowing.model.file.pipeline import Pipeline
 
@@ -43,6 +45,14 @@ _ALIKE = Wish(classes=("sliding",), alike=1, usual=0.5)
 
 def _extremes(pipeline: Pipeline) -> bool:
     return shares_slices(pipeline) and some_query(computing(("min", "max")))(pipeline)
+
+
+def _more_variants(pipeline: Pipeline) -> bool:
+    refuse = some_query(dropping)(pipeline)
+    return refuse and any(
+        [one.member for one in family.variants] != [*range(len(family.members))]
+        for family in plan_of(pipeline, 2).families
+    )
 
 
 def _overlapping(pipeline: Pipeline) -> bool:
@@ -151,7 +161,7 @@ def the_other_rest(dtype: pl.DataType, *, largest: bool) -> Any:
     "conservation",
     at=f"{_LANE}._verdicts",
     shared=True,
-    shows_in=shares_slices,
+    shows_in=_more_variants,
     wish=_ALIKE,
 )
 def by_the_variants_number(part: FamilyLanePart, scan: Scan, found: Found) -> tuple[Judged, Flags]:
@@ -196,8 +206,8 @@ def without_the_last(states: pl.DataFrame, chosen: Flags, first: Ints, last: Int
     wish=_ALIKE,
 )
 def waiting_at_its_end(part: FamilyShardPart, move: Move) -> tuple[Ints, Ints]:
-    before = Move(move.before_us - 1, move.after_us - 1)
-    return _between(part, before)
+    before, after = (max(us - 1, NOTHING_YET) for us in move)
+    return _between(part, Move(before, after))
 
 
 _between = FamilyShardPart._between
