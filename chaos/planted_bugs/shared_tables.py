@@ -21,6 +21,7 @@ from chaos.planted_bugs.conditions import (
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.families.family import Variant
+from windowing.engine.plan import plan_of
 from windowing.engine.wids import Ints
 from windowing.model.file.pipeline import Pipeline
 from windowing.runtime.output import Emitted
@@ -49,6 +50,12 @@ def families_in_one_table(pipeline: Pipeline) -> bool:
     return in_one_table(pipeline) and shares_slices(pipeline)
 
 
+def twins_in_one_table(pipeline: Pipeline) -> bool:
+    """Whether some of these are queries with the same rows, except for their names."""
+    families = plan_of(pipeline, 2).families if in_one_table(pipeline) else ()
+    return any(len(variant.names) > 1 for family in families for variant in family.variants)
+
+
 # --- one table --------------------------------------------------------------------------------
 
 
@@ -60,7 +67,7 @@ def families_in_one_table(pipeline: Pipeline) -> bool:
     at=f"{_SHARED}:_repeated",
     disk=True,
     shared=True,
-    shows_in=families_in_one_table,
+    shows_in=twins_in_one_table,
     wish=_ONE,
 )
 def named_after_the_first(

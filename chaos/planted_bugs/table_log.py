@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
-from chaos.planted_bugs.conditions import several_lanes, some_flow
+from chaos.planted_bugs.conditions import several_lanes, some_flow, some_join
 from chaos.planted_bugs.planted import planted
 from windowing.runtime.token import Token
 from windowing.spark.sinks import TableSink
 from windowing.spark.sinks.data_files import DataFile, write_file
 from windowing.spark.sinks.table_log import TableLog
-from windowing.spark.sinks.tokens import Frames, token_of_batch, token_rows
+from windowing.spark.sinks.tokens import Frames, token_rows
 
 _LOG, _SINK = "windowing.spark.sinks.table_log:TableLog", "windowing.spark.sinks.table:TableSink"
 _BY_TABLES = (
@@ -117,13 +118,15 @@ def without_idle_lanes(run: str, token: Token) -> pa.Table:
     return rows.filter(pa.array(kept)) if any(kept) else rows
 
 
-# A token that is written behind its rows. How one gets it: the mark of a whole batch comes last, as
-# in every book, where rows have no marks of their own.
-@planted("token_behind_its_rows", f"{_BY_TABLES}, nothing skipped", at=f"{_SINK}.take", disk=True)
-def behind_its_rows(sink: TableSink, frames: Frames, batch_id: int) -> None:
-    announce, sink._announce = sink._announce, lambda token: None  # type: ignore[method-assign]
-    try:
-        _taken(sink, frames, batch_id)
-    finally:
-        sink._announce = announce  # type: ignore[method-assign]
-    announce(token_of_batch(sink._pipeline, frames, batch_id, sink._token_of))
+# Tokens with the id of the first topic in all lanes. How one gets it: a batch is of "the topic",
+# from when there was one.
+@planted(
+    "token_of_the_first_topic",
+    _BY_TABLES,
+    at="windowing.spark.sinks.table:token_rows",
+    disk=True,
+    shows_in=some_join(),
+)
+def of_the_first_topic(run: str, token: Token) -> pa.Table:
+    first = next(iter(token.topics.values()))
+    return token_rows(run, replace(token, topics=dict.fromkeys(token.topics, first)))

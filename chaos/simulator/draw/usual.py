@@ -7,6 +7,7 @@ slices; of windows drawn one by one, hardly any pipeline can do either.
 from __future__ import annotations
 
 import random
+from copy import deepcopy
 from typing import Any, Final
 
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
@@ -28,6 +29,8 @@ KINDS: Final = ("sliding", "keyed sliding", "landmark", "session")
 """The classes of their windows."""
 
 _QUERIES: Final = (1, 2, 2, 3, 3, 4)
+_TWINS: Final = 0.1
+"""How often two queries have the same rows, except for their names."""
 _PLAIN: Final = 0.75
 """How often all aggregates are numbers: states of others are not looked up together."""
 
@@ -77,6 +80,8 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
         aggregates = draw_aggregates(rng, plain=plain)
         query = {"window": window, "group_by": group_by, "aggregates": aggregates}
         document["queries"][f"q{place}"] = query | _apart(rng, kind, clock, wish)
+    if size > 1 and rng.random() < _TWINS:
+        document["queries"]["q1"] = deepcopy(document["queries"]["q0"])
     if rng.random() < wish.one_table:
         _in_one_table(document)
     return document
