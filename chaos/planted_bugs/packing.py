@@ -101,7 +101,9 @@ def by_the_slot(words: Words, numbers: Ints, firsts: Ints, size: int) -> int:
 
 # Columns in one word that overlap by a bit. How one gets it: a width of 2 needs two bits, and its
 # logarithm is 1.
-@planted("columns_overlap_by_a_bit", _BY_ROWS, at=_ROOM, shows_in=KEYED)
+@planted(
+    "columns_overlap_by_a_bit", _BY_ROWS, at=_ROOM, shows_in=KEYED, wish=Wish(crowded=0.0, long=0.0)
+)
 def overlapping_by_a_bit(words: Sequence[Words]) -> list[Words]:
     spans = [(*extent(word), word) for word in words]
     packed, room = list[Words](), 0

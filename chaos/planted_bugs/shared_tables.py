@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import msgspec
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
 from chaos.planted_bugs.conditions import (
@@ -28,7 +27,7 @@ from windowing.runtime.output import Emitted
 from windowing.spark.sinks import TableSink
 from windowing.spark.sinks.growth import conformed
 from windowing.spark.sinks.rows import BatchRows
-from windowing.spark.sinks.shared_rows import SharedRows, _repeated
+from windowing.spark.sinks.shared_rows import _repeated
 from windowing.spark.sinks.upkeep import _tables, optimize, vacuum
 
 _ROWS, _SHARED = "windowing.spark.sinks.rows", "windowing.spark.sinks.shared_rows"
@@ -37,7 +36,7 @@ _BY_TABLES = (
 )
 _ONE = Wish(usual=1.0, one_table=1.0, alike=1.0)
 
-_tables_of, _values = BatchRows.tables, SharedRows._values
+_tables_of = BatchRows.tables
 
 
 def in_one_table(pipeline: Pipeline) -> bool:
@@ -137,24 +136,6 @@ def without_those_beside(
 )
 def without_marks(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     return conformed(rows.drop_columns([n for n in ("op",) if n in rows.column_names]), schema)
-
-
-# Values of a query under the family's names of its aggregates. How one gets it: names are unique in
-# a query, and a family has names of its own.
-@planted(
-    "values_by_the_familys_names",
-    _BY_TABLES,
-    at=f"{_SHARED}:SharedRows._values",
-    disk=True,
-    shared=True,
-    shows_in=families_in_one_table,
-    wish=_ONE,
-)
-def by_the_familys_names(
-    rows: SharedRows, frame: pl.DataFrame, shows: Mapping[str, str]
-) -> pa.Array:
-    names = sorted(shows.values())
-    return _values(rows, frame, dict(zip(sorted(shows), names, strict=True)))
 
 
 # --- growth -----------------------------------------------------------------------------------
