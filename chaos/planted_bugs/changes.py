@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import msgspec
+import polars as pl
 
 from chaos.planted_bugs.conditions import computing, several_lanes, some_query, with_extents_in_time
 from chaos.planted_bugs.planted import planted
@@ -288,9 +289,9 @@ _JUDGED = ("windowing.engine.lane:judged", "windowing.engine.fused.settler:judge
 )
 def refused_and_taken(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgement:
     judgement, lane = judged(pipeline, partition, found), pipeline.source.lane(partition)
-    letters, known = set(judgement.refused[OFFSET]), pipeline.log_places
+    late = judgement.refused.filter(pl.col("reason") == "change_too_late")[OFFSET].to_list()
     for one in found:
-        if one.offset in letters and (lane, one.offset) not in known:
+        if one.offset in late and (lane, one.offset) not in pipeline.log_places:
             judgement.taken.append(Taken(partition, one.offset, one.text))
     return judgement
 

@@ -78,6 +78,7 @@ def without_that_of_minus_one(values: Ints) -> tuple[Ints, Ints]:
     "deterministic",
     at="windowing.engine.aggregates.sums:Sums.means",
     shows_in=some_query(computing(("mean",), "int")),
+    tuning={"whole_sum_bits": 62},
 )
 def of_a_rounded_sum(sums: Sums) -> pl.Series | list[float | None]:
     if isinstance(sums.exact, list):
