@@ -139,10 +139,12 @@ def _alike(
         window = draw_window(rng, "sliding", clock, number=False, wide=wish.wide, lanes=lanes)
         aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng, plain=True)])
         like = {**queries[model], "window": window, "aggregates": aggregates}
+        always = {key: like[key] for key in like if key not in ("from", "until", "warmup")}
         if rng.random() < 0.7:
-            like = {key: like[key] for key in like if key not in ("from", "until", "warmup")}
+            like = always
         if wish.wide and rng.random() < 0.2:
-            like |= draw_activity(rng, clock)
+            # Of two activities together, no window might be left.
+            like = always | draw_activity(rng, clock)
         queries[f"like{place}"] = like
 
 
