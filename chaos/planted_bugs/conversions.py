@@ -26,7 +26,8 @@ from windowing.engine.parcel import split
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin
 from windowing.engine.progress.reached import Reached
-from windowing.engine.shard_head import HEAD, STATE
+from windowing.engine.shard import Shard
+from windowing.engine.shard_head import HEAD, STATE, ShardState
 from windowing.engine.state import MemoryStore, StateStore
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.source import Source
@@ -175,3 +176,56 @@ def just_before(clock: ClockId, source: Source, number: int) -> Reached:
 def in_lanes_only(clock: ClockId, source: Source, number: int) -> Reached:
     del clock, source, number
     return Reached()
+
+
+# A lane that joins is at the progress of the shard, wherever it is said to begin. How one gets it:
+# of two numbers that are compared just before, the other one.
+@planted(
+    "joined_lane_begins_where_the_shard_is",
+    _BY_ROWS,
+    joins=True,
+    shows_in=with_joined_lanes,
+)
+class AssumingShard(Shard):
+    def _join(self, store: StateStore, state: ShardState) -> None:
+        highest = {clock.name: own.highest for clock, own in self._progress(store, state).items()}
+        known = {name: len(lanes) for name, lanes in state.reached.items()}
+        super()._join(store, state)
+        for name, lanes in state.reached.items():
+            for number in range(known[name], len(lanes)):
+                lanes[number] = Reached(highest[name], highest[name])
+
+
+# A lane that joins takes the place of the last one, too. How one gets it: numbers of lanes from the
+# number that there were, less one.
+@planted(
+    "joined_lane_over_the_last_one",
+    _BY_ROWS,
+    joins=True,
+    shows_in=with_joined_lanes,
+)
+class OverwritingShard(Shard):
+    def _join(self, store: StateStore, state: ShardState) -> None:
+        last = {name: len(lanes) - 1 for name, lanes in state.reached.items()}
+        super()._join(store, state)
+        for name, lanes in state.reached.items():
+            lanes[last[name]] = lanes[-1]
+
+
+# A lane that joins behind windows that have closed without it is not refused. How one gets it: an
+# operator has said where it begins, and is believed.
+@planted(
+    "joined_lane_behind_closed_windows",
+    _BY_ROWS,
+    joins=True,
+    shows_in=with_joined_lanes,
+)
+class LenientShard(Shard):
+    def _join(self, store: StateStore, state: ShardState) -> None:
+        del store
+        source = self._pipeline.source
+        for clock in self._plan.clocks:
+            lanes = state.reached[clock.name]
+            numbers = range(len(lanes), source.partitions)
+            lanes += [begin(clock, source, number) for number in numbers]
+        state.fingerprint = self._pipeline.fingerprint
