@@ -7,14 +7,11 @@ from dataclasses import replace
 from typing import Any, Self
 
 import msgspec
-import polars as pl
 
 from chaos.planted_bugs.conditions import computing, several_lanes, some_query, with_extents_in_time
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.platform.job import SimulatedJob
 from windowing.engine.changes import Claim, Judgement, _is_late, _settled, judged
-from windowing.engine.columns import OFFSET
-from windowing.engine.parcel import Taken
 from windowing.engine.progress.reached import Reached
 from windowing.engine.wids import NOTHING_YET
 from windowing.engine.windows.active import ActiveLanes
@@ -276,24 +273,6 @@ planted(
 
 
 _JUDGED = ("windowing.engine.lane:judged", "windowing.engine.fused.settler:judged")
-
-
-# A change that is refused for being late, and taken as well. How one gets it: a dead letter is
-# "also" written, and the loop goes on without its `continue`.
-@planted(
-    "change_refused_and_taken",
-    "no error, deterministic, dead letters, conservation",
-    at=_JUDGED,
-    changes=True,
-    shows_in=some_query(with_extents_in_time),
-)
-def refused_and_taken(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgement:
-    judgement, lane = judged(pipeline, partition, found), pipeline.source.lane(partition)
-    late = judgement.refused.filter(pl.col("reason") == "change_too_late")[OFFSET].to_list()
-    for one in found:
-        if one.offset in late and (lane, one.offset) not in pipeline.log_places:
-            judgement.taken.append(Taken(partition, one.offset, one.text))
-    return judgement
 
 
 # Changes behind one that is refused are passed over. How one gets it: `break` for `continue`.
