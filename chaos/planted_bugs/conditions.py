@@ -204,6 +204,12 @@ def keyed(_: Pipeline, query: Flow) -> bool:
     return bool(query.key)
 
 
+def without_floats(pipeline: Pipeline, query: Flow) -> bool:
+    """Whether no field of the key is a float."""
+    fields = pipeline.source.fields
+    return all(fields[name].kind != "float" for name in query.key if name in fields)
+
+
 def several_lanes(pipeline: Pipeline, _: Flow) -> bool:
     """Whether there are several lanes."""
     return pipeline.source.partitions > 1

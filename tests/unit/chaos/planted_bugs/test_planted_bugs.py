@@ -113,7 +113,7 @@ def test_the_command_searches_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(expected: int) -> str:
         monkeypatch.setattr(search, "PLANTED_BUGS", few)
         monkeypatch.setattr(search.search_all, "__defaults__", (RUNS, 1, list(few)))
-        command = ["chaos", "simulate", "--guilty", "all", "--seed", "7", "--runs", "8"]
+        command = ["chaos", "simulate", "--guilty", "all", "--seed", "7", "--runs", "20"]
         result = CliRunner().invoke(app, [*command, "--jobs", "1"])
         assert result.exit_code == expected, result.output
         return result.output
