@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from windowing.engine.families.family import Family
 from windowing.engine.plan import plan_of
-from windowing.engine.tuning import tuned
 from windowing.engine.rows.two_stage import why_one_stage
+from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
@@ -253,8 +254,13 @@ def can_be_fused(pipeline: Pipeline) -> bool:
 
 def shares_slices(pipeline: Pipeline) -> bool:
     """Whether some queries can share slices."""
+    return bool(families_of(pipeline))
+
+
+def families_of(pipeline: Pipeline) -> Sequence[Family]:
+    """Return the families of queries that can share slices."""
     with tuned(share_from_queries=2):
-        return bool(plan_of(pipeline).families)
+        return plan_of(pipeline).families
 
 
 def idle(pipeline: Pipeline) -> bool:

@@ -11,6 +11,7 @@ import polars as pl
 from chaos.planted_bugs.conditions import (
     computing,
     dropping,
+    families_of,
     overlapping,
     shares_slices,
     sliding,
@@ -26,7 +27,6 @@ from windowing.engine.families.grids import Grids
 from windowing.engine.families.lane_part import FamilyLanePart, Found, _distinct
 from windowing.engine.families.shard_part import FamilyShardPart, _spanned
 from windowing.engine.far import Move
-from windowing.engine.plan import plan_of
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
 from windowing.engine.windows.part import Judged, Scan
 from windowing.model.file.pipeline import Pipeline
@@ -51,7 +51,7 @@ def _more_variants(pipeline: Pipeline) -> bool:
     refuse = some_query(dropping)(pipeline)
     return refuse and any(
         [one.member for one in family.variants] != [*range(len(family.members))]
-        for family in plan_of(pipeline, 2).families
+        for family in families_of(pipeline)
     )
 
 

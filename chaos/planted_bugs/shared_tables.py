@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaos.planted_bugs.conditions import (
+    families_of,
     session,
     shares_slices,
     some_query,
@@ -20,7 +21,6 @@ from chaos.planted_bugs.conditions import (
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.families.family import Variant
-from windowing.engine.plan import plan_of
 from windowing.engine.wids import Ints
 from windowing.model.file.pipeline import Pipeline
 from windowing.runtime.output import Emitted
@@ -51,7 +51,7 @@ def families_in_one_table(pipeline: Pipeline) -> bool:
 
 def twins_in_one_table(pipeline: Pipeline) -> bool:
     """Whether some of these are queries with the same rows, except for their names."""
-    families = plan_of(pipeline, 2).families if in_one_table(pipeline) else ()
+    families = families_of(pipeline) if in_one_table(pipeline) else ()
     return any(len(variant.names) > 1 for family in families for variant in family.variants)
 
 
