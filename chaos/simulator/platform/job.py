@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from itertools import count
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEAD", "SimulatedJob", "Tables"]
 
-# Each attempt takes some time.
-_ATTEMPT_US = 1000
+_ATTEMPT_US, _ATTEMPTS_MAX = 1000, 100  # each takes some time, and a few bring any batch to its end
 
 
 class SimulatedJob:
@@ -250,7 +248,7 @@ class SimulatedJob:
     def _finish_batch(self, step: PlannedBatch) -> None:
         """Attempt the uncommitted batch until it is committed."""
         batch, failures = self.commits, [*step.failures]
-        for attempt in count():
+        for attempt in range(_ATTEMPTS_MAX):
             failure = failures[0] if failures else None
             try:
                 if step.rival == "same batch" and not failures:
@@ -283,6 +281,8 @@ class SimulatedJob:
                     self.history.skipped.append(f"records of batch {batch} were sent again")
             if self.commits > batch:
                 return
+        msg = f"batch {batch} comes to no end: the job begins it again and again"
+        raise RuntimeError(msg)
 
     def change(self, after: Pipeline, batch: int, dies_at: int | None) -> None:
         """Go on with another pipeline, from the state before a batch; the driver dies at a step."""

@@ -23,6 +23,7 @@ from chaos.simulator.case import (
     record,
 )
 from chaos.simulator.history import Line, Metric, SimulationHistory
+from chaos.simulator.platform.death import JobDied
 from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.platform.start import StartCheck
@@ -153,6 +154,23 @@ def test_where_a_redelivery_is_an_error_it_is_refused_and_what_was_planned_goes_
     result = run_case(strict, EngineParts())
     assert result.faults["redelivery refused"] == 1
     assert not result.findings
+
+
+class _RestlessJob(SimulatedJob):
+    """A job that loses each batch once it is done."""
+
+    def attempt(
+        self, batch: int, attempt: int, step: PlannedBatch, failure: Failure | None
+    ) -> None:
+        super().attempt(batch, attempt, step, failure)
+        self.commits = batch
+        raise JobDied("driver dies after the commit entry", workers=False)
+
+
+def test_a_job_that_comes_to_no_end_has_failed() -> None:
+    [finding] = run_case(case(), EngineParts("restless", job=_RestlessJob)).findings[:1]
+    assert finding.check == "no error"
+    assert "batch 0 comes to no end" in finding.lines[0]
 
 
 class _BlindJob(SimulatedJob):
