@@ -262,7 +262,7 @@ def test_a_failure_is_shrunk_kept_and_replayed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     sink = PLANTED_BUGS["at_least_once_sink"].parts
-    failed = simulate(200, 2, parts=sink, stop_at=1, pipeline_text=PIPELINE).failures[0]
+    failed = simulate(200, 3, parts=sink, stop_at=1, pipeline_text=PIPELINE).failures[0]
     assert failed.case.records <= 2
     assert len(failed.case.plan) <= 2
     again = replay(failed.file, sink).failures[0]
