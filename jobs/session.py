@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -56,6 +57,7 @@ def session(
     builder = builder.config("spark.sql.shuffle.partitions", parallelism)
     for key, value in {**SETTINGS, **_of_workers(), **(more or {})}.items():
         builder = builder.config(key, value)
+    logging.getLogger().addFilter(_is_not_of_py4j)
     # pyspark would install its own Ctrl-C handler; the program handles signals itself.
     answer = signal.getsignal(signal.SIGINT)
     with _local_files(master):
@@ -63,6 +65,14 @@ def session(
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, answer)
     return made
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Return whether a log record is not py4j's, which raises what it logs with a stack trace.
+
+    On Ctrl-C the JVM may be gone before this process has heard of the signal.
+    """
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _local_files(master: str | None) -> AbstractContextManager[None]:
