@@ -1,6 +1,6 @@
 """A plan on containers: a real job under faults, verified against the definition.
 
-The other plans of the folder are run by `make nightly`, which keeps their reports.
+Its report, and those of the other plans, are kept by the nights that run them as such.
 """
 
 from __future__ import annotations
