@@ -31,7 +31,7 @@ def test_an_iso_time_is_spelled_in_every_way_that_means_it(ts_us: int) -> None:
 def test_control_records_name_instants_at_all_edges() -> None:
     """At the last legal claim, far beyond it, and long before all records."""
     found = set()
-    for number in range(150):
+    for number in range(600):
         case = draw_case(5, number, EngineParts())
         ends = {part.event_time.end_us for part in parse_pipeline(case.pipeline).source.parts}
         controls = [event.get("control") for lane in case.lanes for event in lane]
