@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -18,8 +18,6 @@ from windowing.model.run_errors import BadRecords
 from windowing.model.source import Source
 from windowing.spark.files import file_reader
 
-if TYPE_CHECKING:
-    pass
 RAW = ("partition", "offset", "value", "control", "append_us")
 COLUMNS = {
     "partition": st.integers(0, 3),

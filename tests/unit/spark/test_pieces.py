@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -17,9 +16,6 @@ from hypothesis import strategies as st
 from chaos.simulator.platform.between import pieces_of
 from windowing.engine.tuning import Tuning, tuned
 from windowing.spark.pieces import whole_rows
-
-if TYPE_CHECKING:
-    pass
 
 Row = tuple[int, bytes | None]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import given
@@ -14,9 +13,6 @@ from jobs.checkpoints.stages import decide_fused, is_fused, note_fused
 from tests.spark.test_state import CASE
 from windowing.model import load_pipeline
 from windowing.spark.slots import PERIOD, number_of, slot_of, spark_hash
-
-if TYPE_CHECKING:
-    pass
 
 DIVISORS = [tasks for tasks in range(1, 65) if PERIOD % tasks == 0]
 

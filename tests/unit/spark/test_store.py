@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -19,9 +19,6 @@ from windowing.spark.copies import Copies, may_copy
 from windowing.spark.processor import Processor
 from windowing.spark.stages import FusedShardStage
 from windowing.spark.store import MapStateStore, whole_values
-
-if TYPE_CHECKING:
-    pass
 
 
 class SparksMap:

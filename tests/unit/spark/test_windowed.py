@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from chaos.readers.log import read_events
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
-
-if TYPE_CHECKING:
-    pass
 
 PROJECT = Path(__file__).parents[3] / "slackwater" / "template"
 
