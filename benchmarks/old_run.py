@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from jobs.runs.folder import Run, write_note
 from windowing.model import Pipeline, load_pipeline
 from windowing.runtime.token import Stretch, Token
 from windowing.spark.sinks.data_files import RUN, write_file
@@ -139,16 +141,9 @@ class OldRun:
 
     def _note(self) -> None:
         began = datetime.fromtimestamp((self._now_us - YEAR_US) / 1e6, UTC)
-        names = {"pipeline": "old", "run": "r1", "submission_id": "driver-1"}
-        places = {
-            "folder": self._folder,
-            "checkpoint": self._folder / "checkpoint",
-            "table": self.tables,
-            "file": self._folder / self.file.name,
-        }
-        note = {**names, **{name: str(place) for name, place in places.items()}}
-        note["submitted_at"] = began.isoformat()
-        (self._folder / "run.json").write_text(json.dumps(note), encoding="utf-8")
+        checkpoint, file = self._folder / "checkpoint", self._folder / self.file.name
+        run = Run("old", "r1", "driver-1", self._folder, checkpoint, self.tables, file)
+        write_note(replace(run, submitted_at=began))
 
     def _checkpoint(self, pipeline: Pipeline) -> None:
         """Write what Spark's checkpoint says of offsets."""
