@@ -55,7 +55,9 @@ test-spark: setup  ## tier 2: the runtime, jobs and commands on real Spark and a
 	@$(VENV)/python -m pytest -n 2 $(SPREAD) tests/spark --durations=15
 
 test-stack: setup  ## tier 3: the demo, jobs on a cluster, Airflow, real kills, pages, containers
-	@$(MAKE) --no-print-directory demo down test-live test-airflow test-chaos test-ui down test-containers
+	@$(MAKE) --no-print-directory demo down
+	@$(MAKE) --no-print-directory test-live test-airflow test-chaos test-ui down
+	@$(MAKE) --no-print-directory test-containers
 
 test-live: setup  ## of tier 3: jobs and faults on a real cluster
 	@$(VENV)/python -m pytest -n 2 $(SPREAD) tests/stack --ignore=tests/stack/ui --ignore=tests/stack/containers --durations=10
