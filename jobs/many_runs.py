@@ -25,7 +25,7 @@ from windowing.model import Pipeline
 from windowing.runtime.local import Output
 from windowing.runtime.output import Emitted
 from windowing.spark.pieces import Stage
-from windowing.spark.processor import store_of_key
+from windowing.spark.processor import stepped, store_of_key
 from windowing.spark.reading import RawStream
 from windowing.spark.sinks import MemorySink
 from windowing.spark.stages import (
@@ -129,8 +129,7 @@ class _Stages(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed 
         run, number = divmod(int(key[0]), _STRIDE)
         stage = self._stages[run]
         stage.open(self._store)
-        messages = [message for frame in frames for message in frame[stage.takes]]
-        return run, pd.DataFrame(stage.step(number, messages), columns=list(stage.gives))
+        return run, stepped(stage, number, frames)
 
 
 class _Lanes(_Stages):

@@ -33,6 +33,14 @@ def store_of_key(
     return partial(MapStateStore, state, copies)
 
 
+def stepped(
+    stage: LaneStage | ShardStage, number: int, rows: Iterator[pd.DataFrame]
+) -> pd.DataFrame:
+    """Run a step of a stage, over rows as Spark gives them; return rows as it takes them."""
+    messages = [message for frame in rows for message in frame[stage.takes]]
+    return pd.DataFrame(stage.step(number, messages), columns=list(stage.gives))
+
+
 class Processor(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
     """An operator with a lane or a shard for each key.
 
@@ -65,10 +73,7 @@ class Processor(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
     ) -> Iterator[pd.DataFrame]:
         """Process all messages for one lane or shard in this batch."""
         del timerValues
-        stage = self._stage
-        messages = [message for frame in rows for message in frame[stage.takes]]
-        sent = stage.step(number_of(int(key[0])), messages)
-        yield pd.DataFrame(sent, columns=list(stage.gives))
+        yield stepped(self._stage, number_of(int(key[0])), rows)
 
     def close(self) -> None:
         """Do nothing: Spark owns the state."""
