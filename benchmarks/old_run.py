@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -142,8 +141,8 @@ class OldRun:
     def _note(self) -> None:
         began = datetime.fromtimestamp((self._now_us - YEAR_US) / 1e6, UTC)
         checkpoint, file = self._folder / "checkpoint", self._folder / self.file.name
-        run = Run("old", "r1", "driver-1", self._folder, checkpoint, self.tables, file)
-        write_note(replace(run, submitted_at=began))
+        places = (self._folder, checkpoint, self.tables, file)
+        write_note(Run("old", "r1", "driver-1", *places, submitted_at=began))
 
     def _checkpoint(self, pipeline: Pipeline) -> None:
         """Write what Spark's checkpoint says of offsets."""

@@ -32,6 +32,7 @@ def convictions(
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.planted_bugs import PLANTED_BUGS
     from chaos.planted_bugs.coverage import reached, table, with_table
+    from windowing.whole_files import whole_file
 
     found = []
     with bar("replaying", len(PLANTED_BUGS)) as progress:
@@ -50,5 +51,6 @@ def convictions(
         except (OSError, ValueError) as error:
             complain(f"{write}: {error}")
             raise typer.Exit(USAGE) from None
-        write.write_text(page, encoding="utf-8")
+        with whole_file(write) as file:
+            file.write(page.encode())
     raise typer.Exit(PASSED if all(one.mechanisms for one in found) else FAILED)

@@ -58,13 +58,10 @@ def table(found: Iterable[Reached]) -> list[str]:
         names = sorted(name for name, through in by_day.items() if mechanism in through)
         named = ", ".join(f"`{name}`" for name in names) if len(names) <= _NAMED_MAX else "many"
         lines.append(f"| {mechanism} | {len(names)} | {named} |")
-    others = sorted(one.name for one in found if one.mechanisms is None)
-    lines += ["", f"Of {len(found)} planted bugs, `make test` convicts {len(by_day)}"]
-    lines[-1] += ("; nights alone search for " + ", ".join(f"`{name}`" for name in others)) * bool(
-        others
-    )
-    lines[-1] += "."
-    return lines
+    others = sorted(f"`{one.name}`" for one in found if one.mechanisms is None)
+    searched = "; nights alone search for " + ", ".join(others) if others else ""
+    told = f"Of {len(found)} planted bugs, `make test` convicts {len(by_day)}{searched}."
+    return [*lines, "", told]
 
 
 def with_table(text: str, lines: Iterable[str]) -> str:

@@ -28,8 +28,8 @@ def with_joining(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
         pipeline: its pipeline.
 
     Returns:
-        the case; the same if no lane can join, or the log changes the queries: it is not settled
-        what becomes of a query that all lanes had taken before one joined that lacks it.
+        the case; the same if no lane can join, or the log changes the queries: no lane joins such a
+        run (`jobs.checkpoints.partitions`).
     """
     if not pipeline.source.joined or any(_is_change(one) for lane in case.lanes for one in lane):
         return case
