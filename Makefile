@@ -5,7 +5,7 @@ VENV := .venv/bin
 SPREAD := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-flink setup-mutants setup-yarn test-yarn lock fmt lint type test test-unit checks-and-dags test-dags test-spark test-stack test-live test-airflow test-chaos nightly docs test-containers test-ui demo up down status clean bench coverage
+.PHONY: help setup setup-flink setup-mutants setup-yarn test-yarn lock fmt lint type test test-unit checks test-dags test-jvm test-spark test-stack test-live test-airflow test-chaos nightly docs test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,21 +38,26 @@ lint: setup  ## look for mistakes, wrong format, forbidden imports and dead defi
 type: setup  ## check the types
 	@$(VENV)/mypy
 
-# Types and DAGs beside the tests on two cores: each waits now and then.
-test: setup  ## tier 1: all checks, and all tests that start no JVM
-	@$(MAKE) --no-print-directory -k -j2 test-unit checks-and-dags
+# Types beside the tests on two cores: each waits now and then.
+test: setup  ## tier 1: all checks, and all tests in one process, without a JVM
+	@$(MAKE) --no-print-directory -k -j2 test-unit checks
 
 test-unit:
 	@$(VENV)/python -m pytest -n 2 $(SPREAD) tests/unit --durations=15
 
-checks-and-dags:
-	@log=$$(mktemp); $(MAKE) --no-print-directory -k lint type test-dags >$$log 2>&1; code=$$?; cat $$log; rm $$log; exit $$code
+checks:
+	@log=$$(mktemp); $(MAKE) --no-print-directory -k lint type >$$log 2>&1; code=$$?; cat $$log; rm $$log; exit $$code
 
-test-dags: setup  ## the tests of the DAGs that need no Airflow running, in Airflow's own environment
-	@.slackwater/airflow-venv/bin/python -m pytest -m "not stack" tests/dags --durations=5
+# The DAGs' tests wait most of the time.
+test-spark: setup  ## tier 2: real Spark, a real broker, commands as processes, DAGs without services
+	@$(MAKE) --no-print-directory -k -j2 test-jvm test-dags
 
-test-spark: setup  ## tier 2: the runtime, jobs and commands on real Spark and a real broker
-	@$(VENV)/python -m pytest -n 2 $(SPREAD) tests/spark --durations=15
+test-jvm:
+	@$(VENV)/python -m pytest -n 2 $(SPREAD) tests/spark tests/commands --durations=15
+
+test-dags: setup  ## of tier 2: the DAGs, in Airflow's own environment
+	@log=$$(mktemp); .slackwater/airflow-venv/bin/python -m pytest -m "not stack" tests/dags --durations=5 >$$log 2>&1; code=$$?; \
+	  cat $$log; rm $$log; exit $$code
 
 test-stack: setup  ## tier 3: the demo, jobs on a cluster, Airflow, real kills, pages, containers
 	@$(MAKE) --no-print-directory demo down
@@ -62,11 +67,11 @@ test-stack: setup  ## tier 3: the demo, jobs on a cluster, Airflow, real kills, 
 test-live: setup  ## of tier 3: jobs and faults on a real cluster
 	@$(VENV)/python -m pytest -n 2 $(SPREAD) tests/stack --ignore=tests/stack/ui --ignore=tests/stack/containers --durations=10
 
-test-airflow: setup  ## the DAGs on a real Airflow
+test-airflow: setup  ## of tier 3: the DAGs on a real Airflow
 	@.slackwater/airflow-venv/bin/python -m pytest -m stack tests/dags --durations=5
 
-test-chaos: setup  ## windows and sessions under real kills on one stack, some eight minutes
-	@$(VENV)/slackwater chaos run chaos/plans/first.yml chaos/plans/quick/*.yml --seed 1
+test-chaos: setup  ## of tier 3: six kinds of faults on a real job, some three minutes
+	@$(VENV)/slackwater chaos run chaos/plans/first.yml --seed 1
 
 test-yarn: setup-yarn  ## a job on YARN, all its data on HDFS, and each of their daemons killed, some fifteen minutes
 	@$(VENV)/python -m pytest tests/night/sinks/test_hdfs.py tests/night/infra/test_yarn.py tests/night/spark/test_yarn_run.py --durations=5
@@ -81,12 +86,12 @@ docs: setup  ## write what is written by commands: docs/commands.md, and which e
 	@$(VENV)/slackwater chaos nightly --page
 
 # An engine that answers is used and left alone; one that was started for the tests is stopped.
-test-containers: setup  ## tests in containers; installs and starts a Docker engine where it may
+test-containers: setup  ## of tier 3: tests in containers; installs and starts a Docker engine where it may
 	@if $(VENV)/python -m infra.containers start; then infra/images/build kafka postgres spark; fi
 	@$(VENV)/python -m pytest tests/stack/containers; code=$$?; \
 	  $(VENV)/python -m infra.containers stop; exit $$code
 
-test-ui: setup  ## the pages that people look at, in a real browser (Debian: chromium, chromium-driver)
+test-ui: setup  ## of tier 3: the pages that people look at, in a real browser (Debian: chromium, chromium-driver)
 	@$(VENV)/python -m pytest tests/stack/ui
 
 demo: setup  ## the whole platform on real flights: start, publish, run, break, verify

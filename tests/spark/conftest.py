@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["kafka_broker"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def spark() -> Iterator[SparkSession]:
-    """A local session with the settings that lanes and shards need, and Spark's Kafka source."""
+    """A local session with the settings that lanes and shards need, and Spark's Kafka source.
+
+    For every test here: a process has one JVM, and what a command of ours would start has no Kafka.
+    """
     from infra.spark import connector_jars
     from jobs.session import session
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.slackwater.test_control import (
+from tests.commands.test_control import (
     case,  # noqa: F401 - a fixture
     signed_log_is_run_and_verified,
     slackwater,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import psutil
 
-from tests.unit.slackwater.pipelines import written
-from tests.unit.slackwater.test_signals import (
+from tests.commands.test_signals import (
     judge,
     names,
     start,  # noqa: F401 - a fixture
 )
+from tests.unit.slackwater.pipelines import written
 
 
 def test_a_session_that_is_only_starting(start, tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from infra.process import marked
-from tests.unit.slackwater.pipelines import written
-from tests.unit.slackwater.test_signals import (
+from tests.commands.test_signals import (
     BLOCKING,
     WAITS,
     judge,
     names,
     start,  # noqa: F401 - a fixture
 )
+from tests.unit.slackwater.pipelines import written
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

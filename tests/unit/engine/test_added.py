@@ -9,6 +9,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.strategies import KINDS, OPERATORS, Case, cases, entry, interleavings, join_cases
 from tests.unit.engine.fused.test_fused import PIPELINE, Fused
 from tests.unit.engine.test_convert import ENDS, EVENTS, as_snapshot, lines, stores
@@ -119,7 +120,7 @@ def check(data: st.DataObject, case: Case) -> None:
     assert sorted(lines(first.output, then.output)) == sorted(defined)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sampled(KINDS, every=3))
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_it_is_as_if_it_had_always_been_there(kind: str, data: st.DataObject) -> None:

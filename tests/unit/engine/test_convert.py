@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.strategies import KINDS, OPERATORS, Case, cases, entry, interleavings, join_cases
 from tests.unit.engine.fused.test_fused import PIPELINE, Fused
 from windowing.engine.convert import Converted, convert
@@ -84,7 +85,7 @@ def test_rows_are_as_if_never_resharded(data: st.DataObject) -> None:
     check(data, data.draw(cases(wide=True)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sampled(KINDS, every=3))
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_windows_of_each_kind_are_as_if_never_resharded(kind: str, data: st.DataObject) -> None:

@@ -76,7 +76,7 @@ def defined(pipeline: Pipeline, case: Case) -> list[str]:
     return [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
 
 
-@pytest.mark.parametrize(("name", "fused", "batch_rows"), sampled(CUT, every=3))
+@pytest.mark.parametrize(("name", "fused", "batch_rows"), sampled(CUT, every=7))
 def test_recorded_pipelines_give_their_bytes(
     name: str, batch_rows: int, tmp_path: Path, *, fused: bool
 ) -> None:

@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
 from tests.strategies.names import (
     PLAIN,
@@ -63,7 +64,7 @@ def test_engine_equals_definition_whatever_fields_are_called(
     check(renamed(case, data.draw(names(windowed=has_pattr(case)))), data=data)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sampled(KINDS, every=3))
 @settings(max_examples=max(_EXAMPLES // 3, 4))
 @given(data=st.data())
 def test_tables_hold_them(kind: str, data: st.DataObject) -> None:

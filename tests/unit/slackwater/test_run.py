@@ -2,15 +2,12 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from slackwater import classes
 from slackwater.main import app
 from tests.unit.slackwater.pipelines import written
 from windowing.engine.tally import Tally
@@ -147,66 +144,6 @@ def with_class(folder: Path, source: str) -> tuple[Path, Path]:
     return pipeline, events
 
 
-def ran_for_real(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "slackwater.main", *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path.cwd())])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize("code", [0, 5])
-@pytest.mark.parametrize("command_", ["validate", "run"])
-def test_a_module_that_ends_the_process_does_not_say_how_we_end(
-    tmp_path: Path, command_: str, code: int
-) -> None:
-    pipeline, events = with_class(tmp_path, f"import os; os._exit({code})")
-    more = ["--input", str(events), "--output", str(tmp_path / "o")] if command_ == "run" else []
-    ran = ran_for_real(tmp_path, command_, str(pipeline), *more)
-    assert ran.returncode == 2
-    assert f"importing its classes ended its process with exit code {code}" in ran.stderr
-
-
-@pytest.mark.parametrize("code", [0, 2])
-def test_a_class_that_ends_the_process_does_not_say_how_we_end(tmp_path: Path, code: int) -> None:
-    pipeline, events = with_class(
-        tmp_path, FAILING.replace("BODY", f"__import__('os')._exit({code})")
-    )
-    out = tmp_path / "out.jsonl"
-    ran = ran_for_real(tmp_path, "run", str(pipeline), "--input", str(events), "--output", str(out))
-    assert ran.returncode == 1
-    assert ran.stderr.startswith(f"error: the command was ended with exit code {code} by code")
-    assert not out.exists()
-
-
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("class Z(BaseException): pass\nraise Z('its words')", "Z: its words"),
-        ("raise type('E', (Exception,), {'__reduce__': lambda self: 1 / 0})('own')", "E: own"),
-    ],
-)
-def test_whatever_a_module_raises_is_a_sentence(tmp_path: Path, source: str, said: str) -> None:
-    pipeline, _ = with_class(tmp_path, source)
-    ran = ran_for_real(tmp_path, "validate", str(pipeline))
-    assert ran.returncode == 2
-    assert "Traceback" not in ran.stderr
-    assert said in ran.stderr
-
-
-def test_a_module_that_never_ends_has_a_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(classes, "WITHIN_S", 5.0)
-    pipeline, _ = with_class(tmp_path, "while True: pass")
-    ran = command("validate", pipeline)
-    assert ran.exit_code == 2
-    assert "importing its classes has not ended after 5 s" in ran.output
-
-
 ODD = {
     "words": "raise type('E', (Exception,), {'__str__': lambda self: 1 / 0})",
     "long": "raise ValueError('x' * 100_000)",
@@ -287,30 +224,3 @@ def says_what_became_of_every_record(tmp_path: Path, engine: str) -> None:
     judged = command("verify", pipeline, "--input", events, "--output", out)
     assert judged.exit_code == 0, judged.output
     assert judged.stdout.startswith(SUMS)
-
-
-def test_what_a_users_class_does_is_its_own_sentence(tmp_path: Path) -> None:
-    what_a_users_class_does_is_its_own_sentence(tmp_path, "local")
-
-
-def what_a_users_class_does_is_its_own_sentence(tmp_path: Path, engine: str) -> None:
-    (tmp_path / "breaking.py").write_text(FAILING.replace("BODY", "import sys; sys.exit(7)"))
-    pipeline, events = written(tmp_path)
-    text = pipeline.read_text().replace("all: sum(v)", "all: 'python:breaking:Breaks(v)'")
-    pipeline.write_text(text)
-    out = tmp_path / "out.jsonl"
-    options = ["--input", str(events), "--output", str(out), "--engine", engine]
-    # A process of its own: the modules that Spark's workers find are settled when it starts.
-    ran = subprocess.run(
-        [sys.executable, "-m", "slackwater.main", "run", str(pipeline), *options],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path.cwd())])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 2, ran.stderr
-    said = ran.stderr.strip().splitlines()[-1]
-    assert said.startswith("error: python:breaking:Breaks: update(0, ")
-    assert said.endswith("failed: SystemExit: 7")
-    assert "Traceback" not in ran.stderr or engine == "spark"
-    assert not out.exists()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable
+from itertools import product
 from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import sampled
 from tests.strategies.logs import Case, Event, entry
 from tests.unit.engine.test_engine import defined
 from windowing.engine.input.batches import batches
@@ -158,8 +160,7 @@ def fed(spec: Pipeline, log: list[Event], rng: random.Random, *, restarts: bool)
 _FEW: Final = max(settings.default.max_examples // 10, 1) if settings.default else 1
 
 
-@pytest.mark.parametrize("order", ["canonical", "lane"])
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize(("name", "order"), sampled(product(STEPS, ["canonical", "lane"]), every=5))
 @settings(max_examples=_FEW)
 @given(seed=st.integers(0, 2**32))
 def test_neither_cuts_nor_interleavings_nor_restarts_change_rows_or_state(
