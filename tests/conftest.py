@@ -32,7 +32,7 @@ _QUIET = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 
-settings.register_profile("dev", max_examples=8, **_QUIET)
-settings.register_profile("ci", max_examples=8, derandomize=True, **_QUIET)
+settings.register_profile("dev", max_examples=5, **_QUIET)
+settings.register_profile("ci", max_examples=5, derandomize=True, **_QUIET)
 settings.register_profile("nightly", max_examples=1_000, **_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

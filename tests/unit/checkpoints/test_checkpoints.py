@@ -52,7 +52,7 @@ def _defined(text: str, events: str) -> list[str]:
     return [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
 
 
-@pytest.mark.parametrize("file", sampled(STATES, every=3), ids=_name)
+@pytest.mark.parametrize("file", sampled(STATES, every=5), ids=_name)
 def test_a_recorded_state_goes_on_to_the_same_bytes(file: Path) -> None:
     recording = Recording.read(file)
     pipeline = recording.pipeline

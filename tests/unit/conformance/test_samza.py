@@ -14,6 +14,7 @@ from conformance.samza import judge as samza
 from conformance.samza.case import Scenario, read_scenarios
 from conformance.wid.case import CaseError
 from slackwater.main import app
+from tests.sampling import sampled
 
 FILE = Path(__file__).parents[2] / "data" / "samza" / "scenarios.jsonl"
 SCENARIOS = {scenario.id: scenario for scenario in read_scenarios(FILE)}
@@ -45,7 +46,7 @@ def test_most_scenarios_of_the_log_can_be_asked_of_a_pipeline() -> None:
         assert "rows" in (config.get("axis"), config.get("window", {}).get("unit")), name
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", sampled(ASKED, every=3))
 def test_a_pipeline_gives_what_the_operator_gives(name: str) -> None:
     assert samza_local.judge(ASKED[name], interleavings=1).difference is None
 

@@ -7,7 +7,7 @@ from tests.sampling import sampled
 from tests.unit.conformance.test_wid import CASES
 
 
-@pytest.mark.parametrize("name", sampled(CASES, every=5))
+@pytest.mark.parametrize("name", sampled(CASES, every=11))
 def test_the_engine_gives_what_is_expected(name: str) -> None:
     for verdict in wid_local.judge(CASES[name], interleavings=1):
         assert verdict.difference is None, verdict.line()

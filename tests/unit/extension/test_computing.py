@@ -82,7 +82,7 @@ def test_engine_and_definition_agree(tidepool: Path) -> None:
 
 
 def test_the_simulator_runs_them(tidepool: Path, tmp_path: Path) -> None:
-    report = simulate(15, seed=1, pipeline_text=TEXT, keep=tmp_path)
+    report = simulate(8, seed=1, pipeline_text=TEXT, keep=tmp_path)
     assert report.ok, report.lines()
 
 

@@ -17,14 +17,15 @@ from slackwater.main import app
 from tests.unit.other_engines.boxes import Simulated, Unsteady
 from tests.unit.other_engines.streams import one_by_one, stream_of
 from windowing.other_engines.parameters import Domain, Report, Tick
-from windowing.other_engines.prober.box import Size
+from windowing.other_engines.prober.box import Box, Size
 from windowing.other_engines.prober.formulas import Formula
 from windowing.other_engines.prober.hypotheses import Hypothesis
 from windowing.other_engines.prober.probe import Model, probe
 
 HOPPING = Size(4, 2, 1)
-TUPLE_DRIVEN = Model(
-    Hypothesis(Tick.tuple, Report(non_empty=True, window_close=True)), Formula("", 0, 0, 0, 0)
+BATCH_DRIVEN = Model(
+    Hypothesis(Tick.batch_end, Report(non_empty=True, window_close=True)),
+    Formula("ceil", -1, 0, 0, -1),
 )
 
 
@@ -45,8 +46,9 @@ def test_of_two_partitions_the_slower_one_decides() -> None:
     assert answer == [[], [], [], [[1, 2]]]
 
 
-def told_of(mode: str, finding: Any) -> dict[str, Any]:
-    return Probed(live_engine("slackwater", mode), "1", Domain.tuple, finding).as_data()
+def told_of(mode: str, domain: Domain, box: Box) -> dict[str, Any]:
+    engine = live_engine("slackwater", mode)
+    return Probed(engine, "1", domain, probe(box, domain)).as_data()
 
 
 def test_an_engine_beyond_the_model_is_said_to_be_with_its_smallest_input() -> None:
@@ -72,21 +74,20 @@ def test_an_engine_without_such_windows_is_a_wrong_question() -> None:
 
 
 def test_the_table_tells_whether_an_engine_is_what_it_was(tmp_path: Path) -> None:
-    found = probe(Simulated(TUPLE_DRIVEN), Domain.tuple)
-    told = told_of("partitions", found)
+    told = told_of("partitions", Domain.time, Simulated(BATCH_DRIVEN))
     assert keep(told, tmp_path) is None
     written = (tmp_path / FILE).stat().st_mtime_ns
     old = keep(told, tmp_path)
     assert old is not None
     assert not differences(old, told)
     assert (tmp_path / FILE).stat().st_mtime_ns == written, "nothing has changed"
-    assert "| `slackwater partitions` | 1 | tuple | tuple-driven |" in (tmp_path / PAGE).read_text()
+    assert "| `slackwater partitions` | 1 | time | batch-end |" in (tmp_path / PAGE).read_text()
     # The next version is no difference; another tick is one.
     assert not differences(old, {**told, "version": "2"})
-    assert differences(old, {**told, "ticks": ["batch-end"]}) == [
-        "ticks: ['tuple-driven'] | ['batch-end']"
+    assert differences(old, {**told, "ticks": ["tuple-driven"]}) == [
+        "ticks: ['batch-end'] | ['tuple-driven']"
     ]
-    keep(told_of("ordered", probe(LocalWindows(), Domain.tuple)), tmp_path)
+    keep(told_of("ordered", Domain.tuple, LocalWindows()), tmp_path)
     assert [one["mode"] for one in read_probes(tmp_path)] == ["ordered", "partitions"]
     assert "| not expressible | a report holds" in (tmp_path / PAGE).read_text()
     (tmp_path / FILE).write_text("[1]")

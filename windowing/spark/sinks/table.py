@@ -80,11 +80,14 @@ class TableSink:
         self._rows, self._run, self._pipeline = BatchRows(pipeline, run), run, pipeline
         self._folder, self._token_of, self._tell = folder, token_of, tell
         self._file = packed(pipeline.text)
-        check(folder, schemas_in(folder, schemas(pipeline)), schemas(pipeline))
+        want = schemas(pipeline)
+        there = _existing_in(folder, [*want, TOKENS])
+        check(folder, {name: _schema(there[name]) for name in want if name in there}, want)
         self._logs = {
-            name: _open(folder / name, schema, run) for name, schema in schemas(pipeline).items()
+            name: _open(folder / name, there.get(name), schema, run)
+            for name, schema in want.items()
         }
-        self._tokens = _open(folder / TOKENS, TOKEN_SCHEMA, run)
+        self._tokens = _open(folder / TOKENS, there.get(TOKENS), TOKEN_SCHEMA, run)
         self._held: dict[int, Token] | None = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -237,18 +240,21 @@ def kept(pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
         run: the run.
         since: the first batch whose token is needed.
     """
-    tables = {}
-    for name in schemas(pipeline):
-        table = _existing(folder / name)
-        tables[name] = None if table is None else kept_in(table, run)
-    tokens = _existing(folder / TOKENS)
-    return Tables(str(folder), {} if tokens is None else _tokens_in(tokens, run, since), tables)
+    want = schemas(pipeline)
+    there = _existing_in(folder, [*want, TOKENS])
+    tables = {name: kept_in(there[name], run) if name in there else None for name in want}
+    tokens = _tokens_in(there[TOKENS], run, since) if TOKENS in there else {}
+    return Tables(str(folder), tokens, tables)
 
 
 def schemas_in(folder: Path, names: Iterable[str]) -> dict[str, pa.Schema]:
     """Return the columns of a folder's existing tables, by name, without creating any."""
+    return {name: _schema(table) for name, table in _existing_in(folder, names).items()}
+
+
+def _existing_in(folder: Path, names: Iterable[str]) -> dict[str, DeltaTable]:
     tables = {name: _existing(folder / name) for name in names}
-    return {name: _schema(table) for name, table in tables.items() if table is not None}
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _tokens_in(table: DeltaTable, run: str, since: int) -> dict[int, Token]:
@@ -263,18 +269,19 @@ def _existing(path: Path) -> DeltaTable | None:
         return None
 
 
-def _open(path: Path, schema: pa.Schema, run: str) -> TableLog:
-    """Open a table for a run's batches, creating it if missing; partitioned by run.
+def _open(path: Path, table: DeltaTable | None, schema: pa.Schema, run: str) -> TableLog:
+    """Begin a run's batches in a table, creating it if it was missing; partitioned by run.
 
     A table of an older pipeline or sink gets the missing columns.
     """
-    table = DeltaTable.create(str(path), schema, mode="ignore", partition_by=[RUN])
+    if table is None:
+        table = DeltaTable.create(str(path), schema, mode="ignore", partition_by=[RUN])
     while additions({"": _schema(table)}, {"": schema}):
         # Another run may add a column first: check ours again.
         with suppress(CommitFailedError):
             write_deltalake(table, schema.empty_table(), mode="append", schema_mode="merge")
         table.update_incremental()
-    return TableLog(path, run)
+    return TableLog(path, run, table)
 
 
 def _schema(table: DeltaTable) -> pa.Schema:

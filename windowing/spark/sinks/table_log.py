@@ -37,6 +37,8 @@ class TableLog:
     Args:
         folder: the folder of an existing table.
         run: the run.
+        table: the table, if it has been opened: opening one takes milliseconds, and of an object
+            store several requests.
 
     Attributes:
         version: the number of the last known commit.
@@ -47,9 +49,9 @@ class TableLog:
         TableConflict: the table asks more of its writers than this one can do.
     """
 
-    def __init__(self, folder: Path, run: str) -> None:
+    def __init__(self, folder: Path, run: str, table: DeltaTable | None = None) -> None:
         self._folder, self._run = folder, run
-        self._open()
+        self._begin(table or DeltaTable(str(folder)))
 
     def catch_up(self) -> None:
         """Read the commits that others have added.
@@ -60,7 +62,7 @@ class TableLog:
         if not self._commit_file(self.version).exists():
             # Logs are removed from their beginning, so ours is older than all that is there; or the
             # table was replaced by a copy.
-            self._open()
+            self._begin(DeltaTable(str(self._folder)))
         while (news := self._commit_file(self.version + 1)).exists():
             for line in news.read_text(encoding="utf-8").splitlines():
                 self._take(json.loads(line))
@@ -95,9 +97,8 @@ class TableLog:
             self._checkpoint()
         return True
 
-    def _open(self) -> None:
-        """Begin at the newest version."""
-        table = DeltaTable(str(self._folder))
+    def _begin(self, table: DeltaTable) -> None:
+        """Begin at the version that was read."""
         self.version, self.schema = table.version(), pa.schema(table.schema().to_arrow())
         self._check(table.protocol().min_writer_version)
         self.kept = kept_in(table, self._run)

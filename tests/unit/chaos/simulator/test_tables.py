@@ -13,7 +13,7 @@ from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, history_of, run_case
 from tests.unit.chaos.simulator.test_simulator import case
 
-RUNS = 12
+RUNS = 5
 STEPS = (PlannedBatch(take=(2,)), PlannedBatch(take=(1,)))
 
 

@@ -69,16 +69,17 @@ def test_arrival_is_by_actual_departure_and_offsets_are_dense(log: pl.DataFrame)
 def test_scheduled_times_are_the_local_times_of_new_york() -> None:
     table = pl.read_csv(flights._csv(), null_values=["NA"], infer_schema_length=None)
     zone = ZoneInfo("America/New_York")
-    local = ["year", "month", "day", "hour", "minute"]
-    expected, ambiguous = [], 0
-    for parts, hour in zip(table.select(local).iter_rows(), table["time_hour"], strict=True):
+    local = ["year", "month", "day", "hour"]
+    starts_us = {}
+    for *parts, hour in table.select(*local, "time_hour").unique().iter_rows():
         first, second = (datetime(*parts, tzinfo=zone, fold=fold) for fold in (0, 1))
-        ambiguous += first.utcoffset() != second.utcoffset()
-        utc = datetime.strptime(hour, "%Y-%m-%dT%H:%M:%S%z").replace(minute=parts[-1])
+        assert first.utcoffset() == second.utcoffset(), "the hour is ambiguous"
+        utc = datetime.strptime(hour, "%Y-%m-%dT%H:%M:%S%z")
         assert first.astimezone(UTC) == utc
-        expected.append(int(utc.timestamp()) * 1_000_000)
-    assert ambiguous == 0
-    assert sorted(expected) == flights.departures()["sched_us"].sort().to_list()
+        starts_us[hour] = int(utc.timestamp()) * 1_000_000
+    hours = table["time_hour"].replace_strict(starts_us, return_dtype=pl.Int64)
+    expected = hours + table["minute"] * 60_000_000
+    assert expected.sort().to_list() == flights.departures()["sched_us"].sort().to_list()
 
 
 def test_a_cancelled_flight_stands_at_its_scheduled_time() -> None:
