@@ -17,6 +17,7 @@ from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan, draw_tuning
 from chaos.simulator.draw.joining import with_joining
 from chaos.simulator.features import pairs_of
 from chaos.simulator.history import SimulationHistory
+from chaos.simulator.inline import inline
 from chaos.simulator.platform.changed_log import with_change
 from chaos.simulator.platform.hostile import with_hostile
 from chaos.simulator.platform.job import SimulatedJob
@@ -147,6 +148,10 @@ def _drawn(rng: random.Random, parts: EngineParts) -> str:
 
 def run_case(case: Case, parts: EngineParts) -> RunResult:
     """Run a case, and check its history."""
+    return inline(lambda: _run_case(case, parts))
+
+
+def _run_case(case: Case, parts: EngineParts) -> RunResult:
     pipeline = _pipeline(case.pipeline)
     lanes = [[record(event) for event in lane] for lane in case.lanes]
     with counted() as mechanisms:

@@ -28,7 +28,7 @@ class OnAPretendedCluster(Runs):
 
 
 def test_never_two_drivers_never_a_lost_run_never_running_what_cannot() -> None:
-    examples = settings().max_examples // 6  # each is a few hundred requests
+    examples = max(settings().max_examples // 6, 1)  # each is a few hundred requests
     run_state_machine_as_test(
         OnAPretendedCluster,
         settings=settings(max_examples=examples, stateful_step_count=20, deadline=None),
