@@ -150,7 +150,7 @@ def inputs() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("command", "kind"), sampled(inputs(), every=3))
+@pytest.mark.parametrize(("command", "kind"), sampled(inputs(), every=7))
 def test_what_is_no_file_of_its_kind_is_said_in_a_sentence(
     end: Callable[[str], Ended], tmp_path: Path, command: str, kind: str
 ) -> None:
