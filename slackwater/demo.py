@@ -20,8 +20,8 @@ from rich.text import Text
 from chaos import faults
 from chaos.faults import Inject
 from chaos.readers.delta import read_tables
-from chaos.readers.log import read_topic
 from chaos.readers.output import Output
+from chaos.readers.topic import read_topic
 from chaos.verdict.in_parts import Means
 from chaos.verdict.verify import Verdict, verify
 from infra import elsewhere, outside, stack

@@ -357,7 +357,8 @@ class _Log:
 
     def read(self, *, again: bool = False) -> Iterable[Entry]:
         """Read the log from its beginning; a file's redeliveries only on request."""
-        from chaos.readers.log import read_events, read_topic
+        from chaos.readers.log import read_events
+        from chaos.readers.topic import read_topic
         from windowing.engine.input.batches import checked
 
         if self._path is not None:

@@ -67,7 +67,8 @@ def quality(
 def _quality_of_run(pipeline: Path, run: str | None, *, as_json: bool) -> NoReturn:
     from chaos.quality.results import keep
     from chaos.quality.run import check
-    from chaos.readers.log import behind, read_topics
+    from chaos.readers.log import behind
+    from chaos.readers.topic import read_topics
     from infra.layout import Layout
     from jobs.runs.verdicts import Judge, keep_verdict
 

@@ -79,7 +79,7 @@ def record(
 
 def _read(address: str, source: Source, begins: _Lanes, ends: _Lanes) -> Iterator[LogRecord]:
     """Read the records of a range; for a join, its two topics one after the other."""
-    from chaos.readers.log import read_topic
+    from chaos.readers.topic import read_topic
 
     for topic in (part.topic for part in source.parts):
         first, behind = (_of_topic(source, topic, lanes) for lanes in (begins, ends))

@@ -45,7 +45,8 @@ class Log:
     ends: Mapping[int, int] | None = None
 
     def __iter__(self) -> Iterator[LogRecord]:
-        from chaos.readers.log import behind, read_events, read_topics, up_to
+        from chaos.readers.log import behind, read_events, up_to
+        from chaos.readers.topic import read_topics
 
         if self.file:
             read = up_to(self.source, read_events(self.file, self.source), self.ends)

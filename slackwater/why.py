@@ -87,7 +87,7 @@ def _records(
     file: Path, run: str | None, query: str | None, window: str, key: Sequence[str]
 ) -> RowRecords:
     """Find the records of a window by its rows."""
-    from chaos.readers.log import read_topic
+    from chaos.readers.topic import read_topic
     from jobs.tools.row_records import Span, row_records
     from slackwater.chosen import chosen, stack_for
 

@@ -22,7 +22,7 @@ from chaos.faults.hostile_records import (
     imported_file,
 )
 from chaos.faults.kind import Suggestion, fault, reads_one_topic
-from chaos.readers.log import read_topics
+from chaos.readers.topic import read_topics
 from jobs.brokers.producing import sending
 from jobs.brokers.topics import end_offsets
 from jobs.runs import committed_offsets

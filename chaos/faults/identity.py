@@ -20,7 +20,7 @@ from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import STANDALONE, Suggestion, fault
-from chaos.readers.log import read_topic
+from chaos.readers.topic import read_topic
 from infra.layout import ROOT
 from jobs.brokers.producing import send_all
 from jobs.brokers.topic_admin import clean_by, delete_topic, topic_id

@@ -8,7 +8,7 @@ from chaos.errors import FaultDidNotApply
 from chaos.faults.damage import await_job_error
 from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import fault
-from chaos.readers.log import read_topic
+from chaos.readers.topic import read_topic
 from jobs.brokers.topics import delete_before, end_offsets
 from jobs.runs import committed_offsets
 

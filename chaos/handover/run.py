@@ -14,8 +14,9 @@ from typing import Final
 
 from chaos.handover.shared import SharedParts, Window, agree, letters_lacking, shared
 from chaos.readers.catalogue import read_output
-from chaos.readers.log import LogRecord, read_topics
+from chaos.readers.log import LogRecord
 from chaos.readers.output import Output
+from chaos.readers.topic import read_topics
 from chaos.replay.production import same_windows
 from chaos.verdict.contrast import Change, Contrast
 from infra.endpoints import Endpoints

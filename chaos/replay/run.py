@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from chaos.readers.delta import read_tables
-from chaos.readers.log import LogRecord, behind, committed_ends, read_topic
+from chaos.readers.log import LogRecord, behind
 from chaos.readers.output import Output
+from chaos.readers.topic import committed_ends, read_topic
 from chaos.replay.production import ProductionRun, against_production
 from chaos.replay.trials import Trial, draw_trials
 from chaos.verdict.verify import Verdict, verify

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from chaos.plan import Plan
 from chaos.readers.delta import read_tables
-from chaos.readers.log import read_topics
 from chaos.readers.output import Output, OutputError
 from chaos.readers.table_history import note_tables
+from chaos.readers.topic import read_topics
 from chaos.run.clean_run import read_states
 from chaos.run.fault_run import FaultRun
 from chaos.verdict import checks

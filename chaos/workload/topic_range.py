@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from chaos.readers.log import LogError, committed_ends, read_topic
+from chaos.readers.log import LogError
+from chaos.readers.topic import committed_ends, read_topic
 from chaos.workload.kinds import Edge, Workload
 from chaos.workload.records import WorkloadRecord
 from jobs.brokers.topics import offsets_at

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.readers.delta import read_tables
-from chaos.readers.log import read_topics
+from chaos.readers.topic import read_topics
 from chaos.verdict.verify import Verdict, verify
 from jobs.brokers.producing import send_all
 from jobs.brokers.topic_admin import delete_topic

@@ -20,7 +20,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.readers.delta import read_tables
-from chaos.readers.log import read_topics
+from chaos.readers.topic import read_topics
 from chaos.verdict.verify import verify
 from infra import stack
 from infra.endpoints import Endpoints

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.readers.log import LogError, read_topic
+from chaos.readers.log import LogError
+from chaos.readers.topic import read_topic
 from infra.kafka_settings import KafkaSettings, settings
 from infra.kafka_spelling import hand_over
 from infra.layout import ROOT

@@ -10,7 +10,7 @@ import pytest
 
 from chaos import faults
 from chaos.readers.delta import read_tables
-from chaos.readers.log import read_topic
+from chaos.readers.topic import read_topic
 from chaos.verdict.verify import verify
 from infra import stack
 from infra.layout import Layout

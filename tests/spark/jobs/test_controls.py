@@ -11,7 +11,8 @@ import pytest
 from kafka import KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from chaos.readers.log import read_events, read_topic
+from chaos.readers.log import read_events
+from chaos.readers.topic import read_topic
 from jobs.brokers.topics import create_topic
 from jobs.tools.recording import record, write_events
 from tests.strategies import Entry

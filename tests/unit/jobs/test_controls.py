@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.readers.log import LogRecord, _control, read_events
+from chaos.readers.log import LogRecord, read_events
+from chaos.readers.topic import _control
 from jobs.brokers.producing import control_of
 from jobs.brokers.producing import headers as headers_of
 from jobs.tools.recording import Event, event_line

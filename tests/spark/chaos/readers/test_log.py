@@ -6,12 +6,8 @@ from collections.abc import Iterator
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 
-from chaos.readers.log import (
-    LogError,
-    LogRecord,
-    committed_ends,
-    read_topic,
-)
+from chaos.readers.log import LogError, LogRecord
+from chaos.readers.topic import committed_ends, read_topic
 
 # --- topics ----------------------------------------------------------------------------------
 

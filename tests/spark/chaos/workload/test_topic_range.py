@@ -9,7 +9,8 @@ import pytest
 
 from chaos.faults.fault import FaultContext
 from chaos.faults.topic import DuplicateSends, PoisonRecords
-from chaos.readers.log import LogError, read_topic
+from chaos.readers.log import LogError
+from chaos.readers.topic import read_topic
 from chaos.workload.feed import cut, in_its_lanes, send_body, send_ends, send_reserve
 from chaos.workload.kinds import Workload
 from chaos.workload.origin import Origin

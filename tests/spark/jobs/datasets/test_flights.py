@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from kafka import KafkaProducer
 
-from chaos.readers.log import read_topic
+from chaos.readers.topic import read_topic
 from jobs.brokers.topics import TopicError, create_topic, end_offsets
 from jobs.datasets.flights import publish
 from tests.unit.jobs.datasets.test_flights import log  # noqa: F401 - a fixture

@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 from threading import Event
 
-from chaos.readers.log import read_topic
+from chaos.readers.topic import read_topic
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topic
 from jobs.tools.heartbeat import delays_of, emit

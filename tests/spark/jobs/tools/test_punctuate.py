@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from chaos.readers.log import read_topic
+from chaos.readers.topic import read_topic
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topic
 from slackwater.main import app

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from chaos.readers.log import LogRecord, read_events, read_topic
+from chaos.readers.log import LogRecord, read_events
+from chaos.readers.topic import read_topic
 from jobs.brokers.producing import send_all
 from slackwater.main import app
 from windowing.model import load_pipeline

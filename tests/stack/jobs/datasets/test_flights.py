@@ -5,7 +5,7 @@ import sys
 
 import polars as pl
 
-from chaos.readers.log import read_topic
+from chaos.readers.topic import read_topic
 from jobs.brokers.topics import end_offsets
 from jobs.datasets.flights import Published, publish
 from tests.spark.jobs.datasets.test_flights import topic  # noqa: F401 - a fixture

@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.readers.log import (
-    EnvelopeError,
-    LogError,
-    LogRecord,
-    committed_ends,
-    read_events,
-    read_topic,
-)
+from chaos.readers.log import EnvelopeError, LogError, LogRecord, read_events
+from chaos.readers.topic import committed_ends, read_topic
 
 HEAD = b'{"source":"m","partition":0,"offset":7,'
 
