@@ -18,14 +18,13 @@ from windowing.engine.shard import Emission, Shard, Step
 from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, grid
-from windowing.engine.windows.active import ActiveWindows
+from windowing.engine.windows.active import ActiveWindows, _last
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
 from windowing.engine.windows.stamps import per_row
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import Window
 
 
@@ -195,21 +194,12 @@ def leaves(_: Pipeline, query: Query) -> bool:
 @planted(
     "leaves_too_late",
     "deterministic, conservation, dead letters",
-    at=(
-        "windowing.engine.windows.sliding_lane:ActiveWindows",
-        "windowing.engine.windows.sliding:ActiveWindows",
-    ),
+    at="windowing.engine.windows.active:_last",
     shows_in=some_query(leaves),
 )
-class Lingering(ActiveWindows):
-    @classmethod
-    def of(cls, window: Window) -> Self | None:
-        found, active = super().of(window), window.active
-        if found is None or active is None or active.until_us is None:
-            return found
-        assert isinstance(window, Sliding)  # noqa: S101 - no others are active for a while
-        more = -(-window.range_ // window.slide)
-        return cls(found.first, found.last + more, found.begins)
+def last_that_begins(numbers: Grid, until_us: int) -> int:
+    more = 1 if numbers.range_ is None else -(-numbers.range_ // numbers.slide)
+    return _last(numbers, until_us) + more
 
 
 def undivided(_: Pipeline, query: Query) -> bool:

@@ -28,10 +28,8 @@ def test_a_planted_bug_is_convicted_by_its_recorded_case(name: str) -> None:
     assert not run_case(case, EngineParts()).findings, "the engine has this bug, or another one"
 
 
-def test_every_planted_bug_has_a_case_or_is_known_to_lack_one() -> None:
-    """Nights search for all; those that lack a case are found by nothing else."""
-    lacking = (FOLDER / "lacking.txt").read_text(encoding="utf-8").split()
-    assert sorted([*RECORDED, *lacking]) == sorted(PLANTED_BUGS)
+def test_every_planted_bug_has_a_case() -> None:
+    assert sorted(RECORDED) == sorted(PLANTED_BUGS), f"record one: {AGAIN} NAME"
 
 
 def record(folder: Path) -> str:
