@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
 import polars as pl
 
 from chaos.planted_bugs.conditions import (
@@ -29,6 +30,7 @@ from windowing.engine.progress.reached import Reached
 from windowing.engine.shard import Shard
 from windowing.engine.shard_head import HEAD, STATE, ShardState
 from windowing.engine.state import MemoryStore, StateStore
+from windowing.engine.wids import ENDED
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.source import Source
 
@@ -210,6 +212,23 @@ class OverwritingShard(Shard):
         super()._join(store, state)
         for name, lanes in state.reached.items():
             lanes[last[name]] = lanes[-1]
+
+
+# A lane that joins holds no window back. How one gets it: nothing has come from it, as from a lane
+# that is idle, and that one is left out.
+@planted(
+    "joined_lane_waited_for_by_nobody",
+    _BY_ROWS,
+    joins=True,
+    shows_in=with_joined_lanes,
+)
+class ImpatientShard(Shard):
+    def _join(self, store: StateStore, state: ShardState) -> None:
+        known = {name: len(lanes) for name, lanes in state.reached.items()}
+        super()._join(store, state)
+        for name, lanes in state.reached.items():
+            for number in range(known[name], len(lanes)):
+                lanes[number] = msgspec.structs.replace(lanes[number], progress_us=ENDED)
 
 
 # A lane that joins behind windows that have closed without it is not refused. How one gets it: an
