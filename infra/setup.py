@@ -22,6 +22,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from infra import jars
@@ -229,6 +230,13 @@ def check_machine(*, maven: bool = True) -> None:
     if sys.version_info < PYTHON_MIN:
         found = ".".join(map(str, sys.version_info[:3]))
         text = f"Python {found} is too old: 3.11 or newer is needed; try `make PYTHON=python3.11`"
+        raise SetupError(text)
+    if not (PACKAGED or UV.exists() or find_spec("pip")):
+        text = (
+            f"{sys.executable} has no pip, which fetches the installer: leave its virtual "
+            "environment (`deactivate`), or name a Python that has it: "
+            "`make PYTHON=/usr/bin/python3`"
+        )
         raise SetupError(text)
     java = java_version()
     if java is None:

@@ -29,6 +29,16 @@ def test_a_good_machine_passes(machine: Path) -> None:
     setup.check_machine()
 
 
+def test_a_python_without_pip_is_one_sentence_and_a_hint(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in an environment that uv has made."""
+    monkeypatch.setattr(setup, "UV", machine / "uv")
+    monkeypatch.setattr(setup, "find_spec", lambda name: None)
+    with pytest.raises(SetupError, match=r"has no pip, .* make PYTHON="):
+        setup.check_machine()
+
+
 def test_missing_java_is_one_sentence_and_a_hint(machine: Path) -> None:
     (machine / "java").unlink()
     with pytest.raises(SetupError, match=r"Java is missing: .* needs? 17 or newer\. Install a JDK"):
