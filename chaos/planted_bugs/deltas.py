@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 import polars as pl
@@ -14,10 +14,13 @@ from windowing.engine import tables
 from windowing.engine.columns import PARTITION
 from windowing.engine.far import Far, Move
 from windowing.engine.frames import from_bytes
+from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Shard, Step
 from windowing.engine.shard_head import ShardState
 from windowing.engine.state import StateStore
 from windowing.engine.tables import _BASE, _DELTA, _FAR, Delta, _encoded, _entries, _numbered
+from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import ShardPart
 from windowing.engine.windows.part import Tables as Held
 
@@ -152,6 +155,26 @@ def in_both(
 )
 def of_the_last_piece(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
     yield from [*_numbered(store, _FAR, pieces)][-1:]
+
+
+# State is made new without what lies apart, unless one of the queries that are due has such state
+# that is due. How one gets it: what is not due needs no row, so it is not read. (It was ours.)
+@planted(
+    "tidied_without_what_lies_apart",
+    _BY_ROWS,
+    tuning=FAR | {"compact_after_deltas": 0},
+    wish=Wish(classes=("session",), records_max=40),
+)
+class TidyShard(Shard):
+    def _pieces_due(
+        self, state: ShardState, after: Mapping[ClockId, Progress], queries: Iterable[str]
+    ) -> int:
+        due = [
+            query
+            for query in queries
+            if after[self._clocks[query]].highest >= state.due_us.get(query, ENDED)
+        ]
+        return super()._pieces_due(state, after, due)
 
 
 # A piece that holds the state of one query. How one gets it: pieces were of a query once, and the

@@ -144,7 +144,9 @@ class Shard:
         self._check_entries(store, state, moved)
         limits = tuning()
         if state.deltas >= limits.compact_unread_times * limits.compact_after_deltas:
-            held = tables.read(store, self._schemas, state.deltas)
+            pieces = self._pieces_due(state, moved.after, self.parts)
+            held = tables.read(store, self._schemas, state.deltas, pieces)
+            tables.forget_apart(store, pieces)
             self._compact(store, state, held, moved)
         store.put(HEAD, STATE.encode(state))
         store.commit()
@@ -277,14 +279,12 @@ class Shard:
         ]
         if not due:
             return
-        pieces = state.far.pieces
-        whole = state.far.is_due({query: after[self._clocks[query]].highest for query in due})
         many = state.deltas >= tuning().compact_after_deltas
-        tidy = whole or many or tables.is_untidy(store, state.deltas)
-        if whole:
-            state.far = Far()
+        tidy = many or tables.is_untidy(store, state.deltas)
+        pieces = self._pieces_due(state, after, self.parts if tidy else due)
+        tidy |= pieces > 0
         queries = self._schemas if tidy else self._of(due)
-        held = tables.read(store, queries, state.deltas, pieces if whole else 0)
+        held = tables.read(store, queries, state.deltas, pieces)
         for query in due:
             later_us = state.far.due_us.get(query, ENDED)
             if query not in held:
@@ -295,12 +295,25 @@ class Shard:
             rows = part.rows(held[query], before[clock], after[clock])
             if len(rows):
                 emission.results[query] = rows
-                took_effect("state that lay apart", len(rows) if whole else 0)
+                took_effect("state that lay apart", len(rows) if pieces else 0)
             state.due_us[query] = min(part.next_due_us(held[query], after[clock]), later_us)
-        if whole:
-            tables.forget_apart(store, pieces)
+        tables.forget_apart(store, pieces)
         if tidy:
             self._compact(store, state, held, moved)
+
+    def _pieces_due(
+        self, state: ShardState, after: Mapping[ClockId, Progress], queries: Iterable[str]
+    ) -> int:
+        """Return how many pieces of state that lies apart have to be read: all, or none is due.
+
+        All go back to what does not lie apart. What a query retains is decided with them, whether
+        it has rows in this step or not: they may go on with a session that would else be over.
+        """
+        pieces = state.far.pieces
+        if not state.far.is_due({one: after[self._clocks[one]].highest for one in queries}):
+            return 0
+        state.far = Far()
+        return pieces
 
     def _advance(
         self,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import SimulationHistory
+from chaos.simulator.known_lanes import with_lanes_of
 from chaos.simulator.verdict.due import prefix
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Query
@@ -71,7 +72,10 @@ def early(
         if batch not in outcomes:
             continue
         log = prefix(lanes, history.ends[batch])
-        waits, open_rows = _open(pipeline, log, outcomes[batch])
+        # Which windows are open may go by the furthest lane, and one that joins later is none yet.
+        later = sum(batch < at < len(history.ends) for at in history.joined.values())
+        known = with_lanes_of(pipeline, pipeline, pipeline.source.partitions - later)
+        waits, open_rows = _open(known, log, outcomes[batch])
         for row in history.early.get(batch, ()):
             if row.absorbed_by is not None or (row.query, row.key) in waits:
                 continue
