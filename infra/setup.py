@@ -1,11 +1,9 @@
 """Prepares a fresh checkout: `python3 -m infra.setup`, which `make setup` runs.
 
-For an installed package, `slackwater setup` installs what pip does not: Airflow's environment,
-    jars.
+For an installed package, `slackwater setup` installs what pip does not: Airflow and jars.
 
 Needs Python 3.11+ with pip, Java 17+ and Maven; uses the standard library only. Each step keeps a
-stamp with a hash of its inputs, so a second run installs nothing. Independent steps run at the same
-time.
+stamp with a hash of its inputs, so a second run installs nothing. Independent steps run together.
 """
 
 import argparse
@@ -229,14 +227,9 @@ def check_machine(*, maven: bool = True) -> None:
     """
     if sys.version_info < PYTHON_MIN:
         found = ".".join(map(str, sys.version_info[:3]))
-        text = f"Python {found} is too old: 3.11 or newer is needed; try `make PYTHON=python3.11`"
-        raise SetupError(text)
+        raise SetupError(f"Python {found} is too old for us: try `make PYTHON=python3.11`")
     if not (PACKAGED or UV.exists() or find_spec("pip")):
-        text = (
-            f"{sys.executable} has no pip, which fetches the installer: leave its virtual "
-            "environment (`deactivate`), or name a Python that has it: "
-            "`make PYTHON=/usr/bin/python3`"
-        )
+        text = f"{sys.executable} has no pip: `deactivate`, or try `make PYTHON=/usr/bin/python3`"
         raise SetupError(text)
     java = java_version()
     if java is None:
@@ -246,8 +239,8 @@ def check_machine(*, maven: bool = True) -> None:
         )
         raise SetupError(text)
     if java < JAVA_MIN:
-        text = f"Java {java} is too old: Kafka and Spark need 17 or newer. Set JAVA_HOME to one."
-        raise SetupError(text)
+        needed = "Kafka and Spark need 17 or newer. Set JAVA_HOME to one."
+        raise SetupError(f"Java {java} is too old: {needed}")
     if maven and shutil.which("mvn") is None:
         text = (
             "Maven is missing: it fetches Kafka and Spark's Kafka connector. "

@@ -50,7 +50,11 @@ class Far(msgspec.Struct, array_like=True):
     due_us: dict[str, int] = {}
 
     def is_due(self, progress: Mapping[str, int]) -> bool:
-        """Return whether any of it is due, given the progress of queries."""
+        """Return whether any of it is due, given the progress of queries.
+
+        Then all is read before the state is made new, though no query has rows: a piece may go on
+        with a session that would else be over.
+        """
         return any(
             query in self.due_us and reached >= self.due_us[query]
             for query, reached in progress.items()

@@ -25,13 +25,13 @@ from windowing.engine.idle import IdleLanes, left_out
 from windowing.engine.parcel import Parcel, Taken
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
-from windowing.engine.progress.reached import Progress
+from windowing.engine.progress.reached import Progress, spelled
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState, append_keys
 from windowing.engine.state import StateStore, StepStore, check_fingerprint
 from windowing.engine.tuning import tuning
-from windowing.engine.wids import ENDED, NOTHING_YET
+from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
 from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
@@ -230,8 +230,8 @@ class Shard:
                 if clock.attribute != ROW_NUM and begins.progress_us < progress.highest:
                     msg = (
                         f"lane {source.lane(number)} is said to join at {clock.attribute} "
-                        f"{_spelled(begins.progress_us)}, and the run is at "
-                        f"{_spelled(progress.highest)}: windows have closed without it; take its "
+                        f"{spelled(begins.progress_us)}, and the run is at "
+                        f"{spelled(progress.highest)}: windows have closed without it; take its "
                         "lines out of joined, and accept it again with `slackwater topics FILE "
                         "--accept-partitions`"
                     )
@@ -270,8 +270,7 @@ class Shard:
     def _emit(self, store: StateStore, state: ShardState, moved: Step, emission: Emission) -> None:
         """Emit the due rows of all queries."""
         before, after = moved
-        # A due time of ENDED means both "nothing is due" and the end of all lanes, where all is
-        # due.
+        # ENDED is both "nothing is due" and the end of all lanes, where all is due.
         due = [
             query
             for query, due_us in state.due_us.items()
@@ -283,12 +282,10 @@ class Shard:
         tidy = many or tables.is_untidy(store, state.deltas)
         pieces = self._pieces_due(state, after, self.parts if tidy else due)
         tidy |= pieces > 0
-        queries = self._schemas if tidy else self._of(due)
-        held = tables.read(store, queries, state.deltas, pieces)
+        held = tables.read(store, self._schemas if tidy else self._of(due), state.deltas, pieces)
         for query in due:
             later_us = state.far.due_us.get(query, ENDED)
-            if query not in held:
-                # All of the rest was dropped.
+            if query not in held:  # all of the rest was dropped
                 state.due_us[query] = later_us
                 continue
             part, clock = self.parts[query], self._clocks[query]
@@ -304,15 +301,10 @@ class Shard:
     def _pieces_due(
         self, state: ShardState, after: Mapping[ClockId, Progress], queries: Iterable[str]
     ) -> int:
-        """Return how many pieces of state that lies apart have to be read: all, or none is due.
-
-        All go back to what does not lie apart. What a query retains is decided with them, whether
-        it has rows in this step or not: they may go on with a session that would else be over.
-        """
-        pieces = state.far.pieces
+        """Return how many pieces of state that lies apart go back: all, or none if none is due."""
         if not state.far.is_due({one: after[self._clocks[one]].highest for one in queries}):
             return 0
-        state.far = Far()
+        pieces, state.far = state.far.pieces, Far()
         return pieces
 
     def _advance(
@@ -382,8 +374,7 @@ class Shard:
 
     def _too_many(self, store: StateStore, state: ShardState) -> dict[str, int]:
         """Return the queries over their limit of partial states, with their numbers."""
-        limited = self._of(self._entries_max)
-        held = tables.read(store, limited, state.deltas, state.far.pieces)
+        held = tables.read(store, self._of(self._entries_max), state.deltas, state.far.pieces)
         entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 
@@ -407,7 +398,3 @@ class Shard:
             query: self.parts[query].retained(state, after[self._clocks[query]])
             for query, state in held.items()
         }
-
-
-def _spelled(progress_us: int) -> str:
-    return {NOTHING_YET: "nothing yet", ENDED: "its end"}.get(progress_us, str(progress_us))

@@ -35,7 +35,7 @@ def test_a_python_without_pip_is_one_sentence_and_a_hint(
     """As in an environment that uv has made."""
     monkeypatch.setattr(setup, "UV", machine / "uv")
     monkeypatch.setattr(setup, "find_spec", lambda name: None)
-    with pytest.raises(SetupError, match=r"has no pip, .*make PYTHON="):
+    with pytest.raises(SetupError, match=r"has no pip: .*make PYTHON="):
         setup.check_machine()
 
 

@@ -111,12 +111,12 @@ def commit(run: runs.Run, batches: int, offset: int) -> None:
 @pytest.fixture
 def topic(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The topic has the records of the file of events."""
-    from chaos.readers import log
+    from chaos.readers import log, topic
 
     def read(_: str, source: Source, __: object, ends: Any = None) -> Iterator[log.LogRecord]:
         return log.up_to(source, log.read_events(desk.events, source), ends)
 
-    monkeypatch.setattr(log, "read_topics", read)
+    monkeypatch.setattr(topic, "read_topics", read)
 
 
 @pytest.mark.usefixtures("topic")
@@ -279,10 +279,10 @@ def test_the_last_verdicts_are_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch
     write_tables(run, desk.events)
     desk.call("verify", desk.file, "--input", desk.events)
     assert desk.runs()[0]["last_verify"] is None, "of a file that is not the run's topic"
-    from chaos.readers import log
+    from chaos.readers import log, topic
 
     monkeypatch.setattr(
-        log, "read_topics", lambda _, source, __: log.read_events(desk.events, source)
+        topic, "read_topics", lambda _, source, __: log.read_events(desk.events, source)
     )
     desk.call("verify", desk.file)
     kept = desk.runs()[0]["last_verify"]
@@ -298,10 +298,10 @@ def test_the_last_verdicts_are_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch
 def test_verify_goes_on_from_the_last_verification(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chaos.readers import log
+    from chaos.readers import log, topic
 
     monkeypatch.setattr(
-        log, "read_topics", lambda _, source, __: log.read_events(desk.events, source)
+        topic, "read_topics", lambda _, source, __: log.read_events(desk.events, source)
     )
     run = desk.submit("r1")
     write_tables(run, desk.events)

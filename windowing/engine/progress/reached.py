@@ -43,6 +43,11 @@ class Reached(msgspec.Struct, array_like=True):
         )
 
 
+def spelled(progress_us: int) -> str:
+    """Return progress as errors name it."""
+    return {NOTHING_YET: "nothing yet", ENDED: "its end"}.get(progress_us, str(progress_us))
+
+
 class Progress(Protocol):
     """The progress of the units of windows, as reported to one shard.
 
