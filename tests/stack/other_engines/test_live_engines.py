@@ -6,15 +6,21 @@ import json
 
 from jobs.live_engines.findings import words
 from tests.unit.other_engines.boxes import Simulated
-from tests.unit.other_engines.test_live_engines import TUPLE_DRIVEN, told_of
-from windowing.other_engines.parameters import Domain
-from windowing.other_engines.prober.probe import Recovered, probe
+from tests.unit.other_engines.test_live_engines import told_of
+from windowing.other_engines.parameters import Domain, Report, Tick
+from windowing.other_engines.prober.formulas import Formula
+from windowing.other_engines.prober.hypotheses import Hypothesis
+from windowing.other_engines.prober.probe import Model, Recovered, probe
+
+TUPLE_DRIVEN = Model(
+    Hypothesis(Tick.tuple, Report(non_empty=True, window_close=True)), Formula("", 0, 0, 0, 0)
+)
 
 
 def test_what_was_found_is_said_with_its_evidence() -> None:
     found = probe(Simulated(TUPLE_DRIVEN), Domain.tuple)
     assert isinstance(found, Recovered)
-    told = told_of("partitions", found)
+    told = told_of("partitions", Domain.tuple, found)
     assert (told["ticks"], told["starts"]) == (["tuple-driven"], ["0"])
     assert told["as_profile"] is None
     assert len(told["evidence"]) == len(found.trials) == 72
@@ -22,5 +28,5 @@ def test_what_was_found_is_said_with_its_evidence() -> None:
     assert "tick: tuple-driven" in lines
     assert "steady: 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22\n    t5: {t1…t4};" in lines
     # The profile's first window is (b - w, b]: the windows of this engine begin elsewhere.
-    assert told_of("ordered", found)["as_profile"] is False
+    assert told_of("ordered", Domain.tuple, found)["as_profile"] is False
     json.dumps(told)

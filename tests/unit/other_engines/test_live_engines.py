@@ -17,7 +17,7 @@ from slackwater.main import app
 from tests.unit.other_engines.boxes import Simulated, Unsteady
 from tests.unit.other_engines.streams import one_by_one, stream_of
 from windowing.other_engines.parameters import Domain, Report, Tick
-from windowing.other_engines.prober.box import Box, Size
+from windowing.other_engines.prober.box import Size
 from windowing.other_engines.prober.formulas import Formula
 from windowing.other_engines.prober.hypotheses import Hypothesis
 from windowing.other_engines.prober.probe import Model, probe
@@ -46,9 +46,8 @@ def test_of_two_partitions_the_slower_one_decides() -> None:
     assert answer == [[], [], [], [[1, 2]]]
 
 
-def told_of(mode: str, domain: Domain, box: Box) -> dict[str, Any]:
-    engine = live_engine("slackwater", mode)
-    return Probed(engine, "1", domain, probe(box, domain)).as_data()
+def told_of(mode: str, domain: Domain, finding: Any) -> dict[str, Any]:
+    return Probed(live_engine("slackwater", mode), "1", domain, finding).as_data()
 
 
 def test_an_engine_beyond_the_model_is_said_to_be_with_its_smallest_input() -> None:
@@ -74,7 +73,7 @@ def test_an_engine_without_such_windows_is_a_wrong_question() -> None:
 
 
 def test_the_table_tells_whether_an_engine_is_what_it_was(tmp_path: Path) -> None:
-    told = told_of("partitions", Domain.time, Simulated(BATCH_DRIVEN))
+    told = told_of("partitions", Domain.time, probe(Simulated(BATCH_DRIVEN), Domain.time))
     assert keep(told, tmp_path) is None
     written = (tmp_path / FILE).stat().st_mtime_ns
     old = keep(told, tmp_path)
@@ -87,7 +86,7 @@ def test_the_table_tells_whether_an_engine_is_what_it_was(tmp_path: Path) -> Non
     assert differences(old, {**told, "ticks": ["tuple-driven"]}) == [
         "ticks: ['batch-end'] | ['tuple-driven']"
     ]
-    keep(told_of("ordered", Domain.tuple, LocalWindows()), tmp_path)
+    keep(told_of("ordered", Domain.tuple, probe(LocalWindows(), Domain.tuple)), tmp_path)
     assert [one["mode"] for one in read_probes(tmp_path)] == ["ordered", "partitions"]
     assert "| not expressible | a report holds" in (tmp_path / PAGE).read_text()
     (tmp_path / FILE).write_text("[1]")

@@ -8,7 +8,7 @@ from pathlib import Path
 from chaos.mutants.draw import Mutant, Tree, drawn
 from chaos.mutants.results import read_judged
 from chaos.mutants.run import Bench
-from tests.unit.chaos.mutants.test_mutants import COMPARED, TOY, judge, tree  # noqa: F401 - a fixture
+from tests.commands.test_mutants import COMPARED, TOY, judge, tree  # noqa: F401 - a fixture
 
 
 def test_mutants_are_drawn_applied_to_a_copy_and_judged_once(tree: Tree, tmp_path: Path) -> None:
