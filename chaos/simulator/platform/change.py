@@ -45,7 +45,12 @@ class RunFile:
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline, with all changes so far."""
-        return self._since[max(self._since)]
+        return self._since[self.version]
+
+    @property
+    def version(self) -> int:
+        """The version of the state with which the file begins: it goes on from no older one."""
+        return max(self._since)
 
     def change(self, after: Pipeline, version: int, tasks: Sequence[Task]) -> Iterator[str]:
         """Change the pipeline and the state, step by step; yield what was done.

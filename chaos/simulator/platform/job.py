@@ -113,7 +113,8 @@ class SimulatedJob:
 
     def step(self, step: PlannedBatch) -> None:
         """Run one step of a plan, as far as it applies."""
-        if step.lose_commit and self.commits:
+        # The entry that a changed file begins with is the change's own, not a batch's.
+        if step.lose_commit and self.commits > self._file.version:
             self.commits -= 1
             self._took_effect("commit entry lost")
             self._restart()
