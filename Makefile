@@ -39,7 +39,7 @@ type: setup  ## check the types
 	@$(VENV)/mypy
 
 # Types beside the tests on two cores: each waits now and then.
-test: setup  ## tier 1: all checks, and all tests in one process, without a JVM
+test: setup  ## tier 1: all checks, and all tests that start no JVM and no command of ours
 	@$(MAKE) --no-print-directory -k -j2 test-unit checks
 
 test-unit:

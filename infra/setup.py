@@ -227,7 +227,7 @@ def check_machine(*, maven: bool = True) -> None:
     """
     if sys.version_info < PYTHON_MIN:
         found = ".".join(map(str, sys.version_info[:3]))
-        raise SetupError(f"Python {found} is too old for us: try `make PYTHON=python3.11`")
+        raise SetupError(f"Python {found} is too old: 3.11 is needed; try `make PYTHON=python3.11`")
     if not (PACKAGED or UV.exists() or find_spec("pip")):
         text = f"{sys.executable} has no pip: `deactivate`, or try `make PYTHON=/usr/bin/python3`"
         raise SetupError(text)
@@ -239,8 +239,8 @@ def check_machine(*, maven: bool = True) -> None:
         )
         raise SetupError(text)
     if java < JAVA_MIN:
-        needed = "Kafka and Spark need 17 or newer. Set JAVA_HOME to one."
-        raise SetupError(f"Java {java} is too old: {needed}")
+        text = f"Java {java} is too old: Kafka and Spark need 17 or newer. Set JAVA_HOME to one."
+        raise SetupError(text)
     if maven and shutil.which("mvn") is None:
         text = (
             "Maven is missing: it fetches Kafka and Spark's Kafka connector. "
