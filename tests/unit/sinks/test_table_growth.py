@@ -212,6 +212,15 @@ def test_what_is_new_is_said() -> None:
     ]
 
 
+def test_executors_of_the_first_batch_have_the_columns_that_a_table_has_just_got(
+    tmp_path: Path,
+) -> None:
+    Running(ONE, tmp_path, "r1").finish()
+    grown = Version({"a": (("k",), ("n: count", "y: max(f)"))}).pipeline
+    stage = TableSink(grown, tmp_path, "r2").file_stage(0, 0)
+    assert not additions(stage.schemas, schemas(grown))
+
+
 def test_a_column_that_comes_between_look_and_commit_costs_nothing(tmp_path: Path) -> None:
     """The other run's change of the table is met by the commit itself, not by the look before."""
     blue = Running(ONE, tmp_path, "blue")

@@ -33,7 +33,7 @@ EMISSIONS: Final = pa.schema(
 
 @dataclass(frozen=True)
 class FileStage:
-    """The stage for one batch; for `mapInArrow`, from and to rows of `EMISSIONEMISSIONS`.
+    """The stage for one batch; for `mapInArrow`, from and to rows of `EMISSIONS`.
 
     Attributes:
         file: the pipeline file, as `windowing.spark.shipped.packed` returns it.
