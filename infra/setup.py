@@ -216,11 +216,11 @@ def _tail(log: Path, lines: int = 8) -> str:
 # --- what must be there ------------------------------------------------------------------------
 
 
-def check_machine(*, maven: bool = True) -> None:
-    """Look for Python, Java and Maven.
+def check_machine(names: Collection[str]) -> None:
+    """Look for Python and Java, and for pip and Maven where a step needs them.
 
     Args:
-        maven: whether Maven is needed, because jars must be fetched.
+        names: of the steps that will run.
 
     Raises:
         SetupError: one of them is missing or too old; says which, and what to install.
@@ -228,7 +228,7 @@ def check_machine(*, maven: bool = True) -> None:
     if sys.version_info < PYTHON_MIN:
         found = ".".join(map(str, sys.version_info[:3]))
         raise SetupError(f"Python {found} is too old: 3.11 is needed; try `make PYTHON=python3.11`")
-    if not (PACKAGED or UV.exists() or find_spec("pip")):
+    if "uv" in names and find_spec("pip") is None:
         text = f"{sys.executable} has no pip: `deactivate`, or try `make PYTHON=/usr/bin/python3`"
         raise SetupError(text)
     java = java_version()
@@ -241,7 +241,7 @@ def check_machine(*, maven: bool = True) -> None:
     if java < JAVA_MIN:
         text = f"Java {java} is too old: Kafka and Spark need 17 or newer. Set JAVA_HOME to one."
         raise SetupError(text)
-    if maven and shutil.which("mvn") is None:
+    if not {"jvm", "hadoop"}.isdisjoint(names) and shutil.which("mvn") is None:
         text = (
             "Maven is missing: it fetches Kafka and Spark's Kafka connector. "
             "Install it (Debian: apt-get install maven) and see that `mvn` is on the PATH."
@@ -322,7 +322,7 @@ def install(say: Callable[[str], None], only: Collection[str] = ()) -> int:
     todo = [step for step in wanted if not _is_done(step, stamps[step.name])]
     if not todo:
         return 0
-    check_machine(maven=any(step.name in ("jvm", "hadoop") for step in todo))
+    check_machine([step.name for step in todo])
     for folder in (STAMPS, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
     _run_all(todo, stamps, say)

@@ -17,32 +17,33 @@ def _program(path: Path, script: str) -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is the whole PATH: with Java 17 and Maven, as far as one can ask them."""
+    """A folder that is the whole PATH, with Java 17, Maven and pip as far as one can ask them."""
     _program(tmp_path / "java", "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2")
     _program(tmp_path / "mvn", "exit 0")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(setup, "find_spec", lambda name: name)  # the tests' own Python has no pip
     return tmp_path
 
 
 def test_a_good_machine_passes(machine: Path) -> None:
-    setup.check_machine()
+    setup.check_machine(["uv", "jvm"])
 
 
 def test_a_python_without_pip_is_one_sentence_and_a_hint(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in an environment that uv has made."""
-    monkeypatch.setattr(setup, "UV", machine / "uv")
     monkeypatch.setattr(setup, "find_spec", lambda name: None)
     with pytest.raises(SetupError, match=r"has no pip: .*make PYTHON="):
-        setup.check_machine()
+        setup.check_machine(["uv"])
+    setup.check_machine(["jvm"])  # as the image for Java does, on a Python of the distribution
 
 
 def test_missing_java_is_one_sentence_and_a_hint(machine: Path) -> None:
     (machine / "java").unlink()
     with pytest.raises(SetupError, match=r"Java is missing: .* needs? 17 or newer\. Install a JDK"):
-        setup.check_machine()
+        setup.check_machine(["uv", "jvm"])
 
 
 def test_java_home_without_java_is_missing_java(
@@ -50,14 +51,14 @@ def test_java_home_without_java_is_missing_java(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(machine / "empty"))
     with pytest.raises(SetupError, match="Java is missing"):
-        setup.check_machine()
+        setup.check_machine(["uv", "jvm"])
 
 
 @pytest.mark.parametrize(("said", "found"), [("1.8.0_402", "8"), ("11.0.2", "11"), ("16", "16")])
 def test_old_java_is_named(machine: Path, said: str, found: str) -> None:
     _program(machine / "java", f"echo 'java version \"{said}\"' >&2")
     with pytest.raises(SetupError, match=f"Java {found} is too old"):
-        setup.check_machine()
+        setup.check_machine(["uv", "jvm"])
 
 
 def test_java_home_wins_over_the_path(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,8 +70,8 @@ def test_java_home_wins_over_the_path(machine: Path, monkeypatch: pytest.MonkeyP
 def test_missing_maven_is_one_sentence_and_a_hint(machine: Path) -> None:
     (machine / "mvn").unlink()
     with pytest.raises(SetupError, match=r"Maven is missing: .* apt-get install maven"):
-        setup.check_machine()
-    setup.check_machine(maven=False)
+        setup.check_machine(["uv", "jvm"])
+    setup.check_machine(["uv"])
 
 
 # --- stamps ------------------------------------------------------------------------------------
