@@ -71,20 +71,18 @@ def without_that_of_minus_one(values: Ints) -> tuple[Ints, Ints]:
     return (values >> bits) + (low < -1), low
 
 
-# Means of sums that are no doubles, divided as if they were. How one gets it: sums that fit into 64
-# bits are "small".
+# Means of sums that are no doubles, divided as if they were. How one gets it: the mean is a double,
+# too.
 @planted(
     "mean_of_a_rounded_sum",
     "deterministic",
     at="windowing.engine.aggregates.sums:Sums.means",
     shows_in=some_query(computing(("mean",), "int")),
-    tuning={"whole_sum_bits": 62},
 )
-def of_a_rounded_sum(sums: Sums) -> pl.Series | list[float | None]:
-    if isinstance(sums.exact, list):
+def of_a_rounded_sum(sums: Sums) -> list[float | None]:
+    if sums.shift:
         return _means(sums)
-    counts = np.maximum(sums.counts.to_numpy(), 1)
-    return sums._known(pl.Series(sums.exact / counts + 0.0))
+    return [float(total) / n if n else None for total, n in sums.each()]
 
 
 _means = Sums.means

@@ -28,8 +28,6 @@ Mechanism = Literal[
     "two stages",
     # groups and sums
     "hash table grown",
-    "several columns in a word",
-    "texts beyond their views",
     "carried halves",
     "slices rolled up",
     # state

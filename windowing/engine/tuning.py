@@ -81,10 +81,6 @@ class Tuning:
     # --- messages and state ---
     small_frame_bytes: int = _threshold(1 << 16, least=0)
     """Frames up to this size are not compressed."""
-    asked_values: int = _threshold(64)
-    """So many values are asked first: mostly they tell that not all of them are as hoped for."""
-    near_distance_max: int = _threshold((1 << 16) - 1, least=0)
-    """Up to this distance from progress, records are measured from it without another try."""
     compact_after_deltas: int = _threshold(8, least=0)
     """So many deltas are merged into the base, at the next step that reads them anyway."""
     compact_unread_times: int = _threshold(4)
@@ -93,20 +89,12 @@ class Tuning:
     """State of as many rows is divided by when it is due: a smaller one costs little to read."""
 
     # --- groups and aggregates ---
-    viewed_bytes_max: int = _threshold(12, least=0, most=12)
-    """Texts up to this size are compared as words: they are in their Arrow view as a whole."""
-    packed_word_bits: int = _threshold(64, most=64)
-    """So many bits of a word are filled with the columns of a key."""
     hash_slots: int = _threshold(1 << 12, power_of_two=True, most=1 << 30)
     """The slots that a hash table begins with; it grows before it is more than half full."""
-    places_per_row: int = _threshold(16, least=0)
-    """Up to so many places for a row, a table of all places costs less than sorting."""
     half_bits: int = _threshold(32, least=16, most=40, of_run=True)
     """The width of the lower half of an integer's sum; what does not fit is in the higher one."""
     whole_sum_bits: int = _threshold(62, least=0, most=62)
     """Sums of surely fewer bits are computed in 64 bits; others as integers of any size."""
-    whole_mean_bits: int = _threshold(53, least=0, most=53)
-    """Sums of fewer bits are doubles, and so divided; others as rationals."""
     rolled_cells_per_listed: int = _threshold(8, least=0)
     """So many cells cost no more than one window that is listed for one slice."""
 

@@ -14,7 +14,7 @@ from windowing.engine.tuning import LEGAL, Tuning, tuned, tuning
     ("name", "value", "why"),
     [
         ("exact_rows_max", 0, "exact_rows_max is 0, and has to be from 1 to 9223372036854775807"),
-        ("viewed_bytes_max", 13, "viewed_bytes_max is 13, and has to be from 0 to 12"),
+        ("whole_sum_bits", 63, "whole_sum_bits is 63, and has to be from 0 to 62"),
         ("hash_slots", 24, "hash_slots is 24, and has to be a power of two"),
     ],
 )
@@ -26,8 +26,8 @@ def test_what_is_not_legal_is_refused(name: str, value: int, why: str) -> None:
 
 def test_thresholds_are_replaced_within_a_block_also_if_it_fails() -> None:
     with tuned(hash_slots=2):
-        with pytest.raises(ZeroDivisionError), tuned(asked_values=1):
-            assert tuning() == Tuning(hash_slots=2, asked_values=1) == 1 // 0
+        with pytest.raises(ZeroDivisionError), tuned(exact_rows_max=1):
+            assert tuning() == Tuning(hash_slots=2, exact_rows_max=1) == 1 // 0
         assert tuning() == Tuning(hash_slots=2)
     assert tuning() == Tuning()
 

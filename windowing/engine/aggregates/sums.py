@@ -30,7 +30,6 @@ from windowing.engine.aggregates.exact_int import (
 )
 from windowing.engine.aggregates.rounding import divided, root
 from windowing.engine.columns import state_column
-from windowing.engine.tuning import tuning
 
 SAMPLE = ("var", "stddev")
 POPULATION = ("var_pop", "stddev_pop")
@@ -138,28 +137,19 @@ class Sums:
 
     def whole(self) -> pl.Series | None:
         """Return the sums as 64-bit integers, null without values; None: they may not fit."""
-        return None if isinstance(self.exact, list) else self._known(pl.Series(self.exact))
+        if isinstance(self.exact, list):
+            return None
+        none = pl.Series([None], dtype=pl.Int64)
+        return pl.Series(self.exact).zip_with(self.counts > 0, none)
 
     def rounded_sums(self) -> list[float | None]:
         """Return the sums as doubles."""
         unit = 1 << self.shift
         return [divided(total, unit) if n else None for total, n in self.each()]
 
-    def means(self) -> pl.Series | list[float | None]:
+    def means(self) -> list[float | None]:
         """Return the means."""
-        limit = 1 << tuning().whole_mean_bits
-        if not isinstance(self.exact, list) and abs(self.exact).max(initial=0) < limit:
-            # Both are exact doubles, so that only the division rounds.
-            counts = np.maximum(self.counts.to_numpy(), 1)
-            return self._known(pl.Series(self.exact / counts + 0.0))
         return [divided(total, n << self.shift) if n else None for total, n in self.each()]
-
-    def _known(self, values: pl.Series) -> pl.Series:
-        """Return the values, null where none was counted."""
-        some = self.counts > 0
-        if some.all():
-            return values
-        return values.zip_with(some, pl.Series([None], dtype=values.dtype))
 
     def spread(self, function: str) -> list[float | None]:
         """Return variances or standard deviations; null if there are too few values."""

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from windowing.engine.columns import AT, BEFORE, OFFSET
 from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.tuning import tuning
 from windowing.engine.wids import NOTHING_YET, Ints
 
 Words = NDArray[np.uint64]
@@ -119,8 +118,6 @@ def _measured(name: str, values: Ints, progress: Ints) -> tuple[Measure, Words]:
         return _in_units(Measure(origin, 1), np.diff(values, prepend=values[0]).view(np.uint64))
     beyond = values - progress
     near = _in_units(Measure(int(beyond.min()), 1, beyond=True), _from_least(beyond))
-    if _most(near) <= tuning().near_distance_max:
-        return near
     return min(near, _in_units(Measure(int(values.min()), 1), _from_least(values)), key=_most)
 
 
@@ -136,9 +133,6 @@ def _most(measured: tuple[Measure, Words]) -> int:
 def _in_units(measure: Measure, distances: Words) -> tuple[Measure, Words]:
     """Return the same in the largest unit that measures every distance."""
     for unit in map(np.uint64, _UNITS):
-        # A few are asked first: mostly they are enough to know that it does not.
-        if (distances[: tuning().asked_values] % unit).any():
-            continue
         counted = distances // unit
         if (counted * unit == distances).all():
             return msgspec.structs.replace(measure, unit=int(unit)), counted

@@ -23,22 +23,6 @@ _MOST: Final = ~_NONE
 
 
 @compiled
-def extent(word: Words) -> tuple[np.uint64, np.uint64]:
-    """Return the smallest and the largest of some words; if there are none, more and less."""
-    least, most = _MOST, _NONE
-    for row in range(len(word)):
-        least, most = min(least, word[row]), max(most, word[row])
-    return least, most
-
-
-@compiled
-def pack(word: Words, least: np.uint64, bits: np.uint64, packed: Words) -> None:
-    """Move packed words up by some bits, and add the distances of others from the smallest."""
-    for row in range(len(word)):
-        packed[row] = packed[row] << bits | (word[row] - least)
-
-
-@compiled
 def number(words: Words, numbers: Ints, firsts: Ints, size: int) -> int:
     """Number the distinct rows in the order in which they first occur; return how many there are.
 

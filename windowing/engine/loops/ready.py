@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from windowing.engine.loops import cells, checksums, numbering, rising, shapes
+from windowing.engine.loops import cells, checksums, numbering, shapes
 
 _OBJECT: Final = b'{"n":1,"t":""}'
 
@@ -18,7 +18,6 @@ def make_ready() -> None:
     """
     _read_shapes()
     _number()
-    _rise()
     _cumulate()
     _sum_up()
 
@@ -38,18 +37,7 @@ def _read_shapes() -> None:
 
 def _number() -> None:
     table = np.zeros((2, 2), np.uint64)
-    # Columns of frames can only be read; views of texts have one word behind the other.
-    read_only = np.frombuffer(table.tobytes(), np.uint64)
-    for word in (table[0], read_only, read_only[::2]):
-        numbering.pack(word, np.uint64(0), np.uint64(1), np.empty(len(word), np.uint64))
-        numbering.extent(word)
     numbering.number(table, np.empty(2, np.int64), np.empty(2, np.int64), 1)
-
-
-def _rise() -> None:
-    bounds = np.zeros(0, np.int64)
-    for values in (bounds, np.frombuffer(bounds.tobytes(), np.int64)):
-        rising.rising(0, values, np.zeros(1, np.int64))
 
 
 def _cumulate() -> None:

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, TIME, field_column
 from windowing.engine.frames import chosen
 from windowing.engine.input.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
-from windowing.engine.loops.rising import rising
 from windowing.engine.progress import generator_of
 from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
@@ -210,8 +209,7 @@ class _AttributeClock:
         if self._other is not None:
             rows = rows.over(self._other)
         bounds, held = self._bounds(rows, state.memory), state.reached
-        running = np.empty(len(bounds) + 1, dtype=np.int64)
-        rising(held.progress_us, bounds, running)
+        running = np.maximum.accumulate(np.concatenate(([held.progress_us], bounds)))
         finite, values = chosen(running, running < ENDED), rows.data[TIME].to_numpy()
         state.reached = Reached(
             progress_us=int(running[-1]),

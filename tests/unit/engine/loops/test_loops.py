@@ -15,7 +15,7 @@ from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, OFFSET, PARTITIO
 from windowing.engine.groups import Groups
 from windowing.engine.input.shape import Shape
 from windowing.engine.input.values import ValueRules
-from windowing.engine.loops import cells, checksums, numbering, rising, shapes
+from windowing.engine.loops import cells, checksums, numbering, shapes
 from windowing.engine.loops.compiled import compiled
 from windowing.engine.loops.ready import make_ready
 from windowing.engine.parcel import shard_of
@@ -27,9 +27,6 @@ def versions() -> dict[str, int]:
     loops: list[Any] = [
         shapes.read,
         shapes.view,
-        numbering.extent,
-        numbering.pack,
-        rising.rising,
         numbering.number,
         cells.cumulate,
         cells.list_held,
