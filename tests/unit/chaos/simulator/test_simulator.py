@@ -87,7 +87,7 @@ FRESH = 100
 
 
 def test_the_engine_passes_and_every_fault_and_mechanism_takes_effect(tmp_path: Path) -> None:
-    report = simulate(RUNS, seed=1, jobs=2, keep=tmp_path)
+    report = simulate(RUNS, seed=1, keep=tmp_path)
     assert report.ok, "\n".join(report.lines())
     assert report.passed == RUNS
     assert report.complete, "\n".join(report.lines())
@@ -97,7 +97,7 @@ def test_the_engine_passes_and_every_fault_and_mechanism_takes_effect(tmp_path: 
 
 def test_runs_that_nobody_has_drawn_before_pass() -> None:
     """Their seed is in the report's head; what fails is kept in `.slackwater`, for `--replay`."""
-    report = simulate(FRESH, int(os.environ[SEED_VARIABLE]), jobs=2, keep=KEEP)
+    report = simulate(FRESH, int(os.environ[SEED_VARIABLE]), keep=KEEP)
     assert report.ok, "\n".join(report.lines())
     assert report.passed == FRESH
 
