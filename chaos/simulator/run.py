@@ -153,7 +153,7 @@ def _drawn(rng: random.Random, parts: EngineParts) -> str:
 
 def run_case(case: Case, parts: EngineParts) -> RunResult:
     """Run a case, and check its history."""
-    return _inline(lambda: _run_case(case, parts))
+    return inline(lambda: _run_case(case, parts))
 
 
 def _run_case(case: Case, parts: EngineParts) -> RunResult:
@@ -167,7 +167,7 @@ def _run_case(case: Case, parts: EngineParts) -> RunResult:
     return RunResult(case, tuple(findings), faults, pairs, frozenset(mechanisms))
 
 
-def _inline(call: Callable[[], Found]) -> Found:
+def inline(call: Callable[[], Found]) -> Found:
     """Call a function that makes thousands of small frames, and return what it returns.
 
     From any other thread, `filter` and `group_by` hand each frame to polars' pool and wait for it:
