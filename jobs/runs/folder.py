@@ -191,8 +191,20 @@ def read_run(folder: Path) -> Run:
 
     Raises:
         FileNotFoundError: nothing was submitted from this folder.
+        RunError: something else has written into the note.
     """
-    note = json.loads((folder / NOTE_FILE).read_text(encoding="utf-8"))
+    file = folder / NOTE_FILE
+    try:
+        return _run_of(json.loads(file.read_text(encoding="utf-8")))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        msg = (
+            f"{file} is not what `submit` has written ({error!r}): put it back from a copy; without "
+            "one, move the folder away and submit another run"
+        )
+        raise RunError(msg) from None
+
+
+def _run_of(note: dict[str, Any]) -> Run:
     return Run(
         pipeline=note["pipeline"],
         run=note["run"],

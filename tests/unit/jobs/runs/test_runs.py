@@ -13,7 +13,7 @@ from infra import spark_rest
 from infra.errors import InfraError
 from jobs import runs
 from jobs.runs.choice import meant
-from jobs.runs.folder import Options, every_run, read_run, write_note
+from jobs.runs.folder import NOTE_FILE, Options, RunError, every_run, read_run, write_note
 from jobs.runs.life import Order, State
 from jobs.runs.looking import life_of
 from jobs.runs.orders import LIVE_FILE, give_order, live_run
@@ -50,6 +50,19 @@ def test_a_living_job_keeps_its_copy_of_the_file(cluster: PretendedCluster, file
     assert again == first
     assert first.file.read_text() == before
     assert len(cluster.drivers) == 1
+
+
+@pytest.mark.parametrize("damage", ["", "{}", "[]", "{", "null", '{"options": {"depth": 1}}'])
+def test_a_note_that_another_program_has_written_is_one_sentence(
+    cluster: PretendedCluster, file: Path, damage: str
+) -> None:
+    """A note without options ended every command of the pipeline with a `KeyError`."""
+    run = submit(cluster, file, "r1")
+    (run.folder / NOTE_FILE).write_text(damage)
+    with pytest.raises(
+        RunError, match=r"run\.json is not what `submit` has written .*: put it back"
+    ):
+        every_run(cluster.endpoints, "tide")
 
 
 def test_start_goes_on_with_the_same_copy_and_the_same_options(
