@@ -198,8 +198,8 @@ def read_run(folder: Path) -> Run:
         return _run_of(json.loads(file.read_text(encoding="utf-8")))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         msg = (
-            f"{file} is not what `submit` has written ({error!r}): put it back from a copy; without "
-            "one, move the folder away and submit another run"
+            f"{file} is not what `submit` has written ({error!r}): put it back from a copy, or "
+            "move the folder away and submit another run"
         )
         raise RunError(msg) from None
 
