@@ -67,11 +67,10 @@ class Groups:
 
     def ordered_by(self, values: Ints) -> Ints:
         """Return the rows group by group, those of a group by value, equal ones in any order."""
-        least, most = int(values.min(initial=0)), int(values.max(initial=0))
-        span = most - least + 1
+        span = int(values.max(initial=0)) - int(values.min(initial=0)) + 1
         if self.count * span > _INT64_MAX:
             return np.lexsort((values, self.number))
-        return np.argsort(self.number * span + (values - least))
+        return np.argsort(self.number * span + values)  # no sum overflows: 0 is within the span
 
     def sums(self, values: pl.Series) -> pl.Series:
         """Return the sum of the integers in each group, without nulls."""

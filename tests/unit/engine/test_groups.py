@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies.columns import CROWDED, ROWS, tables
 from windowing.engine.groups import Groups, no_extreme
+from windowing.model.lengths import INT64_MAX
 
 # Which values a column of a type has, and how they follow from those.
 COLUMNS = {
@@ -100,6 +101,15 @@ def test_rows_in_the_order_of_groups(frame: pl.DataFrame, data: st.DataObject) -
     assert sorted(order) == [*range(rows)]
     places = [(groups.number[row], lanes[row]) for row in order]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("values", [[INT64_MAX, INT64_MAX - 1, INT64_MAX], [INT64_MAX, 0, 0]])
+def test_values_at_the_ends_of_64_bits_are_in_order(values: list[int]) -> None:
+    groups = Groups(np.array([1, 0, 0]), np.array([1, 0]))
+    order = groups.ordered_by(np.array(values))
+    assert [(groups.number[row], values[row]) for row in order] == sorted(
+        zip([1, 0, 0], values, strict=True)
+    )
 
 
 @pytest.mark.parametrize("largest", [False, True])
