@@ -2,7 +2,8 @@
 
 A mechanism is switched off by its threshold (`windowing/engine/tuning.py`). The core is about half
 of the CPU time of a job over files, and less of one from a topic: what makes it a fifth faster
-makes such a job a tenth faster, which is what a mechanism has to bring.
+makes such a job a tenth faster, which is what a mechanism has to bring. What shows only once a run
+is old, or has thousands of open windows, is not here: merged deltas, and state that lies apart.
 """
 
 from __future__ import annotations
@@ -21,13 +22,10 @@ from windowing.engine.loops.ready import make_ready
 from windowing.engine.tuning import tuned
 from windowing.spark.memory import keep_freed_memory
 
-_NEVER: Final = 1 << 40
 WITHOUT: Final[dict[str, dict[str, int]]] = {
-    "read by shape": {"alike_from_values": _NEVER},
+    "read by shape": {"alike_from_values": 1 << 40},
     "sums in 64 bits": {"whole_sum_bits": 0},
     "slices rolled up": {"rolled_cells_per_listed": 0},
-    "merged deltas": {"compact_after_deltas": _NEVER, "compact_unread_times": 1},
-    "state that lies apart": {"far_from_rows": _NEVER},
 }
 """The thresholds that switch a mechanism off, by the mechanism's name."""
 

@@ -18,8 +18,6 @@ _FREE: Final = -1
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
 _ONE: Final = np.uint64(1)
-_NONE: Final = np.uint64(0)
-_MOST: Final = ~_NONE
 
 
 @compiled
