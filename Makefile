@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv/bin
 SPREAD := --dist loadfile --no-loadscope-reorder
 
+# Tests and commands start hundreds of processes: what was compiled once stays so.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-flink setup-mutants setup-yarn test-yarn lock fmt lint type test test-unit checks test-dags test-jvm test-spark test-stack test-live test-airflow test-chaos nightly docs test-containers test-ui demo up down status clean bench coverage
 

@@ -38,7 +38,7 @@ class Site:
         self._pages: list[Any] = []
         with _stored_in(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self._context = gx.get_context(mode="file", project_root_dir=folder)
+            self._context = _opened(folder)
             self._context.enable_analytics(False)
             self._context.variables.progress_bars = {"globally": False}
             self._use_our_pages()
@@ -120,6 +120,20 @@ class Site:
             return asset.get_batch_definition(_WHOLE)
         except KeyError:
             return asset.add_batch_definition_whole_dataframe(_WHOLE)
+
+
+def _opened(folder: Path) -> Any:
+    """Open the folder's project; one that we make has no file of variables.
+
+    Great Expectations reads that file anew for every name that it looks up, some 250 times a run.
+    """
+    ours = not (folder / "gx").exists()
+    context = gx.get_context(mode="file", project_root_dir=folder)
+    if not ours:
+        return context
+    context.variables.config_variables_file_path = None
+    context.variables.save()
+    return gx.get_context(mode="file", project_root_dir=folder)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ HERE = "tests.unit.engine.user_classes"
 
 @pytest.mark.parametrize("reference", [f"{HERE}:Span", "pipelines.swing:Swing"])
 def test_a_correct_class_has_no_counterexample(reference: str) -> None:
-    assert counter_example(reference, kinds_of(reference), attempts=300) is None
+    assert counter_example(reference, kinds_of(reference), attempts=100) is None
 
 
 def test_a_merge_that_keeps_the_last_is_found_with_two_records() -> None:
@@ -45,7 +45,7 @@ def test_a_class_that_fails_is_found_with_one_record(name: str, said: str) -> No
 
 def test_a_plain_sum_of_ints_has_no_counterexample() -> None:
     """Near the limits of 64 bits a run stops, which is not a result that depends on order."""
-    assert counter_example(f"{HERE}:PlainIntSum", ["int"], attempts=600) is None
+    assert counter_example(f"{HERE}:PlainIntSum", ["int"], attempts=200) is None
 
 
 @pytest.mark.parametrize(

@@ -10,47 +10,17 @@ from collections.abc import Sequence
 from datetime import date
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.sampling import sampled
-from tests.strategies import KINDS, Entry, cases, entry, join_cases
-from tests.unit.engine.test_classes import check
-from tests.unit.engine.test_engine import defined, lines
+from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches
 from windowing.engine.input.values import BadValue, ValueRules, iso_us, read_value
-from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine, run
 from windowing.semantics import evaluate
 from windowing.semantics.values import read_iso
-
-_EXAMPLES = max(settings.default.max_examples // 6, 4) if settings.default else 4
-
-
-# --- state that is made new at every batch ---------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", sampled(KINDS, every=3))
-@settings(max_examples=_EXAMPLES)
-@given(data=st.data())
-def test_merging_all_state_at_every_batch_changes_nothing(kind: str, data: st.DataObject) -> None:
-    with tuned(compact_after_deltas=0):
-        check(data.draw(cases(kind=kind, wide=True, records_max=30)), data=data)
-
-
-@settings(max_examples=_EXAMPLES * 2)
-@given(data=st.data())
-def test_merging_the_state_of_a_join_at_every_batch_changes_nothing(data: st.DataObject) -> None:
-    case = data.draw(join_cases())
-    pipeline, log = parse_pipeline(case.pipeline), [entry(event) for event in case.events]
-    engine = LocalEngine(pipeline)
-    with tuned(compact_after_deltas=0):
-        for batch in batches(log, data.draw(st.integers(1, 5)), pipeline):
-            engine.feed(batch)
-    assert lines(engine.output) == defined(pipeline, case)
-
 
 # --- one small pipeline ----------------------------------------------------------------------
 

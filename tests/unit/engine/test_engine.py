@@ -104,42 +104,6 @@ def test_engine_equals_definition_under_any_cut_and_interleaving(
 
 @EITHER_PLAN
 @given(data=st.data())
-def test_redelivered_batches_change_nothing(data: st.DataObject, *, fused: bool) -> None:
-    case, pipeline = drawn(data, fused=fused)
-    cut = list(batches(map(entry, case.events), data.draw(st.integers(1, 6))))
-    engine = LocalEngine(pipeline, fused=fused)
-    for number, batch in enumerate(cut):
-        engine.feed(batch)
-        if data.draw(st.booleans()):
-            engine.feed(cut[data.draw(st.integers(0, number))])
-    assert lines(engine.output) == defined(pipeline, case)
-
-
-@EITHER_PLAN
-@given(data=st.data())
-@any_thresholds
-def test_a_restart_emits_the_same_rows_again(data: st.DataObject, *, fused: bool) -> None:
-    """A job that falls back to its checkpoint and cuts its batches anew repeats itself exactly."""
-    case, pipeline = drawn(data, fused=fused)
-    log = [entry(event) for event in data.draw(interleavings(case.lanes))]
-    kept = data.draw(st.integers(0, len(log)))
-    reached = data.draw(st.integers(kept, len(log)))
-    chunk_rows = data.draw(st.integers(1, 4)) if fused else None
-    engine = LocalEngine(pipeline, fused=fused, chunk_rows=chunk_rows)
-    for batch in batches(log[:kept], data.draw(st.integers(1, 6))):
-        engine.feed(batch)
-    checkpoint = engine.snapshot()
-    for batch in batches(log[kept:reached], data.draw(st.integers(1, 6))):
-        engine.feed(batch)
-    engine.restore(checkpoint)
-    for batch in batches(log[kept:], data.draw(st.integers(1, 6))):
-        engine.feed(batch)
-    # A sink keeps one row per identity: repeated rows must be equal to the byte.
-    assert sorted(set(lines(engine.output))) == sorted(defined(pipeline, case))
-
-
-@EITHER_PLAN
-@given(data=st.data())
 @any_thresholds
 def test_what_lanes_and_shards_hold_depends_on_the_log_and_not_on_its_cut(
     data: st.DataObject, *, fused: bool

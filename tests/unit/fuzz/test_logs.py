@@ -36,7 +36,7 @@ OURS = (
 )
 """Errors that a command says in a sentence."""
 
-FEWER = settings(max_examples=max(20, settings.default.max_examples // 2))
+FEWER = settings(max_examples=max(8, settings.default.max_examples // 2))
 
 
 def answer(*arguments: object) -> int | None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 
 from chaos.simulator.draw.wish import JOIN, KINDS, OPERATORS
+from tests.sampling import sampled
 from tests.strategies import Case, cases, entry, join_cases
 from tests.unit.checkpoints.fingerprints import recorded
 from windowing.engine.state import check_fingerprint
@@ -315,7 +316,7 @@ def shown(pipeline: Pipeline, case: Case) -> Any:
     return [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
 
 
-@pytest.mark.parametrize("kind", [*KINDS, JOIN, OPERATORS])
+@pytest.mark.parametrize("kind", sampled([*KINDS, JOIN, OPERATORS], every=5))
 @settings(
     max_examples=max(settings.default.max_examples // 40, 2) if settings.default else 2,
     # A chain of operators takes many choices, however small each is.

@@ -20,7 +20,7 @@ from windowing.runtime.token import Kept
 from windowing.spark.sinks import upkeep
 from windowing.spark.sinks.table import TableSink, kept
 
-CUTS = tuple(range(2, 42, 2))
+CUTS = tuple(range(3, 42, 3))
 NOW, WEEK = timedelta(0), timedelta(days=7)
 
 

@@ -71,7 +71,7 @@ def deploy(state: Path, run: str, log: Sequence[Entry], pipeline: Pipeline = P) 
     file.write_text(pipeline.text, encoding="utf-8")
     write_note(Run(pipeline.name, run, "driver-1", folder, folder / "checkpoint", table, file))
     engine, sink = LocalEngine(pipeline), TableSink(pipeline, table, run)
-    for number, batch in enumerate(batches(log, 4, pipeline)):
+    for number, batch in enumerate(batches(log, 10, pipeline)):
         sink.take([frame for sent in engine.feed(batch) for frame in tagged(sent)], number)
 
 

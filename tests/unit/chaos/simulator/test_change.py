@@ -131,7 +131,7 @@ def test_what_is_drawn() -> None:
     """Queries join and leave, in some lanes alone; some copies are too late; a run changes them."""
     wish = Wish(classes=("sliding", "keyed sliding"), queries_max=1)
     parts, seen = replace(EngineParts(), changes=True, wish=wish), Counter[str]()
-    for number in range(50):
+    for number in range(25):
         drawn = draw_case(11, number, parts)
         pipeline = parse_pipeline(drawn.pipeline)
         if pipeline.source.dense:

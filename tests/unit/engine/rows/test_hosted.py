@@ -186,7 +186,7 @@ def expected_rows(lines: list[str]) -> list[str]:
 def test_every_step_sends_rows(order: str) -> None:
     """The property above would hold for an engine that sends nothing."""
     spec, log = all_steps(order), interleaved(drawn_log(7, 80), random.Random(7))
-    rows = run(spec, batches(map(entry, log), 9)).rows
+    rows = run(spec, batches(map(entry, log), 20)).rows
     assert {row.query for row in rows} == {query.name for query in spec.operators}
 
 

