@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from chaos.mutants import judge as judging
 from chaos.mutants.draw import Mutant, Tree, copy_of
 from chaos.mutants.judge import Judge, Sentence, UnsoundError
 from chaos.mutants.results import (
@@ -89,6 +90,7 @@ def by_hand(mutant: Mutant, before: str, after: str) -> str:
 LARGER_OR_EQUAL = by_hand(COMPARED, "    return left > right", "    return left >= right")
 TIMES = by_hand(ADDED, "    return n + 1", "    return n * 1")
 MINUS = by_hand(ADDED, "    return n + 1", "    return n - 1")
+ENDLESS = by_hand(COMPARED, "    return left > right", "    while left: pass")
 
 
 def test_tests_kill_first_then_simulated_runs_and_the_rest_survives(tree: Tree) -> None:
@@ -106,6 +108,21 @@ def test_tests_kill_first_then_simulated_runs_and_the_rest_survives(tree: Tree) 
     with tree.patched(ADDED, TIMES):  # 1
         assert bench.judge(ADDED) == Sentence("survived")
     assert (tree.folder / ADDED.file).read_text() == TOY
+
+
+def test_a_test_that_comes_to_no_end_has_killed(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "TESTS_S", 3)
+    bench = judge(tree)
+    with tree.patched(COMPARED, ENDLESS) as applied:
+        assert applied
+        found = bench.judge(COMPARED)
+    assert (found.fate, found.by) == ("killed by tests", ("tests/test_toy.py::test_larger",))
+    assert found.said == "tests/test_toy.py::test_larger does not end"
+    bench.confirm(COMPARED, found)
+    with tree.patched(COMPARED, ENDLESS), pytest.raises(UnsoundError, match="fails without"):
+        bench.confirm(COMPARED, found)
 
 
 def test_what_fails_without_a_mutant_judges_none(tree: Tree) -> None:

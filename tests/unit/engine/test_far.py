@@ -104,3 +104,5 @@ def test_a_session_keeps_its_beginning_whenever_state_is_made_new(
                 engine.feed(batch)
     defined = evaluate(pipeline, [one for own in LANES for one in own]).rows
     assert sorted(row_lines(engine.output.rows)) == sorted(row_lines(defined))
+    # What was laid apart is not left in the store.
+    assert not [key for shard in engine.snapshot().shards for key in shard if "far-" in key]

@@ -72,6 +72,12 @@ def test_dummies_never_cost_tests(slides: list[int]) -> None:
     assert optimise(tree, ANY_PASS).tree.tests <= tree.tests
 
 
+def test_what_is_accepted_is_in_the_tree() -> None:
+    found = optimise(SlidingGraph([12, 18, 20, 30, 45]).tree, ANY_PASS)
+    assert found.dummies == (3, 15)
+    assert found.tree.tests == Fraction(62, 15)
+
+
 def test_a_slide_must_be_positive() -> None:
     with pytest.raises(ValueError, match="a slide of 0 is not positive"):
         SlidingGraph([0])
