@@ -58,6 +58,14 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/unit/engine/test_limits.py",
     ),
     "windowing/engine/rows": ("tests/unit/engine/rows", "tests/unit/runtime/standalone"),
+    "windowing/engine/shard.py": (
+        "tests/unit/engine/test_parts.py",
+        "tests/unit/engine/test_sessions.py",
+        "tests/unit/engine/test_early.py",
+        "tests/unit/engine/test_far.py",
+        "tests/unit/engine/test_limits.py",
+        "tests/unit/engine/test_added.py",
+    ),
     "windowing/engine/slides": ("tests/unit/engine/slides",),
     "windowing/engine/wids.py": ("tests/unit/engine/test_wids.py",),
     "windowing/engine/windows": (

@@ -65,9 +65,9 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
     document["retention"] = draw_retention(rng, clock.us, wish, windows=False)
     if wish.wide and rng.random() < 0.2:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
-    if wish.provisional and (idle := rng.random()) < 0.24:
+    if wish.provisional and (idle := rng.random()) < 0.28:
         document["early"] = draw_early(rng, clock)
-        if lanes > 1 and idle < 0.22:
+        if lanes > 1 and idle < 0.26:
             source["idle_timeout"] = clock.us(rng.randint(1, 4))
     size = rng.choice([size for size in _QUERIES if size <= wish.queries_max])
     group_by, pattr = draw_groups(rng), rng.choice(["", " PATTR g", " PATTR h"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.strategies import entry
 from windowing.engine.added import why_not
 from windowing.engine.convert import convert
 from windowing.engine.families.boundaries import Boundaries, reduced
 from windowing.engine.families.forming import families_of
+from windowing.engine.input.batches import batches
 from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
 from windowing.engine.state import MemoryStore
@@ -16,7 +18,8 @@ from windowing.engine.wids import Grid
 from windowing.model import parse_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.rows import row_lines
-from windowing.runtime.local import LocalEngine, Snapshot
+from windowing.runtime.local import LocalEngine, Snapshot, run
+from windowing.semantics import evaluate
 
 pytestmark = pytest.mark.usefixtures("two_share")
 
@@ -61,6 +64,35 @@ def test_a_record_is_late_for_a_short_window_and_on_time_for_a_long_one() -> Non
     assert letters == [(2, "short", "late")]
     counts = {name: (one.applied, one.dead) for name, one in engine.output.counts.items()}
     assert counts == {"short": (3, 1), "long": (4, 0), "other": (4, 0), "drops": (3, 0)}
+
+
+SLIDING = """
+name: p
+source: {{topic: s, partitions: 1, format: json, event_time: {{field: ts, unit: us}},
+  fields: {{v: int}}, disorder: {{slack: 2 us}}}}
+retention: 100 us
+accumulation: {accumulation}
+late: {{policy: update, every: 10 us, mode: {mode}}}
+queries:
+  short: {{window: RANGE 20 us SLIDE 10 us WATTR ts, aggregates: {{total: sum(v)}}}}
+  long: {{window: RANGE 40 us SLIDE 10 us WATTR ts, aggregates: {{total: sum(v), n: count}}}}
+  wide: {{window: RANGE 60 us SLIDE 20 us WATTR ts, aggregates: {{most: max(v)}}}}
+"""
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.parametrize("mode", ["generous", "consistent"])
+@pytest.mark.parametrize("accumulation", ["accumulating", "discarding", "retracting"])
+def test_members_at_once_give_what_each_gives(accumulation: str, mode: str, rows: int) -> None:
+    """7, 18, 31 and 41 are late for the first of their windows, and on time for later ones."""
+    pipeline = parse_pipeline(SLIDING.format(accumulation=accumulation, mode=mode))
+    log = [
+        entry({"source": "s", "partition": 0, "offset": at, "value": {"ts": ts, "v": at}})
+        for at, ts in enumerate((5, 13, 33, 7, 18, 35, 50, 31, 80, 41, 199))
+    ]
+    with tuned(members_at_once_from=1):
+        found = run(pipeline, batches(log, rows, pipeline)).rows
+    assert sorted(row_lines(found)) == sorted(row_lines(evaluate(pipeline, log).rows))
 
 
 def test_who_shares_is_by_key_and_late_policy_and_not_by_the_order_of_the_file() -> None:
