@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+import msgspec
 import polars as pl
 
 from chaos.planted_bugs.conditions import early, idle, some_query
@@ -11,7 +12,7 @@ from chaos.planted_bugs.deltas import FAR
 from chaos.planted_bugs.planted import planted
 from windowing.engine.early import EarlyRows, Remembered
 from windowing.engine.far import Far
-from windowing.engine.idle import left_out
+from windowing.engine.idle import IdleLanes, left_out
 from windowing.engine.parcel import Parcel
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress, Reached
@@ -21,6 +22,8 @@ from windowing.engine.state import StateStore
 from windowing.engine.windows.part import Tables
 
 _EARLY = "windowing.engine.early:EarlyRows"
+_LEFT_OUT = "windowing.engine.shard:left_out"
+_LATELY = "idle lately"
 _SHOWS = some_query(early)
 
 _counted, _wanted = EarlyRows._counted, EarlyRows._wanted
@@ -80,7 +83,7 @@ class NearShard(Shard):
 @planted(
     "silent_lanes_left_out_for_good",
     "closing, deterministic, progress, dead letters, conservation, early rows",
-    at="windowing.engine.shard:left_out",
+    at=_LEFT_OUT,
     shows_in=idle,
 )
 def left_out_for_good(lanes: Sequence[Reached], silent: Collection[int]) -> list[Reached]:
@@ -123,3 +126,24 @@ class ForgetfulRows(EarlyRows):
         if wanted is None:
             known.shown = before
         return rows
+
+
+# Of several silent lanes, one is waited for. How one gets it: "unchanged if all are silent" is
+# asked of the lane, in a loop, where it is a question of all.
+@planted("last_silent_lane_is_waited_for", "early rows", at=_LEFT_OUT, shows_in=idle)
+def all_but_the_last_left_out(lanes: Sequence[Reached], silent: Collection[int]) -> list[Reached]:
+    return left_out(lanes, sorted(silent)[:-1])
+
+
+# A lane is silent one batch after it is. How one gets it: what was heard is read again behind the
+# line that notes when the clock was looked at.
+@planted("silence_is_noticed_a_batch_late", "early rows", shows_in=idle)
+class LateEars(IdleLanes):
+    def silent(
+        self, store: StateStore, heard: Collection[int], wall_us: int | None
+    ) -> frozenset[int]:
+        found = super().silent(store, heard, wall_us)
+        data = store.get(_LATELY)
+        store.put(_LATELY, msgspec.msgpack.encode(sorted(found)))
+        before: list[int] = [] if data is None else msgspec.msgpack.decode(data)
+        return found & frozenset(before)

@@ -55,6 +55,7 @@ class SimulationHistory:
         attempts: per batch, the rows and dead letters of each attempt.
         faults: how often each kind of fault took effect.
         early: per batch, the early rows of the last attempt.
+        heard: per batch, the clock of the last attempt, and the lanes of which it had chunks.
         joined: the lanes that joined, each with the number of batches that were committed before.
         skipped: damage, losses and redeliveries that the job did not report.
         unsound: what is wrong with tables, whatever their rows are.
@@ -67,6 +68,7 @@ class SimulationHistory:
     batches: dict[int, Batch] = field(default_factory=lambda: defaultdict(Batch))
     attempts: dict[int, list[Lines]] = field(default_factory=lambda: defaultdict(list))
     early: dict[int, list[Row]] = field(default_factory=dict)
+    heard: dict[int, tuple[int, frozenset[int]]] = field(default_factory=dict)
     faults: Counter[str] = field(default_factory=Counter)
     joined: dict[int, int] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)

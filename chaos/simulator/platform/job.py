@@ -355,8 +355,7 @@ class SimulatedJob:
         self._fate.pass_by("driver dies after the commit entry")
 
     def token(self, batch: int, attempt: int) -> int:
-        """Return the token by which the sink recognizes a batch."""
-        del attempt  # the token is the same for all attempts, so that the sink can recognize them
+        """Return the token by which the sink recognizes a batch, the same for all attempts."""
         return batch
 
     def write_sink(self, batch: int, token: int, tables: Tables) -> None:
@@ -383,6 +382,7 @@ class SimulatedJob:
         begin = self.planned[batch - 1] if batch else (0,) * len(self.log)
         chunks, befell = chunks_of(self.log, begin, self.planned[batch], step, self._rng)
         self.history.faults += befell
+        self.history.heard[batch] = self._wall_us, frozenset(chunks)
         self._sent_again = any(kind in befell for kind in SENT_AGAIN)
         running = Execution(
             batch, self._tasks, self._cluster, self._fate, self._rng, self._between, self._wall_us

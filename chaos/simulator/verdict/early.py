@@ -2,8 +2,9 @@
 
 An early row equals the row that its window would have if every lane ended at once. It is sent while
 the definition has no row of the window yet, and only if the window has more records than in its
-last early row; with `early: {records: n}`, in any case if it has n more. Of sessions with late
-records, which wait for their epoch while the session is open, only the numbers are judged.
+last early row; with `early: {records: n}`, in any case if it has n more, and if only silent lanes
+hold its window up, if it has any more. Of sessions with late records, which wait for their epoch
+while the session is open, only the numbers are judged.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import SimulationHistory
 from chaos.simulator.known_lanes import with_lanes_of
 from chaos.simulator.verdict.due import prefix
+from chaos.simulator.verdict.silence import silent
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Query
 from windowing.model.rows import Key, Row
@@ -25,7 +28,7 @@ from windowing.semantics.definition import row_of
 from windowing.semantics.effective import effective
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
-from windowing.semantics.view import Views
+from windowing.semantics.view import View, Views
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.sessions import SessionDefinition
 
@@ -75,7 +78,11 @@ def early(
         # Which windows are open may go by the furthest lane, and one that joins later is none yet.
         later = sum(batch < at < len(history.ends) for at in history.joined.values())
         known = with_lanes_of(pipeline, pipeline, pipeline.source.partitions - later)
-        waits, open_rows = _open(known, log, outcomes[batch])
+        idle_us = pipeline.source.idle_timeout_us
+        left_out = frozenset[int]()
+        if idle_us is not None:
+            left_out = silent(history, batch, known.source.partitions, idle_us)
+        waits, open_rows, held_up = _open(known, log, outcomes[batch], left_out)
         for row in history.early.get(batch, ()):
             if row.absorbed_by is not None or (row.query, row.key) in waits:
                 continue
@@ -84,54 +91,77 @@ def early(
                 yield f"early row in batch {batch}: {_plain(row)}, and right is {right}"
                 return
         open_rows = {one: row for one, row in open_rows.items() if (one[0], one[2]) not in waits}
-        if missing := [*_missing(batch, pipeline, open_rows, before, shown.rows)]:
+        enough = {
+            window: 1 if window in held_up else _records(pipeline).get(window[0], math.inf)
+            for window in open_rows
+        }
+        if missing := [*_missing(batch, enough, open_rows, before, shown.rows)]:
             yield missing[0]
             return
 
 
+def _records(pipeline: Pipeline) -> dict[str, int]:
+    """Return by how many new records the queries want an early row."""
+    return {
+        flow.name: flow.early.records
+        for flow in pipeline.flows
+        if isinstance(flow, Query) and flow.early is not None and flow.early.records is not None
+    }
+
+
 def _missing(
     batch: int,
-    pipeline: Pipeline,
+    enough: Mapping[_Window, float],
     open_rows: Mapping[_Window, Row],
     before: Mapping[_Window, Row],
     after: Mapping[_Window, Row],
 ) -> Iterator[str]:
     """Yield the open windows that have enough new records, and were not shown."""
-    due = {
-        flow.name: flow.early.records
-        for flow in pipeline.flows
-        if isinstance(flow, Query) and flow.early is not None and flow.early.records is not None
-    }
     for window, row in open_rows.items():
         records = before[window].records if window in before else 0
-        enough = due.get(window[0], math.inf)
-        if row.records - records >= enough and after.get(window) is before.get(window):
+        if row.records - records >= enough[window] and after.get(window) is before.get(window):
             yield f"no early row in batch {batch}, although {records} became {row}"
 
 
 def _open(
-    pipeline: Pipeline, log: Sequence[SimulatedRecord], outcome: Outcome
-) -> tuple[set[tuple[str, Key]], dict[_Window, Row]]:
+    pipeline: Pipeline,
+    log: Sequence[SimulatedRecord],
+    outcome: Outcome,
+    silent_lanes: AbstractSet[int],
+) -> tuple[set[tuple[str, Key]], dict[_Window, Row], set[_Window]]:
     """Return the rows of open windows, as if all lanes ended.
 
     Returns:
-        the queries and keys in which late records may wait, and the rows.
+        the queries and keys in which late records may wait, the rows, and the windows that would
+        have closed if only silent lanes had ended.
     """
     pipeline = effective(pipeline, log)
     views = Views(pipeline, log)
     closed = {_window(row) for row in outcome.rows}
-    waits, found = set[tuple[str, Key]](), dict[_Window, Row]()
+    waits, found, held_up = set[tuple[str, Key]](), dict[_Window, Row](), set[_Window]()
     for query in pipeline.flows:
         if isinstance(query, Query):
             view, definition = views.of(query), definition_of(query)
             if isinstance(definition, SessionDefinition):
                 late = [item for item in view.items if definition.lateness(item) is not None]
                 waits |= {(query.name, tuple(one.fields[n] for n in query.key)) for one in late}
-            for one in revisions(query, view.items, [*map(_ended, view.lanes)], view.newest):
-                row = row_of(query, pipeline.source, one)
-                if row.pane == "full" and not row.retracts and _window(row) not in closed:
+            ended = [*map(_ended, view.lanes)]
+            for row in _first_rows(query, pipeline, view, ended):
+                if _window(row) not in closed:
                     found[_window(row)] = _plain(row)
-    return waits, found
+            if silent_lanes:
+                lanes = [ended[n] if n in silent_lanes else one for n, one in enumerate(view.lanes)]
+                held_up |= {_window(row) for row in _first_rows(query, pipeline, view, lanes)}
+    return waits, found, held_up
+
+
+def _first_rows(
+    query: Query, pipeline: Pipeline, view: View, lanes: Sequence[Lane]
+) -> Iterator[Row]:
+    for one in revisions(query, view.items, lanes, view.newest):
+        row = row_of(query, pipeline.source, one)
+        if row.pane == "full" and not row.retracts:
+            yield row
 
 
 def _ended(lane: Lane) -> Lane:

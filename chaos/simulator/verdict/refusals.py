@@ -97,4 +97,5 @@ def as_far_as_committed(history: SimulationHistory) -> SimulationHistory:
         kept.batches[number] = history.batches[number]
         kept.attempts[number] = history.attempts[number]
         kept.early[number] = history.early.get(number, [])
+        kept.heard[number] = history.heard[number]
     return kept
