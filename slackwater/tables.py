@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -63,13 +68,36 @@ def tables(
     _check_sink(spec)
     least = given or (spec.upkeep.retention if spec.upkeep else upkeep.RETENTION)
     would = "would be " if dry_run else ""
-    if action is Action.optimize:
-        for kept in upkeep.optimize(spec, found.table, run, dry_run=dry_run):
-            into = f" into {kept.added:,}" if kept.added else ""
-            say(f"{kept.table}: {kept.files:,} files ({_mb(kept.size)}) {would}merged{into}")
-        return
-    for kept in upkeep.vacuum(spec, found.table, run, retention=least, dry_run=dry_run):
-        say(f"{kept.table}: {kept.files:,} files ({_mb(kept.size)}) {would}removed")
+    with _alone(found.folder.parent):
+        if action is Action.optimize:
+            for kept in upkeep.optimize(spec, found.table, run, dry_run=dry_run):
+                into = f" into {kept.added:,}" if kept.added else ""
+                say(f"{kept.table}: {kept.files:,} files ({_mb(kept.size)}) {would}merged{into}")
+            return
+        for kept in upkeep.vacuum(spec, found.table, run, retention=least, dry_run=dry_run):
+            say(f"{kept.table}: {kept.files:,} files ({_mb(kept.size)}) {would}removed")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other upkeep of the tables runs, and let none run meanwhile.
+
+    Of two compactions of the same files, deltalake commits both, and every row is there twice: it
+    takes a commit that only moves rows for no conflict (delta-rs 3982; as of 1.6.6).
+
+    Args:
+        folder: of all runs of the pipeline.
+    """
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another upkeep of these tables is running: waiting for its end")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def _retention(text: str) -> timedelta:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from slackwater import tables as upkeep_command
 from tests.unit.slackwater.test_results import TEXT, command, pipeline, refusal, told
 
 __all__ = ["pipeline"]
@@ -27,6 +31,29 @@ def test_optimize_says_what_it_does_and_leaves_the_results(pipeline: Path) -> No
     assert told("newest", pipeline) == before
     removed = command("tables", pipeline, "vacuum", "--retention", "1 hour", "--run", "r1")
     assert "hourly: 0 files (0.0 MB) removed" in removed.stdout
+
+
+def test_one_waits_for_another(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both would be committed if they had read the same files, each with all rows."""
+    home, waits, said = pipeline.parent / ".slackwater", Event(), list[str]()
+
+    def say(line: str) -> None:
+        said.append(line)
+        if "waiting" in line:
+            waits.set()
+
+    monkeypatch.setattr(upkeep_command, "say", say)
+    before = sorted(home.glob("tables/*/hourly/**/*.parquet"))
+    other = os.open(home / "runs/flight_delays", os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(command, "tables", pipeline, "optimize")
+        assert waits.wait(60.0)
+        assert sorted(home.glob("tables/*/hourly/**/*.parquet")) == before
+        os.close(other)
+        assert done.result(60.0).exit_code == 0
+    assert said[0] == "another upkeep of these tables is running: waiting for its end"
+    assert any("merged into " in line for line in said)
 
 
 @pytest.mark.parametrize(
