@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import product
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import RunResult, draw_case, history_of, run_case
 from chaos.simulator.standing import standing
 from chaos.simulator.verdict.checks import judge
+from tests.sampling import sampled
 from windowing.model import parse_pipeline
 
 PIPELINE = """
@@ -79,20 +81,22 @@ def test_before_it_joins_nothing_is_read_of_it() -> None:
     assert history_of(case(rival, JOINS), EngineParts()).ends[0][1] == 0
 
 
-@pytest.mark.parametrize(
-    "later",
-    [
-        PlannedBatch(take=(1, 0), restore=2),
-        PlannedBatch(take=(1, 0), lose_commit=True),
-        PlannedBatch(take=(1, 0), damage=1),
-        PlannedBatch(take=(1, 0), damage=3),
-        PlannedBatch(take=(1, 0), lose_table=0),
-        PlannedBatch(take=(1, 0), shards=3),
-        PlannedBatch(take=(1, 0), rival="same batch"),
-    ],
+AFTERWARDS = (
+    PlannedBatch(take=(1, 0), restore=2),
+    PlannedBatch(take=(1, 0), lose_commit=True),
+    PlannedBatch(take=(1, 0), damage=1),
+    PlannedBatch(take=(1, 0), damage=3),
+    PlannedBatch(take=(1, 0), lose_table=0),
+    PlannedBatch(take=(1, 0), shards=3),
+    PlannedBatch(take=(1, 0), rival="same batch"),
 )
-@pytest.mark.parametrize("joins", [JOINS, PlannedBatch(joins=True)], ids=["batch", "no batch"])
-@pytest.mark.parametrize("disk", [False, True])
+IN_A_BATCH_OR_NOT = (JOINS, PlannedBatch(joins=True))
+
+
+@pytest.mark.parametrize(
+    ("later", "joins", "disk"),
+    sampled(product(AFTERWARDS, IN_A_BATCH_OR_NOT, [False, True]), every=3),
+)
 def test_what_befalls_the_job_afterwards_changes_nothing(
     later: PlannedBatch, joins: PlannedBatch, disk: bool
 ) -> None:
