@@ -113,7 +113,7 @@ def test_tests_kill_first_then_simulated_runs_and_the_rest_survives(tree: Tree) 
 def test_a_test_that_comes_to_no_end_has_killed(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "TESTS_S", 3)
+    monkeypatch.setattr(judging, "TESTS_S", 2)
     bench = judge(tree)
     with tree.patched(COMPARED, ENDLESS) as applied:
         assert applied

@@ -30,6 +30,7 @@ from windowing.engine.rows.policies import (
     punct,
     time,
 )
+from windowing.engine.rows.policies.clock import Deadlines
 from windowing.engine.rows.policies.partitions import Entry
 
 CASES = list(read_lines(Path("tests/data/spl/windows.jsonl"), WindowCase))
@@ -193,3 +194,34 @@ def test_window_access() -> None:
 def test_what_no_window_can_have(build: object, says: str) -> None:
     with pytest.raises(PolicyError, match=says):
         build()  # type: ignore[operator]
+
+
+def test_of_equal_deadlines_the_one_that_was_set_first_comes_first() -> None:
+    """Whatever is set again as it was keeps its place."""
+    deadlines = Deadlines()
+    for key in (("a",), ("b",), ("a",)):
+        deadlines.put(key, 5)
+    assert deadlines.earliest() == (5, ("a",))
+    deadlines.put(("a",), 5, rank=9)
+    assert deadlines.earliest() == (5, ("b",))
+
+
+@pytest.mark.parametrize(
+    ("profile", "evicted"), [(Profile.paper, [("a",)]), (Profile.osstreams, [])]
+)
+def test_who_chooses_partitions_and_is_not_there(
+    profile: Profile, evicted: list[tuple[object, ...]]
+) -> None:
+    """The least recently updated goes instead; the library evicts nothing (D14)."""
+    window = SlidingWindow(
+        count(9),
+        count(1),
+        partition_by="k",
+        partition_eviction=partition_count(1, Selection.user),
+        profile=profile,
+    )
+    seen: list[tuple[object, ...]] = []
+    window.on(Event.partition_eviction, lambda event: seen.append(event.victims))
+    for key in "ab":
+        window.insert({"k": key})
+    assert seen == evicted
