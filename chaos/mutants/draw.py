@@ -63,18 +63,16 @@ class Tree:
         """Apply a mutant, and take it back in the end; yield the difference.
 
         It is empty if the mutant is the same program: it differs in annotations of functions and
-        of their variables only, which Python never evaluates in our modules.
+        of their variables only, which Python never evaluates in our modules. Or it is none at all:
+        the `*` before parameters that are named is taken for an operator.
         """
         file = self.folder / mutant.file
         before = file.read_text(encoding="utf-8")
         try:
             _cosmic_ray(self.folder, "apply", mutant.file, mutant.operator, str(mutant.occurrence))
             after = file.read_text(encoding="utf-8")
-            yield (
-                ""
-                if _computes(before) == _computes(after)
-                else _difference(mutant.file, before, after)
-            )
+            same = _computes(after) in (None, _computes(before))
+            yield "" if same else _difference(mutant.file, before, after)
         finally:
             file.write_text(before, encoding="utf-8")
             self.forget(file)
@@ -171,9 +169,15 @@ def _cosmic_ray(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def _computes(source: str) -> str:
-    """Return what a module computes, without the annotations that are never evaluated."""
-    tree = ast.parse(source)
+def _computes(source: str) -> str | None:
+    """Return what a module computes, without the annotations that are never evaluated.
+
+    None: it is no module.
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return None
     if "from __future__ import annotations" in source:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

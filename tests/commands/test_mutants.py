@@ -32,7 +32,7 @@ def larger(left: int | None, right: int) -> bool:
     return left > right
 
 
-def unseen(n):
+def unseen(n, *, more=0):
     return n + 1
 '''
 TESTS = """
