@@ -19,7 +19,7 @@ from chaos.mutants.results import read_judged
 from chaos.nightly import machine
 from chaos.nightly.judged import ENGINE, code, digest
 from chaos.nightly.parts import Part, all_parts, choose
-from chaos.nightly.run import RECORDED, Night, in_turn
+from chaos.nightly.run import RECORDED, Night, in_turn, said_by
 from chaos.nightly.verdicts import (
     FOLDER,
     PartVerdict,
@@ -99,6 +99,22 @@ def test_a_plan_without_a_report_says_so(tmp_path: Path) -> None:
     (verdict,), _ = night(tmp_path, python("plan", "pass", report=tmp_path / "none"))
     assert verdict.report is not None
     assert "cannot be read" in verdict.report["problem"]
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (
+            "..\n== 2 passed in 3.1s ==\nSee http://127.0.0.1/leaks.html\n",
+            "2 passed in 3.1s",
+        ),
+        ("error: at /opt/python/ast.py:50: see /tmp/e.txt\n\n", "error: at ast.py:50: see e.txt"),
+        ("as is in docs/probes/README.md", "as is in docs/probes/README.md"),
+        ("\n", ""),
+    ],
+)
+def test_a_row_has_the_result_and_no_place_of_this_machine(log: str, said: str) -> None:
+    assert said_by(log) == said
 
 
 def test_what_the_machine_lacks_is_said_and_leaves_the_row_as_it_is(
