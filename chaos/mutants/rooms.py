@@ -67,6 +67,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/unit/engine/test_added.py",
     ),
     "windowing/engine/slides": ("tests/unit/engine/slides",),
+    "windowing/engine/tables.py": (
+        "tests/unit/engine/test_state.py",
+        "tests/unit/engine/test_parts.py",
+        "tests/unit/engine/test_far.py",
+    ),
     "windowing/engine/wids.py": ("tests/unit/engine/test_wids.py",),
     "windowing/engine/windows": (
         "tests/unit/engine/test_sessions.py",
