@@ -65,7 +65,7 @@ def early(
     may = pipeline.source.idle_timeout_us is not None
     if not may and not any(isinstance(flow, Query) and flow.early for flow in pipeline.flows):
         return
-    shown = _Shown()
+    shown, due = _Shown(), _records(pipeline)
     for batch in range(len(history.ends)):
         before = dict(shown.rows)
         for row in history.early.get(batch, ()):
@@ -92,8 +92,7 @@ def early(
                 return
         open_rows = {one: row for one, row in open_rows.items() if (one[0], one[2]) not in waits}
         enough = {
-            window: 1 if window in held_up else _records(pipeline).get(window[0], math.inf)
-            for window in open_rows
+            window: 1 if window in held_up else due.get(window[0], math.inf) for window in open_rows
         }
         if missing := [*_missing(batch, enough, open_rows, before, shown.rows)]:
             yield missing[0]

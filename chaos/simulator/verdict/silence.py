@@ -6,7 +6,7 @@ anywhere. So two sets are told: the lanes that are silent either way, and those 
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from chaos.simulator.history import SimulationHistory
 
@@ -27,14 +27,14 @@ def silent(history: SimulationHistory, batch: int, lanes: int, timeout_us: int) 
         for start, end in zip(starts, history.ends[: batch + 1], strict=False)
     ]
 
-    def since(lane: int, heard: list[Container[int]]) -> int:
+    def since(lane: int, heard: Sequence[Container[int]]) -> int:
         first = history.joined.get(lane, 0)
         last = max((one for one in range(batch + 1) if lane in heard[one]), default=first)
         return history.heard[max(first, last)][0]
 
     now_us = history.heard[batch][0]
     surely, perhaps = (
-        frozenset(lane for lane in range(lanes) if now_us - since(lane, [*heard]) >= timeout_us)
+        frozenset(lane for lane in range(lanes) if now_us - since(lane, heard) >= timeout_us)
         for heard in (chunks, news)
     )
     return frozenset() if len(perhaps) == lanes else surely

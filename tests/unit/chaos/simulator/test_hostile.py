@@ -65,7 +65,7 @@ def test_refused_control_records_are_counted_by_reason() -> None:
 def test_what_is_drawn() -> None:
     """Each rule is met, and of the runs that believe changes many have lanes that disagree."""
     parts, seen, refused = replace(EngineParts(), hostile=True), Counter[str](), set[str]()
-    for number in range(60):
+    for number in range(120):
         drawn = draw_case(13, number, parts)
         pipeline = parse_pipeline(drawn.pipeline)
         if any(part.dense for part in pipeline.source.parts):
@@ -82,7 +82,7 @@ def test_what_is_drawn() -> None:
         seen["disputed ends"] += any(active and active.later for active in actives)
         refused |= {one.reason for one in evaluate(after, log).dead if one.query is None}
     assert {"not_allowed", "change_too_late", "malformed"} <= refused
-    assert min(seen[one] for one in ("none", "bounds", "signed")) >= 5, seen
+    assert min(seen[one] for one in ("none", "bounds", "signed")) >= 10, seen
     assert seen["disputed names"] >= 0.07 * seen["all"], seen
     assert seen["disputed ends"] >= 0.07 * seen["all"], seen
 
