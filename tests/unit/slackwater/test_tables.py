@@ -45,7 +45,7 @@ def test_one_waits_for_another(pipeline: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(upkeep_command, "say", say)
     before = sorted(home.glob("tables/*/hourly/**/*.parquet"))
     other = os.open(home / "runs/flight_delays", os.O_RDONLY)
-    fcntl.flock(other, fcntl.LOCK_EX)
+    fcntl.flock(other, fcntl.LOCK_SH)  # so that it is seen whether ours shares, too
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(command, "tables", pipeline, "optimize")
         assert waits.wait(60.0)
