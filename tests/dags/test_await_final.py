@@ -24,13 +24,18 @@ with DAG("report", schedule=None, start_date=datetime(2020, 1, 1, tzinfo=UTC)):
 
 
 @pytest.fixture
-def waited(tmp_path):
-    """Gives the state of a wait that gives up soon, in a DAG of a user's own file."""
+def waited(tmp_path_factory):
+    """Gives the state of a wait that gives up soon, in a DAG of a user's own file.
+
+    Each file has a folder of its own: Python takes what it compiled of a file for another of the
+    same name, length and second.
+    """
 
     def wait(until: str, query: str = "hourly") -> str:
-        file = tmp_path / "report.py"
+        folder = tmp_path_factory.mktemp("downstream")
+        file = folder / "report.py"
         file.write_text(DOWNSTREAM.format(query=query, until=until))
-        bag = DagBag(dag_folder=file, bundle_path=tmp_path, bundle_name="dags-folder")
+        bag = DagBag(dag_folder=file, bundle_path=folder, bundle_name="dags-folder")
         sync_bag_to_db(bag, "dags-folder", None)
         return states(run_through(bag.dags["report"]))["final"]
 
