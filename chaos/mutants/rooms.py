@@ -58,6 +58,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/unit/engine/test_limits.py",
     ),
     "windowing/engine/rows": ("tests/unit/engine/rows", "tests/unit/runtime/standalone"),
+    "windowing/engine/rows/join_course.py": ("tests/unit/engine/rows/test_policy_join.py",),
+    "windowing/engine/rows/join_part.py": ("tests/unit/engine/rows/test_policy_join.py",),
     "windowing/engine/shard.py": (
         "tests/unit/engine/test_parts.py",
         "tests/unit/engine/test_sessions.py",
@@ -82,6 +84,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "windowing/runtime": ("tests/unit/runtime",),
     # What starts Spark is not of tier 1: simulated runs go through its stages and its store.
     "windowing/spark": (
+        "tests/unit/spark",
         "tests/unit/engine/test_plan.py",
         "tests/unit/jobs/checkpoints/test_conversion.py",
         "tests/unit/chaos/simulator/test_tables.py",

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches
 from windowing.engine.input.values import BadValue, ValueRules, iso_us, read_value
+from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine, run
@@ -60,7 +61,8 @@ def shown(
     pipeline = parse_pipeline(text)
     rows = list(row_lines(evaluate(pipeline, log).rows))
     for cut in (1, 2, 100):
-        assert list(row_lines(run(pipeline, batches(log, cut, pipeline)).rows)) == rows
+        with tuned(compact_after_deltas=cut):
+            assert list(row_lines(run(pipeline, batches(log, cut, pipeline)).rows)) == rows
     found = [json.loads(row) for row in rows]
     return [(r["window_id"], *r["key"], r["revision"], r["values"]["vs"]) for r in found]
 

@@ -18,6 +18,7 @@ import yaml
 
 from tests.sampling import sampled
 from windowing.engine.input.batches import batches, interleave
+from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_line, row_order
 from windowing.runtime.local import run
@@ -154,7 +155,8 @@ def test_the_engine_does_what_the_rule_says(name: str, batch_rows: int) -> None:
     log = log_of(case, pipeline)
     for seed in (None, 1):
         entries = log if seed is None else interleave(log, seed)
-        output = run(pipeline, batches(entries, batch_rows, pipeline))
+        with tuned(compact_after_deltas=batch_rows):
+            output = run(pipeline, batches(entries, batch_rows, pipeline))
         found = shown(case, output.rows, output.dead_letters)
         assert found == (case["rows"], case.get("dead", []))
 

@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from tests.strategies import entry
 from windowing.engine.input.batches import batches
+from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.model.run_errors import StateFull
@@ -46,7 +47,10 @@ def log(times: Sequence[int], keys: str = "") -> list[Event]:
 
 def output(spec: Pipeline, events: list[Event], rows: int = 3) -> Output:
     found = run(spec, batches(map(entry, events), rows))
-    assert list(row_lines(found.rows)) == list(row_lines(evaluate(spec, map(entry, events)).rows))
+    lines = list(row_lines(evaluate(spec, map(entry, events)).rows))
+    assert list(row_lines(found.rows)) == lines
+    with tuned(compact_after_deltas=1):
+        assert list(row_lines(run(spec, batches(map(entry, events), 1)).rows)) == lines
     return found
 
 
