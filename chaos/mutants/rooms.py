@@ -80,6 +80,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/unit/engine/test_joins.py",
         "tests/unit/engine/test_classes.py",
         "tests/unit/engine/test_parts.py",
+        "tests/unit/engine/test_plan.py",
     ),
     "windowing/runtime": ("tests/unit/runtime",),
     # What starts Spark is not of tier 1: simulated runs go through its stages and its store.

@@ -12,7 +12,9 @@ from tests.strategies import entry
 from windowing.engine.input.batches import batches
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.state import MemoryStore
+from windowing.engine.windows.by_record import DEFINERS
 from windowing.engine.windows.evaluation import Keeps
+from windowing.engine.windows.part import Tables
 from windowing.explain.pipeline import explain
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
@@ -56,6 +58,9 @@ RECORDED = {
 }
 RANKED = "RankedLanePart, RankedShardPart: records"
 CUMULATIVE = "SlidingLanePart, LandmarkShardPart: partial states"
+_PASSES = re.compile(r"(RANGE|SESSION) \d s (?!.*rank)")
+"""Windows that hold nothing once they are over."""
+
 BY_ROWS = "by row_num per k, counting by row_num per k"
 CLASSES = {
     "RANGE 2 s SLIDE 1 s WATTR ts": f"by ts: {SLICES}",
@@ -140,18 +145,22 @@ def test_nobody_else_decides(name: str) -> None:
     assert asking - {decides} == {"windowing/engine/plan.py"}
 
 
-def _held(engine: LocalEngine) -> int:
-    """How many rows the tables of a query have that lie in the only shard."""
+def _tables(engine: LocalEngine) -> Tables:
+    """The tables of a query that lie in the only shard."""
     (values,) = engine.snapshot().shards
     store = MemoryStore()
     store.restore(values)
-    return max(map(len, engine.shard.held(store)["q"].values()))
+    return engine.shard.held(store)["q"]
 
 
-def _fed(pipeline: Pipeline, times: list[int]) -> LocalEngine:
+def _held(engine: LocalEngine) -> int:
+    return max(map(len, _tables(engine).values()))
+
+
+def _fed(pipeline: Pipeline, times: list[int], *, first: int = 0) -> LocalEngine:
     log = [
         entry({"source": "t", "partition": 0, "offset": n, "value": {"ts": ts, "k": "a"}})
-        for n, ts in enumerate(times)
+        for n, ts in enumerate(times, first)
     ]
     engine = LocalEngine(pipeline)
     for batch in batches(log, 7):
@@ -202,6 +211,30 @@ def test_no_more_is_kept_than_explain_says(window: str, policy: str) -> None:
     assert any(f"about {said} partial states per lane" in line for line in explain(plan))
     held = [_held(_fed(plan.pipeline, [*range(end)])) for end in range(120, 160, 7)]
     assert 1 < max(held) <= said
+
+
+def _in_us(spelled: re.Match[str]) -> str:
+    return f"{spelled[1]} us" if spelled[1] else "unit: us"
+
+
+@pytest.mark.parametrize("window", [text for text in CLASSES if _PASSES.match(text)])
+def test_once_its_rows_are_out_nothing_of_a_window_is_kept(window: str) -> None:
+    """Not for a microsecond: what is held then is what would be without its records.
+
+    Of windows that records define, this is who defines them: values may be in later ones.
+    """
+    text = _pipeline(window).text
+    pipeline = parse_pipeline(re.sub(r"\b(\d+) s\b|unit: s", _in_us, text))
+    old, out = [100, 101, 102, 102], list[int]()
+    rows = len(_fed(pipeline, [*old, 900]).output.rows)
+    for last in range(120, 140):
+        engine = _fed(pipeline, [*old, last])
+        out.append(len(engine.output.rows))
+        held, rest = _tables(engine), _tables(_fed(pipeline, [last], first=len(old)))
+        names = {DEFINERS} & {*held} or {*held}
+        gone = all(held[name].equals(rest[name]) for name in names)
+        assert gone == (out[-1] == rows), last
+    assert out[0] < out[-1]
 
 
 @pytest.mark.parametrize(
