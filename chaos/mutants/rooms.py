@@ -60,6 +60,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "windowing/engine/rows": ("tests/unit/engine/rows", "tests/unit/runtime/standalone"),
     "windowing/engine/rows/join_course.py": ("tests/unit/engine/rows/test_policy_join.py",),
     "windowing/engine/rows/join_part.py": ("tests/unit/engine/rows/test_policy_join.py",),
+    "windowing/engine/rows/policies": (
+        "tests/unit/engine/rows",
+        "tests/unit/conformance/test_spl.py",
+        "tests/unit/runtime/standalone",
+    ),
     "windowing/engine/shard.py": (
         "tests/unit/engine/test_parts.py",
         "tests/unit/engine/test_sessions.py",
@@ -68,7 +73,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/unit/engine/test_limits.py",
         "tests/unit/engine/test_added.py",
     ),
-    "windowing/engine/slides": ("tests/unit/engine/slides",),
+    "windowing/engine/slides": (
+        "tests/unit/engine/slides",
+        "tests/unit/conformance/test_gsn_firings.py",
+    ),
     "windowing/engine/tables.py": (
         "tests/unit/engine/test_state.py",
         "tests/unit/engine/test_parts.py",

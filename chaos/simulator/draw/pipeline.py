@@ -94,7 +94,7 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
         source["fields"][METER] = rng.choice(["int", "float"])
     _extras(rng, source, wish)
     # Some keys are further than the lane that is added.
-    if wish.wide and lanes > 1 and rng.random() < (0.4 if keyed else 0.25):
+    if wish.wide and lanes > 1 and rng.random() < (0.4 if keyed else 0.32):
         at = {"ts": rng.randint(-3, 20) * clock.tick_us}
         if any(numbers):
             at[NUMBER] = rng.randint(-3, 20) * clock.tick_us

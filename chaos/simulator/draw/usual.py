@@ -54,7 +54,7 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
         "fields": draw_fields(rng),
         "disorder": draw_memoryless(rng, names, clock),
     }
-    if wish.wide and lanes > 1 and rng.random() < 0.3:
+    if wish.wide and lanes > 1 and rng.random() < 0.36:
         at = {"ts": rng.randint(-3, 20) * clock.tick_us}
         source["joined"] = {names[-1]: {"lane": lanes - 1, "at": at}}
     every = clock.us(rng.choice([1, 1, 2, 3, 5, 7]))
