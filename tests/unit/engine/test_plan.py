@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from chaos.faults.catalogue import FAULTS
-from tests.strategies import entry
+from tests.strategies import Entry, entry
 from windowing.engine.input.batches import batches
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.state import MemoryStore
+from windowing.engine.wids import ENDED
 from windowing.engine.windows.by_record import DEFINERS
 from windowing.engine.windows.evaluation import Keeps
 from windowing.engine.windows.part import Tables
@@ -145,25 +146,32 @@ def test_nobody_else_decides(name: str) -> None:
     assert asking - {decides} == {"windowing/engine/plan.py"}
 
 
-def _tables(engine: LocalEngine) -> Tables:
-    """The tables of a query that lie in the only shard."""
+def _store(engine: LocalEngine) -> MemoryStore:
+    """The state of the only shard."""
     (values,) = engine.snapshot().shards
     store = MemoryStore()
     store.restore(values)
-    return engine.shard.held(store)["q"]
+    return store
+
+
+def _tables(engine: LocalEngine) -> Tables:
+    return engine.shard.held(_store(engine))["q"]
 
 
 def _held(engine: LocalEngine) -> int:
     return max(map(len, _tables(engine).values()))
 
 
-def _fed(pipeline: Pipeline, times: list[int], *, first: int = 0) -> LocalEngine:
-    log = [
+def _log(times: list[int], *, first: int = 0) -> list[Entry]:
+    return [
         entry({"source": "t", "partition": 0, "offset": n, "value": {"ts": ts, "k": "a"}})
         for n, ts in enumerate(times, first)
     ]
+
+
+def _fed(pipeline: Pipeline, times: list[int], *, first: int = 0) -> LocalEngine:
     engine = LocalEngine(pipeline)
-    for batch in batches(log, 7):
+    for batch in batches(_log(times, first=first), 7):
         engine.feed(batch)
     return engine
 
@@ -235,6 +243,20 @@ def test_once_its_rows_are_out_nothing_of_a_window_is_kept(window: str) -> None:
         gone = all(held[name].equals(rest[name]) for name in names)
         assert gone == (out[-1] == rows), last
     assert out[0] < out[-1]
+
+
+@pytest.mark.parametrize("window", [text for text in CLASSES if "WATTR row_num" not in text])
+def test_what_is_due_next_lies_ahead(window: str) -> None:
+    """Otherwise each step would read all of the state in vain."""
+    engine, ahead = LocalEngine(_pipeline(window)), 0
+    times = [*range(100, 180, 3), *range(200, 300, 20)]
+    for batch in batches(_log(times), 1):
+        engine.feed(batch)
+        store = _store(engine)
+        due_us = engine.shard.head(store).due_us["q"]
+        assert due_us > engine.shard.highest(store)["ts"]
+        ahead += due_us < ENDED
+    assert ahead > len(times) / 2
 
 
 @pytest.mark.parametrize(
