@@ -208,6 +208,14 @@ def test_a_bound_of_the_lane_counts_for_its_keys_too() -> None:
     assert rows == [(4, "b", 0, [4])]
 
 
+def test_a_change_of_the_queries_is_no_bound_of_a_key() -> None:
+    """Nor of the null one, whose records may be older than the epoch."""
+    disorder = "{punctuation: {attr: k}}, control: all"
+    log = log_of([{"queries": {"remove": {"nobody": 30}}}, (-15, None), (5, "a"), {"bound": 30}])
+    rows = shown(log, "SESSION 10 us WATTR ts", "[k]", disorder)
+    assert [(key, values) for _, key, _, values in rows] == [(None, [1]), ("a", [2])]
+
+
 # --- other processes -------------------------------------------------------------------------
 ELSEWHERE = PIPELINE.format(
     lanes=1,
