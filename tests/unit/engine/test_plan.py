@@ -195,6 +195,15 @@ def test_records_that_wait_for_their_number_are_kept_one_by_one(window: str) -> 
     assert said.startswith("  evaluated as: records wait")
 
 
+@pytest.mark.parametrize(
+    ("window", "gap"),
+    [("SESSION 5 s WATTR ts", "time"), ("SESSION 5 rows WATTR row_num", "rows of other keys")],
+)
+def test_what_parts_sessions_is_said(window: str, gap: str) -> None:
+    said = "\n".join(explain(plan_of(_pipeline(window))))
+    assert f"less than a gap of {gap} between them" in said
+
+
 @pytest.mark.parametrize("window", [*CLASSES])
 def test_a_fault_of_state_is_suggested_wherever_more_than_partial_states_are_kept(
     window: str,
