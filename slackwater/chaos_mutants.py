@@ -25,7 +25,8 @@ def mutants(
         float | None, typer.Option(min=0.01, help="Begin none after so many minutes.")
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Judge survivors again, by the tests there are now.")
+        bool,
+        typer.Option("--again", help="Judge survivors without a proof again, by the tests of now."),
     ] = False,
     commit: Annotated[
         str, typer.Option(metavar="REVISION", help="The commit whose engine is changed.")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chaos.mutants.draw import Mutant, Tree, drawn
 from chaos.mutants.judge import Judge, Sentence
-from chaos.mutants.results import Judged, append, read_judged
+from chaos.mutants.results import Judged, append, proof_of, read_equivalent, read_judged
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Bench:
             number: how many to judge.
             until: when to begin no more, on the monotonic clock.
             again: whether to judge the survivors of earlier commits again, by the code and the
-                tests there are now; else mutants are drawn by the commit's hash.
+                tests there are now, but for those with a proof; else mutants are drawn by the
+                commit's hash.
 
         Raises:
             UnsoundError: what killed a mutant fails without it.
@@ -62,9 +63,10 @@ class Bench:
             yield self._written(mutant, self.commit, sentence, difference)
 
     def _again(self) -> Iterator[Judged]:
+        equivalent = read_equivalent()
         for one in read_judged(self.folder):
             mutant = one.mutant
-            if one.killed or one.judged == self.commit:
+            if one.killed or one.judged == self.commit or proof_of(one, equivalent):
                 continue
             self.news(f"again: {mutant.file}:{mutant.line} {mutant.operator}")
             with self.tree.patched(mutant, one.difference) as applied:
