@@ -59,9 +59,6 @@ RECORDED = {
 }
 RANKED = "RankedLanePart, RankedShardPart: records"
 CUMULATIVE = "SlidingLanePart, LandmarkShardPart: partial states"
-_PASSES = re.compile(r"(RANGE|SESSION) \d s (?!.*rank)")
-"""Windows that hold nothing once they are over."""
-
 BY_ROWS = "by row_num per k, counting by row_num per k"
 CLASSES = {
     "RANGE 2 s SLIDE 1 s WATTR ts": f"by ts: {SLICES}",
@@ -228,6 +225,10 @@ def test_no_more_is_kept_than_explain_says(window: str, policy: str) -> None:
     assert any(f"about {said} partial states per lane" in line for line in explain(plan))
     held = [_held(_fed(plan.pipeline, [*range(end)])) for end in range(120, 160, 7)]
     assert 1 < max(held) <= said
+
+
+_PASSES = re.compile(r"(RANGE|SESSION) \d s (?!.*rank)")
+"""Windows that hold nothing once they are over."""
 
 
 def _in_us(spelled: re.Match[str]) -> str:
