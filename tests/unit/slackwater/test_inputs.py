@@ -216,9 +216,14 @@ def test_a_wrong_command_line_is_said_in_a_sentence(
 
 
 def test_a_jvm_that_ends_first_is_no_news(
-    end: Callable[[str], Ended], caplog: pytest.LogCaptureFixture
+    end: Callable[[str], Ended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A signal of the terminal reaches it too, maybe sooner."""
+    terminal, root = io.StringIO(), logging.getLogger()
+    monkeypatch.setattr(logging.getLogger("py4j"), "propagate", True)
+    monkeypatch.setattr(root, "handlers", [*root.handlers, logging.StreamHandler(terminal)])
     assert end("validate p.yml").code == 0
     logging.getLogger("py4j.clientserver").error("There was an exception on the Python side.")
-    assert not caplog.records
+    assert not terminal.getvalue()
+    logging.getLogger("of.a.user").error("Heard.")
+    assert terminal.getvalue() == "Heard.\n"
