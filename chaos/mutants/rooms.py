@@ -57,10 +57,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/unit/engine/test_control.py",
         "tests/unit/engine/test_limits.py",
     ),
-    "windowing/engine/rows": ("tests/unit/engine/rows", "tests/unit/runtime/standalone"),
-    "windowing/engine/rows/join_course.py": ("tests/unit/engine/rows/test_policy_join.py",),
-    "windowing/engine/rows/join_part.py": ("tests/unit/engine/rows/test_policy_join.py",),
-    "windowing/engine/rows/policies": (
+    "windowing/engine/rows": (
         "tests/unit/engine/rows",
         "tests/unit/conformance/test_spl.py",
         "tests/unit/runtime/standalone",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
 from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
-from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.model.rows import Row, dead_letter_lines, row_lines
 from windowing.model.run_errors import ArrivalOrder
 from windowing.runtime.local import LocalEngine, Output, run
 from windowing.runtime.output import write_output
@@ -69,6 +69,16 @@ CUT = [(*case, rows) for case, rows in product(RECORDED, [1, 2, 7, 1_000_000])]
 
 def lines(output: Output) -> list[str]:
     return [*row_lines(output.rows), *dead_letter_lines(output.dead_letters)]
+
+
+def agreed(pipeline: Pipeline, log: Sequence[Entry]) -> list[Row]:
+    """The rows of the definition, which the engine has too: in a step or in one for each record."""
+    rows = evaluate(pipeline, log).rows
+    written = list(row_lines(rows))
+    assert list(row_lines(run(pipeline, batches(log, 99, pipeline)).rows)) == written
+    with tuned(compact_after_deltas=1):
+        assert list(row_lines(run(pipeline, batches(log, 1, pipeline)).rows)) == written
+    return rows
 
 
 def defined(pipeline: Pipeline, case: Case) -> list[str]:

@@ -9,14 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import Event, entry, interleavings, join_cases
-from tests.unit.engine.test_engine import defined, lines
+from tests.unit.engine.test_engine import agreed, defined, lines
 from windowing.engine.input.batches import batches
-from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.rows import row_lines
-from windowing.runtime.local import LocalEngine, run
-from windowing.semantics import evaluate
+from windowing.runtime.local import LocalEngine
 
 _FEW = max(settings.default.max_examples // 3, 6) if settings.default else 6
 
@@ -72,22 +70,15 @@ def joined(
     equal: str = "[k]",
     where: str = "[]",
 ) -> list[tuple[object, ...]]:
-    """What of both sides a join shows, and what it takes back; of every record `v`, `w` is `ts`.
-
-    By definition and engine alike, also with each record in a step of its own.
-    """
+    """What of both sides a join shows, and what it takes back; of every record `v`, `w` is `ts`."""
     spec = parse_pipeline(JOIN.format(kind=kind, equal=equal, where=where))
     events: list[Event] = []
     for topic, field, records in (("l", "v", left), ("r", "w", right)):
         values: list[Event] = [{"value": {"ts": ts, "k": k, field: ts}} for ts, k in records]
         for offset, content in enumerate([*values, {"control": {"end": True}}]):
             events.append({"source": topic, "partition": 0, "offset": offset, **content})
-    log = list(map(entry, events))
-    lines = list(row_lines(evaluate(spec, log).rows))
-    assert list(row_lines(run(spec, batches(log, 99, spec)).rows)) == lines
-    with tuned(compact_after_deltas=1):
-        assert list(row_lines(run(spec, batches(log, 1, spec)).rows)) == lines
-    found = [json.loads(line) for line in lines]
+    rows = agreed(spec, list(map(entry, events)))
+    found = [json.loads(line) for line in row_lines(rows)]
     marks = [[row["op"]] if "op" in row else [] for row in found]
     return [(*row["values"].values(), *mark) for row, mark in zip(found, marks, strict=True)]
 

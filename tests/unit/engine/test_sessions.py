@@ -9,13 +9,12 @@ import pytest
 from hypothesis import settings
 
 from tests.strategies import entry
+from tests.unit.engine.test_engine import agreed
 from windowing.engine.input.batches import batches
-from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.model.run_errors import StateFull
 from windowing.runtime.local import Output, run
-from windowing.semantics import evaluate
 
 _FEW = max(settings.default.max_examples // 6, 3) if settings.default else 3
 Event = dict[str, object]
@@ -46,11 +45,9 @@ def log(times: Sequence[int], keys: str = "") -> list[Event]:
 
 
 def output(spec: Pipeline, events: list[Event], rows: int = 3) -> Output:
-    found = run(spec, batches(map(entry, events), rows))
-    lines = list(row_lines(evaluate(spec, map(entry, events)).rows))
-    assert list(row_lines(found.rows)) == lines
-    with tuned(compact_after_deltas=1):
-        assert list(row_lines(run(spec, batches(map(entry, events), 1)).rows)) == lines
+    log = list(map(entry, events))
+    found = run(spec, batches(log, rows))
+    assert list(row_lines(found.rows)) == list(row_lines(agreed(spec, log)))
     return found
 
 

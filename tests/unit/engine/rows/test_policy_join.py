@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chaos.simulator.draw.wish import POLICY_JOIN
 from tests.strategies import Event, entry, interleavings, join_cases
-from tests.unit.engine.test_engine import defined, lines
+from tests.unit.engine.test_engine import agreed, defined, lines
 from windowing.engine.input.batches import batches
 from windowing.engine.shard import Shard
 from windowing.engine.state import MemoryStore
@@ -18,9 +18,7 @@ from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.operators.join import PolicyJoinQuery
-from windowing.model.rows import row_lines
-from windowing.runtime.local import LocalEngine, run
-from windowing.semantics import evaluate
+from windowing.runtime.local import LocalEngine
 
 
 @given(data=st.data())
@@ -94,10 +92,7 @@ Records = list[tuple[int, str | None]]
 def joined(
     left: str, right: str, lefts: Records, rights: Records, *, ends: bool = True, **more: str
 ) -> set[tuple[int | None, int | None]]:
-    """What a join shows by definition and engine alike, also with each record in a step of its own.
-
-    `v` and `w` of a record are its time.
-    """
+    """What a join shows by definition and engine alike; `v` and `w` of a record are its time."""
     asked = {"kind": "inner", "equal": "[]", "where": "[]", **more}
     spec = parse_pipeline(JOIN.format(left=left, right=right, **asked))
     events: list[Event] = []
@@ -107,12 +102,7 @@ def joined(
         for offset, content in enumerate(contents):
             events.append({"source": topic, "partition": 0, "offset": offset, **content})
     log = list(map(entry, events))
-    rows = evaluate(spec, log).rows
-    shown = list(row_lines(rows))
-    assert list(row_lines(run(spec, batches(log, 99, spec)).rows)) == shown
-    with tuned(compact_after_deltas=1):
-        assert list(row_lines(run(spec, batches(log, 1, spec)).rows)) == shown
-    return {(row.values["v"], row.values["w"]) for row in rows}  # type: ignore[misc]
+    return {(row.values["v"], row.values["w"]) for row in agreed(spec, log)}  # type: ignore[misc]
 
 
 def test_a_record_probes_what_the_opposite_window_holds() -> None:
