@@ -134,13 +134,15 @@ def test_what_fails_without_a_mutant_judges_none(tree: Tree) -> None:
 
 
 def test_survivors_are_judged_again_by_the_tests_of_now(tree: Tree, tmp_path: Path) -> None:
-    """But for those with a proof."""
+    """But for those with a proof, and those that they have judged."""
     gone = Mutant(ADDED.file, 11, ADDED.operator, 1)
     lost = TIMES.replace("return n + 1", "return n + 2")
     append(Judged(COMPARED, "abc", "abc", "killed by tests"), tmp_path)
     append(Judged(ADDED, "abc", "abc", "survived", "", TIMES), tmp_path)
     append(Judged(gone, "abc", "abc", "survived", "", lost), tmp_path)
-    same = read_equivalent()[0]
+    judged = Mutant(ADDED.file, ADDED.line, ADDED.operator, 7)
+    append(Judged(judged, "abc", "abd", "survived", "", TIMES), tmp_path)
+    same = read_equivalent()[-1]
     proved = Mutant(same.file, 1, ADDED.operator, 2)
     append(Judged(proved, "abc", "abc", "survived", "", f"---\n+++\n{same.change}"), tmp_path)
     test = tree.folder / "tests" / "test_toy.py"
@@ -148,8 +150,8 @@ def test_survivors_are_judged_again_by_the_tests_of_now(tree: Tree, tmp_path: Pa
     bench = Bench(tree, "abd", tmp_path, lambda _: None, judge(tree))
     found = [*bench.run(9, float("inf"), again=True)]
     assert [one.fate for one in found] == ["killed by tests", "gone"]
-    assert [one.mutant for one in read_judged(tmp_path)] == [COMPARED, ADDED, proved]
-    assert [one.killed for one in read_judged(tmp_path)] == [True, True, False]
+    assert [one.mutant for one in read_judged(tmp_path)] == [COMPARED, ADDED, judged, proved]
+    assert [one.killed for one in read_judged(tmp_path)] == [True, True, False, False]
 
 
 def test_the_page_has_killed_of_all_and_every_survivor(tmp_path: Path) -> None:
