@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from windowing.spark.processor import store_of_key
-from windowing.spark.reading import RawStream
-from windowing.spark.slots import slot_of
+from windowing.spark.sources.reading import RawStream
+from windowing.spark.storage.slots import slot_of
 
 
 def bare_stages(raw: RawStream, shards: int) -> DataFrame:

@@ -28,18 +28,18 @@ from rich.table import Table
 from benchmarks.cases import CASES, Case, pipeline_of
 from benchmarks.events import batch_files
 from benchmarks.figures import RECORDS
-from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.fused.provisional import PROVISIONALS
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
-from windowing.engine.input.pack import RawRows, pack
-from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
 from windowing.engine.loops.ready import make_ready
-from windowing.engine.parcel import PARCELS, Parcel
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.values import ValueRules
 from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.frames import from_bytes, to_bytes
+from windowing.engine.storage.parcel import PARCELS, Parcel
+from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline
 from windowing.spark.memory import keep_freed_memory
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import typer
 
 from chaos.readers.log import LogRecord
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 

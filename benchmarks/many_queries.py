@@ -28,11 +28,11 @@ from jobs.datasets.flights import flights
 from jobs.file_run import finish, one_file_a_batch, own_session
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
-from windowing.engine.input.pack import RawRows, pack
-from windowing.engine.input.values import ValueRules
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.values import ValueRules
 from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuning
 from windowing.explain.families import explain_families
 from windowing.model import Pipeline, parse_pipeline

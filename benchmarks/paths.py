@@ -21,7 +21,7 @@ from benchmarks.events import DELAY_MS_MAX, END_US, LANES, events_of
 from windowing.engine.plan import plan_of
 from windowing.spark import limit_batches, parquet_files, windowed
 from windowing.spark.plan import RAW_SCHEMA, emissions
-from windowing.spark.reading import RawStream
+from windowing.spark.sources.reading import RawStream
 
 BY_THE_JVM = "slackwater, rows by the JVM"
 """The path of rows that the JVM reads and sends to Python, as it does those of a topic."""

@@ -13,8 +13,8 @@ from itertools import pairwise
 from statistics import mean
 from typing import Final
 
-from windowing.engine.slides.active import SlidingQuery
-from windowing.engine.slides.remote import TimerDriven, TupleDriven
+from windowing.research.slides.active import SlidingQuery
+from windowing.research.slides.remote import TimerDriven, TupleDriven
 
 SECOND_MS: Final = 1_000
 GAP_MS: Final = 120 * SECOND_MS

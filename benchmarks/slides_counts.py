@@ -9,8 +9,8 @@ from statistics import mean
 from typing import Final
 
 from benchmarks.slides_speed import Size, slides_of
-from windowing.engine.slides.graph import SlidingGraph, SlidingTree
-from windowing.engine.slides.optimiser import Limits, optimise
+from windowing.research.slides.graph import SlidingGraph, SlidingTree
+from windowing.research.slides.optimiser import Limits, optimise
 
 PER_PUSH: Final = 11
 """Comparisons that a push and pop cost, by the paper's measure of 10 to 12."""

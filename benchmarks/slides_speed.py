@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from windowing.engine.slides.active import ActiveQueries, SlidingQuery
-from windowing.engine.slides.optimiser import Limits, optimise
-from windowing.engine.slides.schedules import SCHEDULES, Graph, Schedule
+from windowing.research.slides.active import ActiveQueries, SlidingQuery
+from windowing.research.slides.optimiser import Limits, optimise
+from windowing.research.slides.schedules import SCHEDULES, Graph, Schedule
 
 PLAIN: Final = "plain"
 OPTIMISED: Final = "optimised graph"

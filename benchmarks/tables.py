@@ -24,7 +24,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.figures import README, RECORDS, machine, markdown, replace_block
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import Emitted, tagged

@@ -28,7 +28,7 @@ from benchmarks.wid_measure import (
 )
 from benchmarks.wid_plans import MAX_SPEED, PLANS, Reading
 from jobs.tools.punctuate import tightest_bounds
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from benchmarks.wid_data import SECOND_US, Ints, Stream
-from windowing.engine.input.pack import RawRows
 from windowing.engine.progress import generator_of
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import run
 

@@ -25,13 +25,13 @@ from rich.console import Console
 
 from benchmarks.events import START_MS, ZIPF
 from benchmarks.figures import README, RECORDS, machine, markdown, replace_block
-from windowing.engine.input.pack import RawRows, pack
-from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
-from windowing.engine.parcel import Parcel
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.values import ValueRules
 from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.parcel import Parcel
+from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "width.png"

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 
 from jobs.file_run import finish, one_file_a_batch
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.engine.wids import bounds_of
 from windowing.model import Pipeline, Query
 from windowing.model.progress import Slack

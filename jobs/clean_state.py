@@ -22,9 +22,9 @@ from jobs.file_run import own_session
 from jobs.pipeline import kafka_rows
 from jobs.runs import SECRETS_FOLDER
 from jobs.state import as_json, read_state
+from windowing.files.places import place
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.run_errors import WindowingError
-from windowing.places import place
 from windowing.spark.plan import emissions
 
 

@@ -22,14 +22,14 @@ from jobs.driver.failures import windowing_error
 from jobs.driver.noting import noting
 from jobs.session import PARALLELISM, session
 from windowing.engine.changes import QueriesChanged, after_all
-from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline
 from windowing.model.run_errors import WindowingError
 from windowing.runtime.local import Output
-from windowing.spark.files import RAW, WITHOUT_ROWS, parquet_files
 from windowing.spark.plan import RAW_SCHEMA, emissions
 from windowing.spark.sinks import MemorySink
+from windowing.spark.sources.files import RAW, WITHOUT_ROWS, parquet_files
 
 
 def run(

@@ -20,14 +20,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from jobs.file_run import finish, one_file_a_batch, own_session
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline
 from windowing.runtime.local import Output
 from windowing.runtime.output import Emitted
-from windowing.spark.pieces import Stage
 from windowing.spark.processor import stepped, store_of_key
-from windowing.spark.reading import RawStream
 from windowing.spark.sinks import MemorySink
+from windowing.spark.sources.pieces import Stage
+from windowing.spark.sources.reading import RawStream
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
     EMISSION_SCHEMA,

@@ -51,19 +51,19 @@ from jobs.runs.owner import REFUSED_FILE, Owner
 from jobs.runs.secrets import forget_own
 from jobs.session import session
 from windowing.engine.changes import QueriesChanged, after_all
+from windowing.files.places import is_remote
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.control import ControlKeyError
 from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.model.source import Source
 from windowing.model.user.user_aggregate import UserAggregateError
-from windowing.places import is_remote
 from windowing.spark.plan import emissions
-from windowing.spark.raw import raw_rows
-from windowing.spark.reading import limit_batches
-from windowing.spark.seed import seed_rows
 from windowing.spark.sinks import RunPlace, Sink, sink_of
 from windowing.spark.sinks.tokens import TokenOf
+from windowing.spark.sources.raw import raw_rows
+from windowing.spark.sources.reading import limit_batches
+from windowing.spark.storage.seed import seed_rows
 
 # A restart would meet these again.
 _FINAL = (

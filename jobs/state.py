@@ -23,21 +23,21 @@ from jobs.checkpoints.base import read_base, seed_of
 from jobs.checkpoints.mend import newest
 from jobs.file_run import own_session
 from windowing.engine.convert import convert
-from windowing.engine.frames import from_bytes
 from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.fused.settler import STATE as KNOWN_STATE
 from windowing.engine.lane import STATE as LANE_STATE
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
-from windowing.engine.shard_head import STATE as SHARD_STATE
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.frames import from_bytes
+from windowing.engine.storage.shard_head import STATE as SHARD_STATE
+from windowing.engine.storage.state import MemoryStore
+from windowing.files.places import place
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.run_errors import WindowingError
-from windowing.places import place
-from windowing.spark.seed import read_seed
-from windowing.spark.slots import SLOTS, number_of
-from windowing.spark.store import value_key, whole_values
+from windowing.spark.storage.seed import read_seed
+from windowing.spark.storage.slots import SLOTS, number_of
+from windowing.spark.storage.store import value_key, whole_values
 
 _LANE, _SHARD = "partition", "shard"
 _OF_SLOTS = {slots: column for column, slots in SLOTS.items()}

@@ -32,7 +32,7 @@ def convictions(
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.planted_bugs import PLANTED_BUGS
     from chaos.planted_bugs.coverage import reached, table, with_table
-    from windowing.whole_files import whole_file
+    from windowing.files.whole_files import whole_file
 
     found = []
     with bar("replaying", len(PLANTED_BUGS)) as progress:

@@ -29,7 +29,7 @@ def run_cuts_plan(file: Path) -> CutsReport:
     from chaos.batch_comparison.plan import load_cuts_plan, pipeline_of
     from chaos.batch_comparison.run import run_cuts
     from jobs import builtin, file_run
-    from windowing.engine.input.batches import batches
+    from windowing.engine.reading.batches import batches
 
     plan = load_cuts_plan(file)
     pipeline = pipeline_of(plan, file)

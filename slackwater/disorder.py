@@ -22,7 +22,7 @@ from slackwater.places import check_picture, check_places
 if TYPE_CHECKING:
     from jobs.tools.heartbeat import Beat
     from jobs.tools.tune import Cost, Tuning
-    from windowing.engine.input.batches import Entry
+    from windowing.engine.reading.batches import Entry
     from windowing.model import Pipeline
     from windowing.model.progress import Delays
 
@@ -327,7 +327,7 @@ def trace(
 
 @contextmanager
 def _opened(output: Path | None) -> Iterator[BinaryIO]:
-    from windowing.whole_files import whole_file
+    from windowing.files.whole_files import whole_file
 
     if output is None:
         yield sys.stdout.buffer
@@ -359,7 +359,7 @@ class _Log:
         """Read the log from its beginning; a file's redeliveries only on request."""
         from chaos.readers.log import read_events
         from chaos.readers.topic import read_topic
-        from windowing.engine.input.batches import checked
+        from windowing.engine.reading.batches import checked
 
         if self._path is not None:
             return checked(read_events(self._path, self._spec.source, again=again), self._spec)

@@ -105,7 +105,7 @@ def run(
 ) -> None:
     """Run a pipeline over a file of events, and write its rows and dead letters."""
     from chaos.readers.log import read_events
-    from windowing.engine.input import batches as cut
+    from windowing.engine.reading import batches as cut
     from windowing.model import load_pipeline
     from windowing.runtime.counts import Counts, check_counts
     from windowing.runtime.output import dead_letter_path, write_output

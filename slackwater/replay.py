@@ -179,7 +179,7 @@ def _range(
 
 def _locally(pipeline: Pipeline, ranged: LogRange) -> Output:
     from chaos.readers.output import output_of
-    from windowing.engine.input import batches as cut
+    from windowing.engine.reading import batches as cut
     from windowing.runtime import local
 
     result = local.run(pipeline, cut.batches(cut.checked(ranged.records, pipeline), 50_000))

@@ -12,9 +12,9 @@ from slackwater import secret_probe
 from slackwater.console import FAILED, PASSED, say, tell
 
 if TYPE_CHECKING:
-    from windowing.other_engines.comparison import Comparison
-    from windowing.other_engines.parameters import Domain, StreamTuple
-    from windowing.other_engines.simulation import Reported
+    from windowing.research.engines.comparison import Comparison
+    from windowing.research.engines.parameters import Domain, StreamTuple
+    from windowing.research.engines.simulation import Reported
 
 secret = typer.Typer(
     help="Other engines' windows, by the SECRET model: docs/secret.md.", no_args_is_help=True
@@ -53,7 +53,7 @@ def _group() -> None:
 @secret.command()
 def engines() -> None:
     """List the engines, with the parameters of their windows."""
-    from windowing.other_engines.profiles import KNOWN, SIMULATED
+    from windowing.research.engines.profiles import KNOWN, SIMULATED
 
     for profile in (*SIMULATED, *KNOWN):
         say(f"{profile.name.lower()}: {profile.title}")
@@ -80,8 +80,8 @@ def simulate(
     picture: Picture = None,
 ) -> None:
     """Print what an engine reports of an input, and which tuple causes each report."""
-    from windowing.other_engines.comparison import configured
-    from windowing.other_engines.profiles import profile_of
+    from windowing.research.engines.comparison import configured
+    from windowing.research.engines.profiles import profile_of
 
     stream, domain, profile = _stream(times, file), _domain(tuples), profile_of(engine)
     configuration = configured(profile, domain, size, slide or size, stream)
@@ -105,8 +105,8 @@ def compare(
     picture: Picture = None,
 ) -> None:
     """Compare two engines on one input; exit with 1 if their reports differ."""
-    from windowing.other_engines import comparison
-    from windowing.other_engines.profiles import profile_of
+    from windowing.research.engines import comparison
+    from windowing.research.engines.profiles import profile_of
 
     stream, domain = _stream(times, file), _domain(tuples)
     profiles = [profile_of(name) for name in (left, right)]
@@ -136,8 +136,8 @@ def like(
     """Propose windows and late policies that make a pipeline's windows those of an engine."""
     from windowing.model.file.pipeline import load_pipeline
     from windowing.model.lengths import instant_us
-    from windowing.other_engines.likeness import propose
-    from windowing.other_engines.profiles import profile_of
+    from windowing.research.engines.likeness import propose
+    from windowing.research.engines.profiles import profile_of
 
     profile = profile_of(engine)
     try:
@@ -151,7 +151,7 @@ def like(
 
 
 def _stream(times: str | None, file: Path | None) -> Sequence[StreamTuple]:
-    from windowing.other_engines.streams import parse_stream, stream_of_times
+    from windowing.research.engines.streams import parse_stream, stream_of_times
 
     if (times is None) == (file is None):
         msg = "give the input once: --times 1,2,3 or --input FILE.csv"
@@ -164,7 +164,7 @@ def _stream(times: str | None, file: Path | None) -> Sequence[StreamTuple]:
 
 
 def _domain(tuples: bool) -> Domain:
-    from windowing.other_engines.parameters import Domain
+    from windowing.research.engines.parameters import Domain
 
     return Domain.tuple if tuples else Domain.time
 

@@ -50,8 +50,8 @@ def probe(
     """
     from jobs.live_engines.engines import live_engine
     from jobs.live_engines.findings import Probed, words
-    from windowing.other_engines.parameters import Domain
-    from windowing.other_engines.prober.probe import probe as find
+    from windowing.research.engines.parameters import Domain
+    from windowing.research.prober.probe import probe as find
 
     asked, domain = live_engine(engine, mode), Domain.tuple if tuples else Domain.time
     tell(f"starting {asked.title}")

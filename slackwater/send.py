@@ -28,7 +28,7 @@ def send(
     """Send a file of events to the pipeline's topic; skips what it already holds."""
     from chaos.readers.log import read_events
     from jobs.tools.send_events import send_events
-    from windowing.engine.input import batches
+    from windowing.engine.reading import batches
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)

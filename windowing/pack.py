@@ -1,5 +1,5 @@
-"""Raw rows, under the name that users import: `windowing.engine.input.pack`."""
+"""Raw rows, under the name that users import: `windowing.engine.reading.pack`."""
 
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 
 __all__ = ["RawRows"]

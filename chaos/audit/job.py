@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from windowing.model import Pipeline, Query
 from windowing.model.progress.slack import Slack
 from windowing.model.windows.traits import Ends
-from windowing.other_engines.schedules import ENGINES, WatermarkEngine
+from windowing.research.engines.schedules import ENGINES, WatermarkEngine
 
 
 class AuditError(RuntimeError):

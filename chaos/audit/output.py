@@ -11,8 +11,8 @@ import polars as pl
 from deltalake import DeltaTable
 
 from chaos.audit.job import AuditError, Job
+from windowing.files.table_rows import rows_in
 from windowing.model.rows import Key, Value
-from windowing.table_rows import rows_in
 
 _STARTS = ("window_start", "start", "window.start")
 _PARQUET = b"PAR1"

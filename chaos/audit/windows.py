@@ -11,7 +11,7 @@ from chaos.audit.job import Job
 from chaos.readers.log import LogRecord
 from windowing.model import Pipeline, Query
 from windowing.model.rows import Key, Value
-from windowing.other_engines.schedules import Arrival
+from windowing.research.engines.schedules import Arrival
 from windowing.semantics.definition import value_of
 from windowing.semantics.units import Item, Shown
 from windowing.semantics.values import Record, ValueReader

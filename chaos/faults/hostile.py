@@ -26,13 +26,13 @@ from chaos.readers.topic import read_topics
 from jobs.brokers.producing import sending
 from jobs.brokers.topics import end_offsets
 from jobs.runs import committed_offsets
+from windowing.files.table_rows import rows_in
 from windowing.model import Pipeline
 from windowing.semantics import LogEntry
 from windowing.semantics.lanes import follow
 from windowing.semantics.log import split_lanes
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of
-from windowing.table_rows import rows_in
 
 _READ_S: Final = 300.0
 _REFUSED: Final = ("not_allowed", "malformed")

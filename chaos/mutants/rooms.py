@@ -10,7 +10,7 @@ _WHOLE = ("tests/unit/engine/test_engine.py", "tests/unit/engine/test_edges.py")
 
 ROOMS: dict[str, tuple[str, ...]] = {
     "windowing/engine": (
-        "tests/unit/engine/test_state.py",
+        "tests/unit/engine/storage/test_state.py",
         "tests/unit/engine/test_parts.py",
         "tests/unit/engine/test_plan.py",
         "tests/unit/engine/test_limits.py",
@@ -32,22 +32,22 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "windowing/engine/convert.py": ("tests/unit/engine/test_convert.py",),
     "windowing/engine/early.py": ("tests/unit/engine/test_early.py",),
     "windowing/engine/families": ("tests/unit/engine/families",),
-    "windowing/engine/far.py": ("tests/unit/engine/test_far.py",),
-    "windowing/engine/formats.py": (
-        "tests/unit/engine/test_formats.py",
+    "windowing/engine/storage/cold.py": ("tests/unit/engine/storage/test_cold.py",),
+    "windowing/engine/storage/formats.py": (
+        "tests/unit/engine/storage/test_formats.py",
         "tests/unit/engine/test_schema.py",
     ),
-    "windowing/engine/frames.py": ("tests/unit/engine/test_frames.py",),
+    "windowing/engine/storage/frames.py": ("tests/unit/engine/storage/test_frames.py",),
     "windowing/engine/fused": ("tests/unit/engine/fused",),
-    "windowing/engine/groups.py": ("tests/unit/engine/test_groups.py",),
-    "windowing/engine/input": (
+    "windowing/engine/storage/groups.py": ("tests/unit/engine/storage/test_groups.py",),
+    "windowing/engine/reading": (
         "tests/unit/engine/test_rules.py",
         "tests/unit/engine/test_names.py",
         "tests/unit/engine/test_control.py",
         "tests/unit/engine/test_limits.py",
     ),
     "windowing/engine/loops": ("tests/unit/engine/loops", "tests/unit/engine/fused"),
-    "windowing/engine/parcel.py": (
+    "windowing/engine/storage/parcel.py": (
         "tests/unit/engine/test_routes.py",
         "tests/unit/engine/test_pack.py",
     ),
@@ -66,18 +66,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/unit/engine/test_parts.py",
         "tests/unit/engine/test_sessions.py",
         "tests/unit/engine/test_early.py",
-        "tests/unit/engine/test_far.py",
+        "tests/unit/engine/storage/test_cold.py",
         "tests/unit/engine/test_limits.py",
         "tests/unit/engine/test_added.py",
     ),
-    "windowing/engine/slides": (
-        "tests/unit/engine/slides",
+    "windowing/research/slides": (
+        "tests/unit/research/slides",
         "tests/unit/conformance/test_gsn_firings.py",
     ),
-    "windowing/engine/tables.py": (
-        "tests/unit/engine/test_state.py",
+    "windowing/engine/storage/tables.py": (
+        "tests/unit/engine/storage/test_state.py",
         "tests/unit/engine/test_parts.py",
-        "tests/unit/engine/test_far.py",
+        "tests/unit/engine/storage/test_cold.py",
     ),
     "windowing/engine/wids.py": ("tests/unit/engine/test_wids.py",),
     "windowing/engine/windows": (

@@ -15,10 +15,10 @@ ENGINE = ("windowing",)
 JOB = ("windowing", "jobs")
 """The engine, and the job that runs it on a cluster."""
 
-MODELS = ("windowing/other_engines", "jobs/live_engines")
+MODELS = ("windowing/research/engines", "jobs/live_engines")
 """The models of other engines, and what runs these live."""
 
-_APART = ("windowing/other_engines", "windowing/explain", "jobs/live_engines")
+_APART = ("windowing/research/engines", "windowing/explain", "jobs/live_engines")
 _BEFORE_A_STATEMENT = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 _DIGITS = 12
 

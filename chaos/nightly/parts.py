@@ -21,11 +21,11 @@ _RUNS = 10_000
 _MUTANTS = 30
 _ON_FLINK = (
     "tests/night/chaos/audit/test_flink.py",
-    "tests/night/other_engines/test_live_flink.py",
+    "tests/night/research/test_live_flink.py",
 )
 _ENGINES = (
-    "tests/night/other_engines/test_probe.py",
-    "tests/night/other_engines/test_live_engines.py",
+    "tests/night/research/test_probe.py",
+    "tests/night/research/test_live_engines.py",
     "tests/night/spark/test_live_spark.py",
 )
 _PROBED = {

@@ -21,7 +21,7 @@ from windowing.engine.aggregates.sketches import hashes
 from windowing.engine.aggregates.sums import SAMPLE, SPREAD, Sums
 from windowing.engine.aggregates.user import UserState
 from windowing.engine.columns import RECORDS, state_column
-from windowing.engine.groups import Groups
+from windowing.engine.storage.groups import Groups
 from windowing.model.fields import Aggregate
 
 

@@ -12,9 +12,9 @@ from chaos.planted_bugs.conditions import several_lanes, some_flow
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.job import SimulatedJob
-from windowing.engine.input.gate import Gate, Opened
 from windowing.engine.lane import Lane, LaneState
-from windowing.engine.state import StateStore
+from windowing.engine.reading.gate import Gate, Opened
+from windowing.engine.storage.state import StateStore
 from windowing.model.control import Believes, ControlRule, Sealed
 from windowing.model.file.allowed import names_too_much
 from windowing.model.file.pipeline import Pipeline
@@ -47,7 +47,7 @@ def whatever_it_names(
 @planted(
     "change_believed_although_bounds",
     "dead letters, deterministic, conservation, no error",
-    at="windowing.engine.input.values:Gate",
+    at="windowing.engine.reading.values:Gate",
     also={"windowing.model.file.changes:names_too_much": whatever_it_names},
     hostile=True,
 )
@@ -61,7 +61,7 @@ class BelievesChanges(Misreading):
 @planted(
     "control_believed_although_none",
     "dead letters, deterministic, conservation, progress, closing",
-    at="windowing.engine.input.values:Gate",
+    at="windowing.engine.reading.values:Gate",
     hostile=True,
 )
 class BelievesBounds(Misreading):
@@ -82,7 +82,7 @@ class LengthlessRule(ControlRule):
 @planted(
     "control_of_any_length",
     "dead letters, deterministic, conservation, progress",
-    at="windowing.engine.input.values:Gate",
+    at="windowing.engine.reading.values:Gate",
     hostile=True,
 )
 class Patient(Gate):

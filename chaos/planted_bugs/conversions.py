@@ -23,13 +23,13 @@ from chaos.simulator.draw.wish import Wish
 from windowing.engine.convert import _frames, _Moved
 from windowing.engine.early import Remembered
 from windowing.engine.fused.settler import KNOWN_LANES
-from windowing.engine.parcel import split
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin
 from windowing.engine.progress.reached import Reached
 from windowing.engine.shard import Shard
-from windowing.engine.shard_head import HEAD, STATE, ShardState
-from windowing.engine.state import MemoryStore, StateStore
+from windowing.engine.storage.parcel import split
+from windowing.engine.storage.shard_head import HEAD, STATE, ShardState
+from windowing.engine.storage.state import MemoryStore, StateStore
 from windowing.engine.wids import ENDED
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.source import Source

@@ -10,14 +10,17 @@ from chaos.planted_bugs.conditions import some_operators
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.tuning import tuning
-from windowing.spark.copies import Copies
-from windowing.spark.store import _DIGEST_FOLLOWS, MapStateStore, _digest_in, value_key
+from windowing.spark.storage.copies import Copies
+from windowing.spark.storage.store import _DIGEST_FOLLOWS, MapStateStore, _digest_in, value_key
 
 _BY_STATE = (
     "no error, deterministic, repeatable, dead letters, conservation, progress, closing, "
     "exactly once, early rows"
 )
-_COPIES, _STORE = "windowing.spark.copies:Copies", "windowing.spark.store:MapStateStore"
+_COPIES, _STORE = (
+    "windowing.spark.storage.copies:Copies",
+    "windowing.spark.storage.store:MapStateStore",
+)
 
 COPIED = {"copied_from_bytes": 0}
 """State of any size is copied."""

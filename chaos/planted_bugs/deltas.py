@@ -10,22 +10,30 @@ import polars as pl
 from chaos.planted_bugs.conditions import several_lanes, several_queries, some_flow, some_query
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
-from windowing.engine import tables
 from windowing.engine.columns import PARTITION
-from windowing.engine.far import Far, Move
-from windowing.engine.frames import from_bytes
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Shard, Step
-from windowing.engine.shard_head import ShardState
-from windowing.engine.state import StateStore
-from windowing.engine.tables import _BASE, _DELTA, _FAR, Delta, _encoded, _entries, _numbered
+from windowing.engine.storage import tables
+from windowing.engine.storage.cold import Far, Move
+from windowing.engine.storage.frames import from_bytes
+from windowing.engine.storage.shard_head import ShardState
+from windowing.engine.storage.state import StateStore
+from windowing.engine.storage.tables import (
+    _BASE,
+    _DELTA,
+    _FAR,
+    Delta,
+    _encoded,
+    _entries,
+    _numbered,
+)
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import ShardPart
 from windowing.engine.windows.part import Tables as Held
 
 _BY_ROWS = "deterministic, closing, no error, exactly once, early rows"
-_TABLES = "windowing.engine.tables"
+_TABLES = "windowing.engine.storage.tables"
 
 FAR = {"far_from_rows": 0}
 """State is divided by when it is due, however little there is."""
@@ -89,7 +97,7 @@ def by_the_first_table(queries: Mapping[str, Held]) -> bytes:
 @planted(
     "far_state_one_step_late",
     _BY_ROWS,
-    at="windowing.engine.far:Far.is_due",
+    at="windowing.engine.storage.cold:Far.is_due",
     tuning=FAR,
     wish=Wish(classes=("sliding", "keyed sliding"), queries_max=1, usual=0.0, long=0.5),
 )
@@ -104,7 +112,7 @@ def one_step_late(far: Far, progress: Mapping[str, int]) -> bool:
 @planted(
     "far_state_due_by_its_newest_piece",
     _BY_ROWS,
-    at="windowing.engine.far:Far.divide",
+    at="windowing.engine.storage.cold:Far.divide",
     tuning=FAR,
     wish=_MANY,
 )
@@ -130,7 +138,7 @@ _divide = Far.divide
 @planted(
     "far_state_stays_as_well",
     _BY_ROWS,
-    at="windowing.engine.far:Far.divide",
+    at="windowing.engine.storage.cold:Far.divide",
     tuning=FAR,
     wish=_MANY,
 )

@@ -12,7 +12,7 @@ from windowing.engine.columns import AT
 from windowing.engine.families.cells import Cells
 from windowing.engine.families.lane_part import FamilyLanePart, Found
 from windowing.engine.families.shard_part import FamilyShardPart
-from windowing.engine.far import Move
+from windowing.engine.storage.cold import Move
 from windowing.engine.wids import Ints
 
 

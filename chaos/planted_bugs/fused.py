@@ -13,9 +13,9 @@ from chaos.planted_bugs.planted import plant, planted
 from windowing.engine.columns import RELEASE
 from windowing.engine.fused.provisional import Provisional
 from windowing.engine.fused.settler import Redelivered, Settler
-from windowing.engine.parcel import Addition
 from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import Reached
+from windowing.engine.storage.parcel import Addition
 from windowing.engine.windows.sliding_lane import Opened, SlidingLanePart
 from windowing.model.file.pipeline import Pipeline
 

@@ -23,14 +23,14 @@ from chaos.planted_bugs.conditions import (
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.columns import KIND, OFFSET, field_column
-from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.input.pack import BAD
 from windowing.engine.lane import Lane, LaneState
-from windowing.engine.parcel import Parcel
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.progress.reached import Reached
-from windowing.engine.state import StateStore
+from windowing.engine.reading.pack import BAD
+from windowing.engine.storage.frames import from_bytes, to_bytes
+from windowing.engine.storage.parcel import Parcel
+from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
 from windowing.engine.windows.refused import dead_letters
 from windowing.engine.windows.sliding_lane import Opened, SlidingLanePart

@@ -24,11 +24,11 @@ from chaos.planted_bugs.planted import planted
 from chaos.planted_bugs.windows import Shifted
 from windowing.engine import wids
 from windowing.engine.columns import KEY, OFFSET, RETRACTS, REVISION, WINDOW_ID
-from windowing.engine.parcel import Parcel
 from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Emission, Shard
-from windowing.engine.state import StateStore
+from windowing.engine.storage.parcel import Parcel
+from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints, release_us
 from windowing.engine.windows.part import Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters

@@ -26,7 +26,7 @@ from windowing.engine.families.due_rows import DueWindows, Held, _Extremes
 from windowing.engine.families.grids import Grids
 from windowing.engine.families.lane_part import FamilyLanePart, Found, _distinct
 from windowing.engine.families.shard_part import FamilyShardPart, _spanned
-from windowing.engine.far import Move
+from windowing.engine.storage.cold import Move
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
 from windowing.engine.windows.part import Judged, Scan
 from windowing.model.file.pipeline import Pipeline

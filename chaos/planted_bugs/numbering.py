@@ -6,11 +6,11 @@ import numpy as np
 
 from chaos.planted_bugs.conditions import keyed, some_query, without_floats
 from chaos.planted_bugs.planted import planted
-from windowing.engine.groups import Ints, Words
 from windowing.engine.loops.compiled import compiled
 from windowing.engine.loops.numbering import _FREE, _ONE, _are_equal, _hash, _larger
+from windowing.engine.storage.groups import Ints, Words
 
-_NUMBER = "windowing.engine.groups:number"
+_NUMBER = "windowing.engine.storage.groups:number"
 _BY_ROWS = "deterministic, no error, exactly once, closing"
 
 HASHED = some_query(keyed, without_floats)

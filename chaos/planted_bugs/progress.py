@@ -21,20 +21,20 @@ from chaos.planted_bugs.conditions import (
 )
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import KEY_BOUND, KIND, TIME, field_column
-from windowing.engine.idle import left_out
-from windowing.engine.input.pack import BOUND, BOUND_ON, DATA
-from windowing.engine.parcel import Parcel
 from windowing.engine.progress import Generator, generator_of
 from windowing.engine.progress.adaptive import Adaptive
 from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock, _per_key
 from windowing.engine.progress.heartbeat import Heartbeat
+from windowing.engine.progress.idle import left_out
 from windowing.engine.progress.ordered_per import OrderedPer
 from windowing.engine.progress.reached import Reached, StreamProgress
 from windowing.engine.progress.slack import SlackTime
 from windowing.engine.progress.slack_rows import SlackRows
+from windowing.engine.reading.pack import BOUND, BOUND_ON, DATA
 from windowing.engine.shard import Shard
-from windowing.engine.shard_head import ShardState
-from windowing.engine.state import StateStore
+from windowing.engine.storage.parcel import Parcel
+from windowing.engine.storage.shard_head import ShardState
+from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints, lowered
 from windowing.model import progress
 from windowing.model.file.pipeline import Pipeline

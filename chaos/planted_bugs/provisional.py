@@ -11,14 +11,14 @@ from chaos.planted_bugs.conditions import early, idle, some_query
 from chaos.planted_bugs.deltas import FAR
 from chaos.planted_bugs.planted import planted
 from windowing.engine.early import EarlyRows, Remembered
-from windowing.engine.far import Far
-from windowing.engine.idle import IdleLanes, left_out
-from windowing.engine.parcel import Parcel
 from windowing.engine.progress.clock import ClockId
+from windowing.engine.progress.idle import IdleLanes, left_out
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.shard import Shard
-from windowing.engine.shard_head import ShardState
-from windowing.engine.state import StateStore
+from windowing.engine.storage.cold import Far
+from windowing.engine.storage.parcel import Parcel
+from windowing.engine.storage.shard_head import ShardState
+from windowing.engine.storage.state import StateStore
 from windowing.engine.windows.part import Tables
 
 _EARLY = "windowing.engine.early:EarlyRows"

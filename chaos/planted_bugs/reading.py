@@ -14,8 +14,8 @@ from chaos.planted_bugs.conditions import anywhere_nullable, iso_times, with_flo
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import field_column
-from windowing.engine.input.alike import Alike, _field, _instant, decode_alike
-from windowing.engine.input.pack import (
+from windowing.engine.reading.alike import Alike, _field, _instant, decode_alike
+from windowing.engine.reading.pack import (
     RawRows,
     _chunk,
     _Columns,
@@ -23,7 +23,7 @@ from windowing.engine.input.pack import (
     _fast,
     _pack,
 )
-from windowing.engine.input.values import (
+from windowing.engine.reading.values import (
     _READERS,
     UNIT_US,
     BadValue,
@@ -32,10 +32,10 @@ from windowing.engine.input.values import (
     iso_us,
 )
 from windowing.engine.tuning import Tuning, tuning
-from windowing.spark.pieces import Batches, _cut, _gathered, _joined
+from windowing.spark.sources.pieces import Batches, _cut, _gathered, _joined
 
 _BY_VALUES = "deterministic, dead letters, conservation, no error, progress, exactly once"
-_ALIKE, _PIECES = "windowing.engine.input.alike", "windowing.spark.pieces"
+_ALIKE, _PIECES = "windowing.engine.reading.alike", "windowing.spark.sources.pieces"
 
 SHAPED = {"alike_from_values": 1}
 """As few values as one are read by their shape."""
@@ -66,7 +66,7 @@ def with_its_sign(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
 @planted(
     "shape_nulls_from_the_other_end",
     _BY_VALUES,
-    at="windowing.engine.input.shape:_bits",
+    at="windowing.engine.reading.shape:_bits",
     shows_in=anywhere_nullable,
     tuning=SHAPED,
 )
@@ -136,7 +136,7 @@ def any_time(rules: ValueRules, unit_us: int) -> pl.Expr:
 @planted(
     "middle_row_in_neither_half",
     _BY_VALUES,
-    at="windowing.engine.input.pack:_pack",
+    at="windowing.engine.reading.pack:_pack",
     tuning={"exact_rows_max": 1},
 )
 def without_the_middle(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
@@ -155,7 +155,7 @@ def without_the_middle(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 @planted(
     "truth_is_a_number",
     _BY_VALUES,
-    at="windowing.engine.input.values:_typed",
+    at="windowing.engine.reading.values:_typed",
     wish=Wish(records_max=30),
 )
 def with_truth(value: Any, kind: str, nullable: bool) -> Any:
@@ -173,7 +173,7 @@ def with_truth(value: Any, kind: str, nullable: bool) -> Any:
 @planted(
     "end_of_time_rounded_up",
     _BY_VALUES,
-    at="windowing.engine.input.values:_event_time",
+    at="windowing.engine.reading.values:_event_time",
 )
 def up_to_the_end(value: Any, append_us: int | None, rules: ValueRules) -> int:
     rule = rules.event_time

@@ -11,11 +11,11 @@ from chaos.planted_bugs.conditions import can_be_fused, dropping, several_querie
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import AT, BEFORE
-from windowing.engine.frames import from_bytes
 from windowing.engine.fused.provisional import Account, Provisional
 from windowing.engine.fused.settler import KnownLane, Settler, _as_scanned
-from windowing.engine.parcel import Addition, Parcel
 from windowing.engine.progress.reached import Reached
+from windowing.engine.storage.frames import from_bytes
+from windowing.engine.storage.parcel import Addition, Parcel
 from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Scan

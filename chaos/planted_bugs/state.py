@@ -22,17 +22,17 @@ from chaos.planted_bugs.conditions import (
     updates,
 )
 from chaos.planted_bugs.planted import planted, replaced
-from windowing.engine import tables
 from windowing.engine.columns import RELEASE, RETRACTS
 from windowing.engine.lane import Lane
-from windowing.engine.parcel import Parcel, shard_of
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Emission, Shard, Step
-from windowing.engine.shard_head import ShardState
-from windowing.engine.state import StateStore
-from windowing.engine.tables import append, replace
+from windowing.engine.storage import tables
+from windowing.engine.storage.parcel import Parcel, shard_of
+from windowing.engine.storage.shard_head import ShardState
+from windowing.engine.storage.state import StateStore
+from windowing.engine.storage.tables import append, replace
 from windowing.engine.wids import ENDED, ON_TIME, Ints
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.sliding import LATE, SlidingShardPart
@@ -73,7 +73,7 @@ class PunctualShardPart(SlidingShardPart):
 @planted(
     "compaction_keeps_one_query",
     "deterministic",
-    at="windowing.engine.tables:replace",
+    at="windowing.engine.storage.tables:replace",
     shows_in=some_query(several_queries),
 )
 def of_the_first(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> None:
@@ -125,7 +125,9 @@ class MeltingShardPart(SlidingShardPart):
 # Deltas that are all written under the same number. How one gets it: a counter that is not part
 # of the state.
 @planted(
-    "deltas_overwrite_each_other", "no error, deterministic", at="windowing.engine.tables:append"
+    "deltas_overwrite_each_other",
+    "no error, deterministic",
+    at="windowing.engine.storage.tables:append",
 )
 def always_first(
     store: StateStore, number: int, parcels: Sequence[Parcel], queries: Collection[str]
@@ -177,7 +179,7 @@ def salted(salt: int, keys: pl.DataFrame, shards: int) -> pl.Series:
 class SaltedLane(Lane):
     def step(self, store: StateStore, chunks: Sequence[Any]) -> list[Parcel]:
         salt = partial(salted, self._partition)
-        with replaced({"windowing.engine.parcel:shard_of": salt}):
+        with replaced({"windowing.engine.storage.parcel:shard_of": salt}):
             return super().step(store, chunks)
 
 
@@ -190,7 +192,7 @@ class SeededLane(Lane):
 
     def step(self, store: StateStore, chunks: Sequence[Any]) -> list[Parcel]:
         salt = partial(salted, self._seed)
-        with replaced({"windowing.engine.parcel:shard_of": salt}):
+        with replaced({"windowing.engine.storage.parcel:shard_of": salt}):
             return super().step(store, chunks)
 
 
@@ -210,7 +212,7 @@ _all = tables._apart
 
 # State that lies apart, of which the newest piece is not read when it is due. How one gets it: an
 # off-by-one between the number of pieces and the number of the last one.
-@planted("newest_piece_not_read", "deterministic", at="windowing.engine.tables:_apart")
+@planted("newest_piece_not_read", "deterministic", at="windowing.engine.storage.tables:_apart")
 def all_but_one(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
     return _all(store, max(pieces - 1, 0))
 

@@ -22,11 +22,11 @@ from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns, windo
 from chaos.quality.finality import Reached
 from chaos.quality.frames import frames
 from chaos.readers.output import OutputError, with_earlier
+from windowing.files.places import place
+from windowing.files.table_rows import dataset_of, rows_in
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
-from windowing.places import place
 from windowing.semantics import Counts, Outcome
-from windowing.table_rows import dataset_of, rows_in
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
 COUNTED: Final = ("read", "applied", "outside", "dropped")

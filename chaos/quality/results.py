@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from chaos.quality.report import QualityReport
-from windowing.whole_files import whole_file
+from windowing.files.whole_files import whole_file
 
 FILE: Final = "quality_history.jsonl"
 """Name of the file in the run's folder."""

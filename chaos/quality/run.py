@@ -23,8 +23,8 @@ from chaos.quality.frames import frames_of
 from chaos.quality.names import CONSERVED, FRESH, OF_COUNTS, WINDOW_SET
 from chaos.quality.report import QualityError, QualityReport, QualityResult, threshold
 from chaos.readers.output import read_files
+from windowing.files.places import place
 from windowing.model.file.pipeline import Pipeline
-from windowing.places import place
 from windowing.semantics import LogEntry, Outcome, evaluate
 
 if TYPE_CHECKING:

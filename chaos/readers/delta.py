@@ -30,12 +30,12 @@ from chaos.readers.output import (
     row_identity,
     with_earlier,
 )
+from windowing.files.places import place
+from windowing.files.table_rows import dataset_of, folder_of, rows_in
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
-from windowing.places import place
 from windowing.semantics import Counts
-from windowing.table_rows import dataset_of, folder_of, rows_in
 
 
 def read_tables(

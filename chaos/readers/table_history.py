@@ -10,10 +10,10 @@ from deltalake.exceptions import TableNotFoundError
 
 from chaos.history import History
 from chaos.readers.output import OutputError
+from windowing.files.table_rows import rows_in
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.rules import ends_at_a_time
-from windowing.table_rows import rows_in
 
 
 def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) -> None:

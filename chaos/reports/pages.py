@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 
-from windowing.whole_files import whole_files
+from windowing.files.whole_files import whole_files
 
 
 def page(template: str, **values: object) -> str:

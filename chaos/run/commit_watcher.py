@@ -11,7 +11,7 @@ from typing import Final
 
 from chaos.history import History
 from jobs.checkpoints.base import read_base
-from windowing.places import is_remote
+from windowing.files.places import is_remote
 
 _POLL_S: Final = 0.1
 _ASK_S: Final = 2.0

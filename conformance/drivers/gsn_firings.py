@@ -19,10 +19,10 @@ from conformance.gsn.firings import (
     RemoteBCase,
 )
 from conformance.gsn.judge import judge_firings
-from windowing.engine.slides.active import ActiveQueries, SlidingQuery
-from windowing.engine.slides.optimiser import Limits, optimise
-from windowing.engine.slides.remote import TimerDriven, TupleDriven
-from windowing.engine.slides.schedules import SCHEDULES, Graph, Schedule
+from windowing.research.slides.active import ActiveQueries, SlidingQuery
+from windowing.research.slides.optimiser import Limits, optimise
+from windowing.research.slides.remote import TimerDriven, TupleDriven
+from windowing.research.slides.schedules import SCHEDULES, Graph, Schedule
 
 Found = dict[str, Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 from conformance.drivers.driver import Outcome
 from conformance.gsn.case import GraphCase, LimitsCase
 from conformance.gsn.judge import judge
-from windowing.engine.slides.graph import SlidingGraph, SlidingTree
-from windowing.engine.slides.optimiser import Decision, Limits, optimise, variants
+from windowing.research.slides.graph import SlidingGraph, SlidingTree
+from windowing.research.slides.optimiser import Decision, Limits, optimise, variants
 
 
 class Graphs:

@@ -15,13 +15,13 @@ from conformance.drivers.samza_pipeline import AsPipeline, as_pipeline, is_join
 from conformance.samza.case import Scenario
 from conformance.samza.judge import rows_of, spelled
 from conformance.wid.judge import Verdict
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline
 from windowing.model.rows import Row
 from windowing.runtime import local
 
 if TYPE_CHECKING:
-    from windowing.engine.input.pack import RawRows
+    from windowing.engine.reading.pack import RawRows
 
     Batches = Sequence[Mapping[int, RawRows]]
     RunAll = Callable[[Sequence[tuple[Pipeline, Batches]]], list[local.Output]]

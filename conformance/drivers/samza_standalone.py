@@ -14,7 +14,7 @@ from conformance.samza import judge as samza
 from conformance.samza.case import Scenario, records_of, setup_of
 from conformance.wid.judge import Verdict
 from windowing.engine.rows.flows import keys
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.model.flow import StreamFlow
 from windowing.model.record import Pair, WindowRow
 from windowing.runtime.standalone import ANY, CallRefused, WindowedAggregator, WindowJoin

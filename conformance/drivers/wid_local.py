@@ -18,7 +18,7 @@ import yaml
 from conformance.drivers.driver import Outcome
 from conformance.wid import judge as wid
 from conformance.wid.case import Case, question_of
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, WindowError, parse_pipeline
 from windowing.model import progress as spec
 from windowing.model.rows import Row

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from conformance.drivers import wid_local
 from conformance.drivers.driver import Outcome
 from conformance.wid import judge as wid
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 
 if TYPE_CHECKING:
     from conformance.wid.case import Case
-    from windowing.engine.input.pack import RawRows
+    from windowing.engine.reading.pack import RawRows
     from windowing.model import Pipeline
     from windowing.runtime.local import Output
 

@@ -6,9 +6,9 @@ from itertools import zip_longest
 
 from conformance.secret.case import Case, ReportCase
 from conformance.wid.judge import Verdict
-from windowing.other_engines.parameters import Domain, StreamTuple
-from windowing.other_engines.profiles import UnknownEngineError, profile_of
-from windowing.other_engines.simulation import Reported, simulate
+from windowing.research.engines.parameters import Domain, StreamTuple
+from windowing.research.engines.profiles import UnknownEngineError, profile_of
+from windowing.research.engines.simulation import Reported, simulate
 
 
 def judge(case: Case, judged_by: str) -> Verdict:

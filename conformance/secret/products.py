@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from conformance.secret.case import Case
 from conformance.wid.judge import Verdict
-from windowing.other_engines import products
-from windowing.other_engines.products import Element, Fired
+from windowing.research.engines import products
+from windowing.research.engines.products import Element, Fired
 
 _RECEIVING_MS = 200
 """The longest time that a DStream's receiver took, in milliseconds."""

@@ -26,16 +26,16 @@ from jobs.runs.owner import Owner
 from jobs.state import Converted, converted
 from jobs.tools.dead_letters import letters_of
 from windowing.engine.plan import plan_of
+from windowing.files.places import move_file, remove_folder
 from windowing.model import Pipeline, PipelineError, load_pipeline, parse_pipeline
 from windowing.model.file.added import added_queries
 from windowing.model.file.changes import places
 from windowing.model.file.width import with_shards
 from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.run_errors import CheckpointMismatch, SecondDriver
-from windowing.places import move_file, remove_folder
-from windowing.spark.seed import write_seed
 from windowing.spark.sinks import RunPlace, begin_tables, sink_of
 from windowing.spark.sinks.rows import METRICS
+from windowing.spark.storage.seed import write_seed
 
 _READY, _CHECKPOINT = "converted", "checkpoint"
 

@@ -23,7 +23,7 @@ from infra.layout import PACKAGES
 from jobs.brokers.producing import headers, send_all
 from jobs.brokers.topics import TopicError, last_records
 from jobs.datasets.poison import POISON
-from windowing.whole_files import whole_file
+from windowing.files.whole_files import whole_file
 
 TOPIC = "flights"
 AIRPORTS = ("EWR", "JFK", "LGA")

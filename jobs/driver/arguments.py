@@ -10,7 +10,7 @@ from pathlib import Path
 from infra.metrics_address import DEFAULT, parsed
 from jobs.runs.secrets import read_environment
 from jobs.session import PARALLELISM
-from windowing.places import place
+from windowing.files.places import place
 
 
 def arguments(argv: Sequence[str], description: str) -> argparse.Namespace:

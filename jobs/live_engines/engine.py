@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from windowing.other_engines.prober.box import Box
+from windowing.research.prober.box import Box
 
 
 @dataclass(frozen=True)

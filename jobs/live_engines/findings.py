@@ -7,13 +7,13 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from jobs.live_engines.engine import LiveEngine
-from windowing.other_engines.parameters import Domain
-from windowing.other_engines.prober.box import Observed
-from windowing.other_engines.prober.hypotheses import Hypothesis
-from windowing.other_engines.prober.inputs import Experiment
-from windowing.other_engines.prober.probe import Finding, Recovered
-from windowing.other_engines.prober.unexplained import UNSTEADY, Trial, Unmodelable
-from windowing.other_engines.profiles import profile_of
+from windowing.research.engines.parameters import Domain
+from windowing.research.engines.profiles import profile_of
+from windowing.research.prober.box import Observed
+from windowing.research.prober.hypotheses import Hypothesis
+from windowing.research.prober.inputs import Experiment
+from windowing.research.prober.probe import Finding, Recovered
+from windowing.research.prober.unexplained import UNSTEADY, Trial, Unmodelable
 
 _FORMULAS_SHOWN, _REPORTS_SHOWN = 3, 6
 

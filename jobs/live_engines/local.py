@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
-from windowing.other_engines.parameters import Domain, StreamTuple
-from windowing.other_engines.prober.box import Answer, Size
+from windowing.research.engines.parameters import Domain, StreamTuple
+from windowing.research.prober.box import Answer, Size
 from windowing.runtime.local import LocalEngine
 
 _PIPELINE = """

@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from jobs.file_run import own_session
-from windowing.other_engines.parameters import Domain, StreamTuple
-from windowing.other_engines.prober.box import Answer, Input, Refused, Size
+from windowing.research.engines.parameters import Domain, StreamTuple
+from windowing.research.prober.box import Answer, Input, Refused, Size
 
 _AT_ONCE = 2
 _SETTINGS = {

@@ -25,8 +25,8 @@ from openlineage.client.facet_v2 import RunFacet, error_message_run, job_type_jo
 from openlineage.client.uuid import generate_new_uuid
 
 from jobs.metrics.figures import Counts
+from windowing.files.places import is_remote
 from windowing.model import Pipeline
-from windowing.places import is_remote
 
 PRODUCER: Final = "urn:slackwater"
 NAMESPACE_VARIABLE: Final = "OPENLINEAGE_NAMESPACE"

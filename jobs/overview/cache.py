@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 
 from jobs.overview.found import Dead, LaneCounts, Results
-from windowing.places import commit_file
-from windowing.whole_files import WriteError, whole_file
+from windowing.files.places import commit_file
+from windowing.files.whole_files import WriteError, whole_file
 
 FILE: Final = "overview_cache.json"
 """Its name in the run's folder."""

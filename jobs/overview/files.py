@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from jobs.overview.cache import Seen, digests, stamp
-from windowing.places import commit_file
+from windowing.files.places import commit_file
 
 BATCH: Final = "batch_id"
 AT: Final = "at_us"

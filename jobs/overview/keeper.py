@@ -14,7 +14,7 @@ from typing import Final
 
 from jobs.overview import cache
 from jobs.overview.tables import Tables
-from windowing.places import is_remote
+from windowing.files.places import is_remote
 
 EVERY_S: Final = 60.0
 """How often, in seconds."""

@@ -13,7 +13,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from jobs.overview.cache import Seen, digest, digests, stamp
 from jobs.overview.files import Added, Files, Unreadable, unreadable
-from windowing.table_rows import rows_in
+from windowing.files.table_rows import rows_in
 
 _LOW, _HIGH, _AT = "min.batch_id", "max.batch_id", "modification_time"
 _SIZE: Final = "size_bytes"

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from infra.endpoints import Endpoints
+from windowing.files.places import place
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.file.added import QueryChange, query_change
 from windowing.model.file.changes import as_written, with_control
 from windowing.model.file.joining import with_lanes
 from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.names import RUN_MAX, check_name
-from windowing.places import place
 
 FAILURE_FILE = "failure.json"
 

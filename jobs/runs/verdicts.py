@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from jobs.runs.folder import Run, write_whole
-from windowing.whole_files import whole_file
+from windowing.files.whole_files import whole_file
 
 HISTORY_FILE: Final = "verdicts.jsonl"
 """File in a run's folder with all verdicts: a line of JSON each, as `note_verdict` writes it."""

@@ -20,11 +20,11 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from jobs.tools.ways_out import way_out
-from windowing.engine.input.batches import Entry
-from windowing.engine.input.refusals import Detail, detail, late_detail
-from windowing.engine.input.values import BadValue, ValueRules, read_value
+from windowing.engine.reading.batches import Entry
+from windowing.engine.reading.refusals import Detail, detail, late_detail
+from windowing.engine.reading.values import BadValue, ValueRules, read_value
+from windowing.files.table_rows import rows_in
 from windowing.model import Pipeline
-from windowing.table_rows import rows_in
 
 _PLACE = ("source", "partition", "offset")
 _COLUMNS = (*_PLACE, "query", "reason", *Detail._fields)
@@ -44,7 +44,7 @@ class Letter:
         source, partition, offset: the record's position.
         query: the query that rejected it; None: no query could use it.
         reason: the reason, as in the contract.
-        field, value, rule: as in `windowing.engine.input.refusals.Detail`; None for letters older
+        field, value, rule: as in `windowing.engine.reading.refusals.Detail`; None for letters older
             than these columns.
     """
 

@@ -26,9 +26,9 @@ from jobs.brokers.broker import consumer as make_consumer
 from jobs.brokers.producing import Message, control_of, send_all
 from jobs.brokers.signing import Signer
 from jobs.brokers.topics import TopicError, end_offsets
-from windowing.engine.input.control import Control, ControlError, read_control
-from windowing.engine.input.gate import Gate
-from windowing.engine.input.values import BadValue, ValueRules, read_value
+from windowing.engine.reading.control import Control, ControlError, read_control
+from windowing.engine.reading.gate import Gate
+from windowing.engine.reading.values import BadValue, ValueRules, read_value
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MIN
 from windowing.model.progress import Delays, Heartbeat

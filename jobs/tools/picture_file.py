@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from windowing.whole_files import whole_file
+from windowing.files.whole_files import whole_file
 
 FORMATS = (".png", ".svg")
 

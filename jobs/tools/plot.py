@@ -15,8 +15,8 @@ from matplotlib import dates
 from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import save
-from windowing.places import place
-from windowing.table_rows import rows_in
+from windowing.files.places import place
+from windowing.files.table_rows import rows_in
 
 QUERY = "hourly"
 _WEEK = timedelta(days=7)

@@ -16,8 +16,8 @@ import polars as pl
 
 from jobs.tools.recording import Event, Recording
 from windowing.engine.columns import field_column
-from windowing.engine.input.batches import Entry
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.batches import Entry
 from windowing.engine.wids import Ints, lowered
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MAX

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import save
-from windowing.other_engines.parameters import Domain, StreamTuple
-from windowing.other_engines.simulation import Reported
+from windowing.research.engines.parameters import Domain, StreamTuple
+from windowing.research.engines.simulation import Reported
 
 _COLOURS = ("#1f5f8b", "#d1495b")
 _INCHES_PER_REPORT, _INCHES_FIXED, _INCHES_MAX = 0.16, 1.2, 40.0

@@ -12,10 +12,10 @@ import polars as pl
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from windowing.files.table_rows import rows_in
+from windowing.files.whole_files import whole_file
 from windowing.model.query import Flow
 from windowing.runtime.newest import flat, newest
-from windowing.table_rows import rows_in
-from windowing.whole_files import whole_file
 
 _INSTANT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 

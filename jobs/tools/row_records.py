@@ -19,6 +19,7 @@ import polars as pl
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from windowing.files.table_rows import rows_in
 from windowing.model import Pipeline, Query
 from windowing.model.rows import Key
 from windowing.model.windows.traits import Order
@@ -26,7 +27,6 @@ from windowing.semantics.log import LogEntry
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import attribute_of
 from windowing.semantics.why import Sought
-from windowing.table_rows import rows_in
 
 _COLUMNS: Final = {
     "query": pl.String,

@@ -8,7 +8,7 @@ from typing import Any
 
 from jobs.brokers.producing import control_of, send_all
 from jobs.brokers.topics import TopicError, create_topics, last_records
-from windowing.engine.input.batches import Entry
+from windowing.engine.reading.batches import Entry
 from windowing.model import Pipeline
 
 

@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import save
 from windowing.engine.families.family import Family
-from windowing.engine.slides.graph import SlidingGraph, SlidingTree
 from windowing.explain.lengths import speller
 from windowing.model import Pipeline
 from windowing.model.windows.window import Spell
+from windowing.research.slides.graph import SlidingGraph, SlidingTree
 
 _SLIDE, _DUMMY, _EDGE = "#1f5f8b", "#d1495b", "#9aa5ad"
 _WIDTH, _LEVEL_HEIGHT, _NAMED_MAX = 12.0, 0.9, 120

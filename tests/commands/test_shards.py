@@ -12,9 +12,9 @@ import sys
 import polars as pl
 from tests.unit.engine.test_edges import ELSEWHERE, log_of
 from windowing.engine.aggregates.sketches import hashes
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.runtime.local import run
-from windowing.engine.parcel import shard_of
+from windowing.engine.storage.parcel import shard_of
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 

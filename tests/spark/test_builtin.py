@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from windowing.engine.input.batches import batches
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.batches import batches
+from windowing.engine.reading.pack import RawRows
 from windowing.model import parse_pipeline
 from windowing.model.run_errors import WindowingError
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def test_a_job_reads_them_alike(spark: SparkSession) -> None:
-    from windowing.spark.raw import raw_rows
+    from windowing.spark.sources.raw import raw_rows
 
     given: list[Any] = [[{"key": k, "value": v} for k, v in headers] for headers, _ in VARIANTS]
     given += [[{"key": "other", "value": b"x"}], [], None]
@@ -34,7 +34,7 @@ def test_a_job_reads_them_alike(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("key", [True, False])
 def test_a_job_hands_on_what_signs_a_record(spark: SparkSession, *, key: bool) -> None:
-    from windowing.spark.raw import raw_rows
+    from windowing.spark.sources.raw import raw_rows
 
     given: list[Any] = [[{"key": k, "value": v} for k, v in headers] for headers, _ in SIGNED]
     schema = "headers array<struct<key:string,value:binary>>, "

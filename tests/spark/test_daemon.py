@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from windowing.spark.memory import giving_back
-from windowing.spark.pieces import Batches, Stage
 from windowing.spark.plan import RAW_SCHEMA
-from windowing.spark.reading import RawStream
+from windowing.spark.sources.pieces import Batches, Stage
+from windowing.spark.sources.reading import RawStream
 from windowing.spark.stages import packer, scanner
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 from chaos.readers.log import read_events
-from windowing.engine.input.batches import checked, interleave
+from windowing.engine.reading.batches import checked, interleave
 from windowing.engine.tuning import tuning
 from windowing.model import load_pipeline
-from windowing.spark.pieces import Batches
+from windowing.spark.sources.pieces import Batches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,7 +30,7 @@ LATE = Path(__file__).parents[1] / "data" / "pipelines" / "late-update-generous"
 def test_workers_read_what_the_jvm_would_send(spark: SparkSession, tmp_path: Path) -> None:
     """Values of all sizes, null, controls; names that a URL would spell otherwise."""
     from windowing.spark import parquet_files
-    from windowing.spark.reading import RawStream
+    from windowing.spark.sources.reading import RawStream
     from windowing.spark.stages import RAW_SCHEMA
 
     folder = tmp_path / "a folder, 100%25 of it – ä"

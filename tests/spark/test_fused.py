@@ -10,8 +10,8 @@ import pytest
 
 from chaos.readers.log import read_events
 from tests.night.spark.test_recorded import DATA
-from windowing.engine.input.batches import batches, checked, interleave
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.batches import batches, checked, interleave
 from windowing.model import load_pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.runtime.output import write_output

@@ -26,7 +26,7 @@ from jobs.checkpoints.plans import read_checkpoint
 from jobs.runs import FAILURE_FILE
 from jobs.runs.owner import OWNER_FILE, REFUSED_FILE, Owner
 from windowing.model import Pipeline, parse_pipeline
-from windowing.spark.reading import BYTES, limit_batches
+from windowing.spark.sources.reading import BYTES, limit_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,8 +11,8 @@ import pytest
 
 from tests.strategies.logs import Event, entry
 from tests.unit.engine.rows.test_hosted import drawn_log, interleaved, pipeline
-from windowing.engine.input.batches import batches
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.batches import batches
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import LocalEngine, Output

@@ -140,7 +140,7 @@ def job(text: str, bootstrap: str, root: Path) -> Job:
 def test_a_partition_that_nobody_declared_is_no_lane_of_the_other_topic(
     spark: SparkSession,
 ) -> None:
-    from windowing.spark.raw import raw_rows
+    from windowing.spark.sources.raw import raw_rows
 
     pipeline = parse_pipeline(JOIN.format(l="l", r="r"))
     lanes = (JoinedLane("r", 2, 3), JoinedLane("l", 1, 4))

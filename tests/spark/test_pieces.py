@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.simulator.platform.between import pieces_of
-from windowing.spark.pieces import whole_rows
-from windowing.spark.reading import BYTES, in_pieces, limit_batches
+from windowing.spark.sources.pieces import whole_rows
+from windowing.spark.sources.reading import BYTES, in_pieces, limit_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.readers.log import read_events
-from windowing.engine.input.batches import batches, checked, interleave
+from windowing.engine.reading.batches import batches, checked, interleave
 from windowing.model import load_pipeline
 from windowing.runtime.output import write_output
 

@@ -11,8 +11,8 @@ import pytest
 
 from chaos.readers.log import read_events
 from tests.night.spark.test_recorded import DATA
-from windowing.engine.input.batches import batches, checked, interleave
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.batches import batches, checked, interleave
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.rows import row_lines
@@ -41,8 +41,8 @@ def gone_on(
     """Run batches from a new checkpoint, with or without a seed; return the rows."""
     from jobs.file_run import finish, one_file_a_batch
     from windowing.spark.plan import emissions
-    from windowing.spark.seed import seed_rows
     from windowing.spark.sinks import MemorySink
+    from windowing.spark.storage.seed import seed_rows
 
     folder.mkdir()
     sink, raw = MemorySink(pipeline), one_file_a_batch(spark, parts, folder)
@@ -62,7 +62,7 @@ def test_a_run_goes_on_with_any_number_of_shards(
     spark: SparkSession, tmp_path: Path, *, fused: bool
 ) -> None:
     from jobs.state import converted
-    from windowing.spark.seed import write_seed
+    from windowing.spark.storage.seed import write_seed
 
     pipeline = load_pipeline(CASE / "pipeline.yml")
     parts, found, seed = cuts(pipeline), list[str](), None

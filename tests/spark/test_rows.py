@@ -9,13 +9,13 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from windowing.engine.frames import to_bytes
-from windowing.engine.input.pack import RawRows, pack
-from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.values import ValueRules
 from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.frames import to_bytes
+from windowing.engine.storage.state import MemoryStore
 from windowing.model import parse_pipeline
 
 PIPELINE = """

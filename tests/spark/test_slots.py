@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from windowing.spark.slots import spark_hash
+from windowing.spark.storage.slots import spark_hash
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chaos.readers.log import read_events
-from windowing.engine.input.batches import batches, checked
+from windowing.engine.reading.batches import batches, checked
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.run_errors import CheckpointMismatch
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tests.strategies import entry
 from tests.unit.engine.fused.test_fused import PIPELINE
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.rows import row_lines

@@ -12,7 +12,7 @@ from chaos.verdict.verify import verify
 from jobs.file_run import finish, one_file_a_batch
 from tests.unit.sinks.test_data_files import files_in
 from tests.unit.sinks.test_table_sink import RETRACTING, log_of
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.spark.plan import emissions
 from windowing.spark.sinks.file_stage import INLINE_SETTING

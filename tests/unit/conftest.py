@@ -17,7 +17,7 @@ typer.main.get_command = typer.testing._get_command = cache(typer.main.get_comma
 
 _HERE = Path(__file__).parent
 _ROOMS = (
-    *("checkpoints", "conformance", "engine", "extension", "fuzz", "jobs", "other_engines"),
+    *("checkpoints", "conformance", "engine", "extension", "fuzz", "jobs", "research"),
     *("runtime", "semantics", "slackwater"),
 )
 

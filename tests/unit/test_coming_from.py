@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import Output, run
 

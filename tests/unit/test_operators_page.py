@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from tests.strategies import Entry
-from windowing.engine.input.batches import batches
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.batches import batches
+from windowing.engine.reading.pack import RawRows
 from windowing.explain.operators import order_of_events
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.operators.models import (

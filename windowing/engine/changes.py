@@ -18,11 +18,11 @@ import polars as pl
 
 from windowing.engine.columns import KEY_BOUND, KIND, OFFSET, PARTITION, REFUSAL
 from windowing.engine.effects import took_effect
-from windowing.engine.input.pack import CHANGE
-from windowing.engine.input.refusals import change_columns
-from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Taken
 from windowing.engine.progress.clock import Clock, ClockState, Rows
 from windowing.engine.progress.reached import Reached
+from windowing.engine.reading.pack import CHANGE
+from windowing.engine.reading.refusals import change_columns
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, Taken
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import Pipeline
 from windowing.model.file.changes import Change, Copy, changed, read_change

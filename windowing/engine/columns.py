@@ -7,7 +7,7 @@ A table mixes names of three kinds, which never collide:
 - the engine's own, listed here: letters and `_`.
 
 Names do not decide what a column is: roles are data (`windowing.engine.aggregates.schema`). The
-names are part of the stored format (`windowing.engine.formats`).
+names are part of the stored format (`windowing.engine.storage.formats`).
 """
 
 from __future__ import annotations

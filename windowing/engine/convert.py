@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import msgspec
 import polars as pl
 
-from windowing.engine import idle, lane, tables
+from windowing.engine import lane
 from windowing.engine.added import check_ends, check_origins, why_not
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.aggregates.schema import Role
@@ -25,16 +25,18 @@ from windowing.engine.columns import TIME, field_column
 from windowing.engine.early import PREFIX as EARLY
 from windowing.engine.early import Remembered
 from windowing.engine.effects import took_effect
-from windowing.engine.frames import from_bytes, to_bytes
 from windowing.engine.fused.settler import KNOWN_LANES
-from windowing.engine.parcel import split
 from windowing.engine.plan import Plan, plan_of
+from windowing.engine.progress import idle
 from windowing.engine.progress.reached import Reached
 from windowing.engine.rows.lane_part import unit_columns
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.shard import Shard
-from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState
-from windowing.engine.state import MemoryStore, StateStore, check_fingerprint
+from windowing.engine.storage import tables
+from windowing.engine.storage.frames import from_bytes, to_bytes
+from windowing.engine.storage.parcel import split
+from windowing.engine.storage.shard_head import HEAD, KEYS, STATE, ShardState
+from windowing.engine.storage.state import MemoryStore, StateStore, check_fingerprint
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.join import equal_columns
 from windowing.engine.windows.keys import route

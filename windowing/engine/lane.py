@@ -17,11 +17,6 @@ import polars as pl
 
 from windowing.engine.changes import Claim, claims, judged
 from windowing.engine.columns import COUNTER, KIND, OFFSET, PARTITION, REFUSAL, field_column
-from windowing.engine.formats import Format
-from windowing.engine.frames import from_bytes, in_order, to_bytes, where
-from windowing.engine.input.pack import BAD, DATA, END
-from windowing.engine.input.refusals import not_allowed_again, read_columns
-from windowing.engine.parcel import Parcel, shares
 from windowing.engine.plan import FlowPlan, Plan, RowPlan
 from windowing.engine.progress.clock import (
     ClockId,
@@ -32,7 +27,12 @@ from windowing.engine.progress.clock import (
     make_clock,
 )
 from windowing.engine.progress.reached import Reached
-from windowing.engine.state import StateStore, check_fingerprint
+from windowing.engine.reading.pack import BAD, DATA, END
+from windowing.engine.reading.refusals import not_allowed_again, read_columns
+from windowing.engine.storage.formats import Format
+from windowing.engine.storage.frames import from_bytes, in_order, to_bytes, where
+from windowing.engine.storage.parcel import Parcel, shares
+from windowing.engine.storage.state import StateStore, check_fingerprint
 from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED, Ints
 from windowing.engine.windows.part import LanePart, Scan

@@ -3,8 +3,8 @@
 State is a set of partial states, each with its windows and, for late records, the epoch that
 releases it. What a shard emits when the stream's progress moves from P to P' is a function of that
 set, P and P' only (`windowing.engine.windows.part`): no counters, no flags. A batch appends a delta
-(`windowing.engine.tables`); merging deltas drops state past retention, and lays apart what is not
-due for long (`windowing.engine.far`).
+(`windowing.engine.storage.tables`); merging deltas drops state past retention, and puts what is not
+due for long into cold pieces (`windowing.engine.storage.cold`).
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import NamedTuple
 
 import polars as pl
 
-from windowing.engine import tables
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.early import EarlyRows
 from windowing.engine.effects import took_effect
-from windowing.engine.far import Far, Move
-from windowing.engine.frames import from_bytes
-from windowing.engine.idle import IdleLanes, left_out
-from windowing.engine.parcel import Parcel, Taken
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
+from windowing.engine.progress.idle import IdleLanes, left_out
 from windowing.engine.progress.reached import Progress, spelled
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
-from windowing.engine.shard_head import HEAD, KEYS, STATE, ShardState, append_keys
-from windowing.engine.state import StateStore, StepStore, check_fingerprint
+from windowing.engine.storage import tables
+from windowing.engine.storage.cold import Far, Move
+from windowing.engine.storage.frames import from_bytes
+from windowing.engine.storage.parcel import Parcel, Taken
+from windowing.engine.storage.shard_head import HEAD, KEYS, STATE, ShardState, append_keys
+from windowing.engine.storage.state import StateStore, StepStore, check_fingerprint
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables

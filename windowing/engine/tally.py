@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from windowing.engine.frames import to_bytes
-from windowing.engine.parcel import METRIC_SCHEMA, Parcel
 from windowing.engine.progress.reached import Reached
+from windowing.engine.storage.frames import to_bytes
+from windowing.engine.storage.parcel import METRIC_SCHEMA, Parcel
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.part import Judged
 

@@ -10,7 +10,6 @@ from typing import Final
 from windowing.engine.families.family import Family
 from windowing.engine.families.forming import why_alone
 from windowing.engine.plan import Plan
-from windowing.engine.slides.graph import SlidingGraph, SlidingTree
 from windowing.engine.tuning import tuning
 from windowing.engine.windows.evaluation import past_end
 from windowing.explain.lengths import speller
@@ -19,6 +18,7 @@ from windowing.model.file.pipeline import Query, Source
 from windowing.model.progress import Slack
 from windowing.model.windows.sliding import begins_later
 from windowing.model.windows.window import Spell
+from windowing.research.slides.graph import SlidingGraph, SlidingTree
 
 _LINES_MAX: Final = 40
 _NAMED_MAX: Final = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, fields
 
-from windowing.engine.frames import from_bytes
+from windowing.engine.storage.frames import from_bytes
 from windowing.model.rows import DeadLetter
 from windowing.model.run_errors import WindowingError
 
@@ -44,7 +44,7 @@ def count(counts: MutableMapping[str, Counts], metrics: bytes) -> None:
 
     Args:
         counts: the counts so far; new queries are added.
-        metrics: a frame as bytes, as in `windowing.engine.parcel.Parcel`.
+        metrics: a frame as bytes, as in `windowing.engine.storage.parcel.Parcel`.
     """
     names = [field.name for field in fields(Counts)]
     for query, *found in from_bytes(metrics).select("query", *names).iter_rows():

@@ -10,13 +10,13 @@ from windowing.engine.convert import convert
 from windowing.engine.families.apart import Apart
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
-from windowing.engine.input.pack import RawRows, pack
-from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane, check_lane
-from windowing.engine.parcel import Parcel
 from windowing.engine.plan import Plan, plan_of
+from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.values import ValueRules
 from windowing.engine.shard import Emission, Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.parcel import Parcel
+from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline
 from windowing.model.rows import DeadLetter, Row
 from windowing.runtime.counts import Counts, count

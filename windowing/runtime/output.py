@@ -24,14 +24,14 @@ from windowing.engine.columns import (
     VALUES,
     WINDOW_ID,
 )
-from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.parcel import Taken
 from windowing.engine.shard import Emission
+from windowing.engine.storage.frames import from_bytes, to_bytes
+from windowing.engine.storage.parcel import Taken
 from windowing.engine.windows.classes import extents
+from windowing.files.whole_files import whole_files
 from windowing.model import Pipeline
 from windowing.model.query import AnyFlow
 from windowing.model.rows import DeadLetter, Row, dead_letter_lines, row_lines
-from windowing.whole_files import whole_files
 
 # Kinds of emitted frames.
 RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
@@ -48,7 +48,7 @@ class Emitted(NamedTuple):
     Attributes:
         kind: `result`, `early`, `dead_letter`, `metric` or `change`.
         query: the query of the rows; None for the other kinds.
-        frame: a frame as bytes; of a change, the packed `windowing.engine.parcel.Taken`.
+        frame: a frame as bytes; of a change, the packed `windowing.engine.storage.parcel.Taken`.
     """
 
     kind: str

@@ -16,18 +16,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from windowing.spark.files import WITHOUT_ROWS, parquet_files
     from windowing.spark.plan import SETTINGS
-    from windowing.spark.reading import limit_batches
+    from windowing.spark.sources.files import WITHOUT_ROWS, parquet_files
+    from windowing.spark.sources.reading import limit_batches
     from windowing.spark.stream import windowed
 
 __all__ = ["SETTINGS", "WITHOUT_ROWS", "limit_batches", "parquet_files", "windowed"]
 
 _ROOMS = {
     "SETTINGS": "windowing.spark.plan",
-    "WITHOUT_ROWS": "windowing.spark.files",
-    "limit_batches": "windowing.spark.reading",
-    "parquet_files": "windowing.spark.files",
+    "WITHOUT_ROWS": "windowing.spark.sources.files",
+    "limit_batches": "windowing.spark.sources.reading",
+    "parquet_files": "windowing.spark.sources.files",
     "windowed": "windowing.spark.stream",
 }
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from windowing.engine.tuning import tuning
 
 if TYPE_CHECKING:  # the daemon stays light
-    from windowing.spark.pieces import Batches, Stage
+    from windowing.spark.sources.pieces import Batches, Stage
 
 # As glibc calls them in malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3

@@ -11,11 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everyone kn
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
-from windowing.spark.copies import may_copy
 from windowing.spark.processor import Processor
-from windowing.spark.reading import SETTINGS as OF_ROWS
-from windowing.spark.reading import RawStream
-from windowing.spark.slots import SLOTS, slot_of
+from windowing.spark.sources.reading import SETTINGS as OF_ROWS
+from windowing.spark.sources.reading import RawStream
 from windowing.spark.stages import (
     CHUNK_SCHEMA,
     EMISSION_SCHEMA,
@@ -27,6 +25,8 @@ from windowing.spark.stages import (
     packer,
     scanner,
 )
+from windowing.spark.storage.copies import may_copy
+from windowing.spark.storage.slots import SLOTS, slot_of
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _STATE = "spark.sql.streaming.stateStore"
@@ -85,7 +85,8 @@ def emissions(
         fused: whether lanes have no stage of their own. That is faster, but every task must have a
             range of offsets of each partition for itself, as from Kafka, and the pipeline must
             allow it (`windowing.engine.plan.Plan.why_lanes`).
-        seed: the state that a checkpoint without batches begins with (`windowing.spark.seed`).
+        seed: the state that a checkpoint without batches begins with
+            (`windowing.spark.storage.seed`).
 
     Raises:
         BadRecords: the pipeline cannot be run so.

@@ -10,10 +10,10 @@ import pandas as pd
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from windowing.spark.copies import Copies
-from windowing.spark.slots import number_of
 from windowing.spark.stages import LaneStage, ShardStage
-from windowing.spark.store import MapStateStore
+from windowing.spark.storage.copies import Copies
+from windowing.spark.storage.slots import number_of
+from windowing.spark.storage.store import MapStateStore
 
 # As types and not as text, which every task would have the JVM parse.
 _KEY = StructType([StructField("key", StringType())])

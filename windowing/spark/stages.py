@@ -11,24 +11,24 @@ from typing import ClassVar
 import polars as pl
 import pyarrow as pa
 
-from windowing.engine.frames import from_bytes, in_order, to_bytes
 from windowing.engine.fused.provisional import PROVISIONALS
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
-from windowing.engine.input.pack import RawRows, pack
-from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane, check_lane
-from windowing.engine.parcel import PARCELS, Parcel
 from windowing.engine.plan import Plan, plan_of
+from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.values import ValueRules
 from windowing.engine.shard import Shard
-from windowing.engine.state import StateStore
+from windowing.engine.storage.frames import from_bytes, in_order, to_bytes
+from windowing.engine.storage.parcel import PARCELS, Parcel
+from windowing.engine.storage.state import StateStore
 from windowing.engine.tuning import tuning
 from windowing.model import Pipeline
 from windowing.model.source import PARTITIONS_MAX
 from windowing.runtime.output import Emitted, tagged
-from windowing.spark.copies import Copies
-from windowing.spark.pieces import Batches, Stage
-from windowing.spark.shipped import packed, unpacked
+from windowing.spark.sources.pieces import Batches, Stage
+from windowing.spark.storage.copies import Copies
+from windowing.spark.storage.shipped import packed, unpacked
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
 CHUNK_SCHEMA = "partition int, chunk binary"
@@ -81,7 +81,7 @@ def packer(text: str, secrets: Mapping[str, str] | None = None) -> Stage:
 
     Args:
         text: the pipeline file.
-        secrets: those of its control records (`windowing.spark.shipped.packed`).
+        secrets: those of its control records (`windowing.spark.storage.shipped.packed`).
     """
     file = packed(text, secrets)
 
@@ -189,7 +189,7 @@ class _Stage:
         return _plan(self._file)
 
     def begin_with(self, values: Iterable[tuple[str, bytes]]) -> None:
-        """Store a part of the current key's seed (`windowing.spark.seed`)."""
+        """Store a part of the current key's seed (`windowing.spark.storage.seed`)."""
         store = self._store()
         for name, value in values:
             store.put(name, bytes(value))

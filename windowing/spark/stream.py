@@ -22,9 +22,9 @@ from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.spark.flat_rows import FlatRows, spark_type
 from windowing.spark.plan import SETTINGS, emissions
-from windowing.spark.raw import raw_rows
-from windowing.spark.reading import RawStream
-from windowing.spark.shipped import packed, unpacked
+from windowing.spark.sources.raw import raw_rows
+from windowing.spark.sources.reading import RawStream
+from windowing.spark.storage.shipped import packed, unpacked
 
 _NEEDED: Final = tuple(
     name

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.engine.tuning import tuning
-from windowing.spark.pieces import Batches
+from windowing.spark.sources.pieces import Batches
 
 RAW = pa.schema(
     [
@@ -126,7 +126,7 @@ class Between:
 
 
 def pieces_of(value: bytes | None) -> list[bytes | None]:
-    """Return what the JVM sends of a value, as `windowing.spark.reading.in_pieces` says."""
+    """Return what the JVM sends of a value, as `windowing.spark.sources.reading.in_pieces` says."""
     size = tuning().whole_value_bytes_max + 1
     if value is None or len(value) < size:
         return [value]

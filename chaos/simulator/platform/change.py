@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from chaos.simulator.platform.seeding import stored
 from chaos.simulator.platform.state import StateFiles, Task, Values
 from windowing.engine.convert import convert
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.model.file.pipeline import Pipeline
 
 Seeded = Callable[[Pipeline, Mapping[Task, MemoryStore]], dict[Task, Values]]

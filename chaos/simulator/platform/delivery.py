@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from chaos.simulator.case import PlannedBatch, SimulatedRecord
 from chaos.simulator.platform.sink import Ends
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 
 SENT_AGAIN = ("chunk delivered twice", "records sent again")
 """The faults that redeliver records to a lane."""

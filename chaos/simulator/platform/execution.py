@@ -18,12 +18,12 @@ from chaos.simulator.platform.map_state import SimulatedMap
 from chaos.simulator.platform.stages import Scanning, begin
 from chaos.simulator.platform.state import Task
 from chaos.simulator.platform.tasks import Tasks
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.runtime.output import Emitted
 from windowing.spark.sinks.file_stage import EMISSIONS
 from windowing.spark.sinks.tokens import Frames
-from windowing.spark.slots import number_of, slot_of
 from windowing.spark.stages import PARCELS_SENT
+from windowing.spark.storage.slots import number_of, slot_of
 
 _Output = TypeVar("_Output")
 _Batches = list[pa.RecordBatch]

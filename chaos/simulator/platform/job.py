@@ -33,7 +33,7 @@ from chaos.simulator.platform.state import StateDamaged, Task, Values
 from chaos.simulator.platform.tables import Rival, TableFolder
 from chaos.simulator.platform.tasks import Tasks
 from windowing.engine.changes import QueriesChanged, after_all
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.width import with_shards

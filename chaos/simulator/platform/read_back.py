@@ -19,12 +19,12 @@ from chaos.simulator.history import SimulationHistory
 from chaos.simulator.platform.sink import Ends
 from chaos.simulator.platform.spelling import metric_of
 from chaos.simulator.platform.tables import RUN, TableFolder, token
+from windowing.files.table_rows import dataset_of
 from windowing.model.file.pipeline import Pipeline
 from windowing.runtime.output import EARLY
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS
 from windowing.spark.sinks.tokens import TOKENS, tokens_of
 from windowing.spark.sinks.written import Written
-from windowing.table_rows import dataset_of
 
 Plans = Sequence[Ends]
 

@@ -13,9 +13,9 @@ from chaos.simulator.platform.map_state import SimulatedMap
 from chaos.simulator.platform.stages import Scanning, begin
 from chaos.simulator.platform.state import Task, Values
 from chaos.simulator.platform.tasks import Tasks
-from windowing.engine.state import MemoryStore
-from windowing.spark.seed import write_seed
-from windowing.spark.store import MapStateStore
+from windowing.engine.storage.state import MemoryStore
+from windowing.spark.storage.seed import write_seed
+from windowing.spark.storage.store import MapStateStore
 
 _COLUMNS = {"lane": "partition", "shard": "shard"}
 

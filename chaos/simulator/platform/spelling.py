@@ -17,7 +17,7 @@ from chaos.readers.delta import table_dead_letters, table_rows
 from chaos.readers.output import dead_letter_identity, row_identity
 from chaos.simulator.history import Lines, Metric
 from windowing.engine.families.apart import Apart
-from windowing.engine.frames import from_bytes
+from windowing.engine.storage.frames import from_bytes
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.rows import Row, dead_letter_line, row_line
 from windowing.runtime.output import (

@@ -15,8 +15,7 @@ from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane
 from windowing.engine.plan import Plan
 from windowing.engine.shard import Shard
-from windowing.spark.copies import Copies
-from windowing.spark.pieces import Batches, whole_rows
+from windowing.spark.sources.pieces import Batches, whole_rows
 from windowing.spark.stages import (
     FusedShardStage,
     LaneStage,
@@ -25,7 +24,8 @@ from windowing.spark.stages import (
     packed_rows,
     scanned_rows,
 )
-from windowing.spark.store import MapStateStore
+from windowing.spark.storage.copies import Copies
+from windowing.spark.storage.store import MapStateStore
 
 
 @dataclass(frozen=True)

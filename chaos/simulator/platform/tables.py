@@ -23,8 +23,8 @@ from chaos.simulator.platform.scratch import Scratch
 from chaos.simulator.platform.sink import Ends
 from chaos.simulator.platform.start import StartCheck, compare_tables, stretches
 from windowing.engine.tuning import tuning
+from windowing.files.places import name_once
 from windowing.model.file.pipeline import Pipeline
-from windowing.places import name_once
 from windowing.runtime.output import Emitted
 from windowing.runtime.token import Token
 from windowing.spark.sinks import RunPlace, TableSink, begin_tables, table_log

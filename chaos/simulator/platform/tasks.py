@@ -21,8 +21,8 @@ from windowing.engine.fused.settler import Redelivered
 from windowing.engine.lane import Lane
 from windowing.engine.plan import plan_of
 from windowing.model.file.pipeline import Pipeline
-from windowing.spark.copies import Copies
 from windowing.spark.stages import rules_of
+from windowing.spark.storage.copies import Copies
 
 if TYPE_CHECKING:
     from chaos.simulator.platform.parts import EngineParts

@@ -95,7 +95,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 def write_batches(folder: Path) -> None:
     from jobs import file_run
-    from windowing.engine.input.batches import batches, checked
+    from windowing.engine.reading.batches import batches, checked
 
     (folder / "in").mkdir()
     log = list(checked(read_events(DATA / CASE / "events.jsonl"), with_sink(CASE)))

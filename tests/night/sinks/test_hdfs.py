@@ -15,7 +15,7 @@ from infra import stack
 from infra.layout import HADOOP_JARS, Layout
 from tests.unit.sinks import test_data_files as files
 from tests.unit.sinks import test_table_log as logs
-from windowing.places import move_file, name_once, place, remove_folder, write_new
+from windowing.files.places import move_file, name_once, place, remove_folder, write_new
 
 pytestmark = pytest.mark.skipif(not HADOOP_JARS.exists(), reason="needs `make setup-yarn`")
 

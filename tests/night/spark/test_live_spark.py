@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jobs.live_engines.spark import SparkWindows
-from tests.unit.other_engines.streams import one_by_one, stream_of
-from windowing.other_engines.parameters import Domain
-from windowing.other_engines.prober.box import Refused, Size
+from tests.unit.research.streams import one_by_one, stream_of
+from windowing.research.engines.parameters import Domain
+from windowing.research.prober.box import Refused, Size
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ import pytest
 from infra import stack
 from infra.layout import HADOOP_JARS, STATE_DIR_VARIABLE, Layout
 from tests.night.spark.test_change import PIPELINE, overview, send, slackwater, through
-from windowing.places import place
+from windowing.files.places import place
 
 pytestmark = pytest.mark.skipif(not HADOOP_JARS.exists(), reason="needs `make setup-yarn`")
 

@@ -18,7 +18,7 @@ from jobs.tools.recording import record, write_events
 from tests.strategies import Entry
 from tests.unit.engine.test_engine import lines
 from tests.unit.jobs.test_controls import VARIANTS
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import run

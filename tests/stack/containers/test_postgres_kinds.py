@@ -75,7 +75,7 @@ def logged(file: Path, events: Sequence[dict[str, Any]]) -> list[LogRecord]:
 def run(spark: SparkSession, pipeline: Pipeline, log: Sequence[LogRecord], folder: Path) -> None:
     """Into PostgreSQL, two records a batch, every batch written twice."""
     from jobs.file_run import finish, one_file_a_batch
-    from windowing.engine.input.batches import batches
+    from windowing.engine.reading.batches import batches
     from windowing.spark.plan import emissions
     from windowing.spark.sinks import PostgresSink
 

@@ -15,7 +15,7 @@ from chaos.readers.postgres import read_postgres
 from chaos.verdict.verify import verify
 from jobs.tools.dead_letters import in_postgres, in_tables
 from tests.strategies import Entry, entry
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.newest import newest

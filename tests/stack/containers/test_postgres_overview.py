@@ -12,7 +12,7 @@ from jobs.overview import cache
 from jobs.overview.postgres import PostgresTables
 from jobs.overview.tables import Tables
 from tests.unit.jobs.overview.test_run_tables import TEXT, log, timeless
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged

@@ -58,7 +58,7 @@ def test_a_batch_that_dies_in_its_transaction_is_written_once(
 
 def is_written_once(name: str, spark: SparkSession, folder: Path) -> None:
     from jobs.file_run import finish, one_file_a_batch
-    from windowing.engine.input.batches import batches, checked
+    from windowing.engine.reading.batches import batches, checked
     from windowing.spark.plan import emissions
     from windowing.spark.sinks import PostgresSink, TableSink
 
@@ -106,7 +106,7 @@ def is_written_once(name: str, spark: SparkSession, folder: Path) -> None:
 
 @pytest.mark.usefixtures("postgres")
 def test_batches_that_were_not_committed_yet_can_be_left_out() -> None:
-    from windowing.engine.input.batches import batches, checked
+    from windowing.engine.reading.batches import batches, checked
     from windowing.runtime.local import LocalEngine
     from windowing.runtime.output import tagged
     from windowing.spark.sinks import PostgresSink

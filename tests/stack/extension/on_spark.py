@@ -14,7 +14,7 @@ import pytest
 from chaos.readers.catalogue import read_output
 from tests.unit.extension import test_computing, test_window
 from tests.unit.sinks.test_sink_tokens import PIPELINE
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.model import parse_pipeline
 from windowing.spark.sinks import MemorySink, RunPlace, sink_of
 

@@ -12,8 +12,8 @@ from benchmarks.slides import Extent
 from benchmarks.slides_accuracy import ALPHAS, SLIDES_MS, accuracy
 from benchmarks.slides_counts import count, counted
 from benchmarks.slides_speed import WAYS, Size, compare, measure, queries_of, ratios, slides_of
-from windowing.engine.slides.graph import SlidingGraph, SlidingTree
-from windowing.engine.slides.schedules import Calendar, Due
+from windowing.research.slides.graph import SlidingGraph, SlidingTree
+from windowing.research.slides.schedules import Calendar, Due
 
 TINY = Extent(queries=(5, 40), rounds=1, tuples=1_000, seeds=1, counted=500, draws=10, stream=40)
 SMALL = Size(queries=40, largest=30)

@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
-from windowing.engine import early, lane, shard_head, tables
+from windowing.engine import early, lane
 from windowing.engine.fused import settler
 from windowing.engine.rows.flows import due, joined, partial, window_store
+from windowing.engine.storage import shard_head, tables
 from windowing.runtime.standalone import lanes
 
 FILE = Path(__file__).parent / "layouts.json"

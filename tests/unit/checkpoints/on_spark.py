@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from tests.strategies import entry
 from tests.unit.checkpoints.drawn import CASES, frozen
-from windowing.engine.input.batches import batches
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.batches import batches
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import Output
 

@@ -11,8 +11,8 @@ from typing import Self
 import msgspec
 
 from tests.strategies import Entry, entry
-from windowing.engine.input.batches import batches, interleave
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.batches import batches, interleave
+from windowing.engine.reading.pack import RawRows
 from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines

@@ -11,7 +11,7 @@ from conformance.drivers.driver import NotExpressible, Outcome
 from conformance.drivers.secret_model import Model
 from conformance.secret.case import Case, read_cases
 from conformance.wid.case import CaseError
-from windowing.other_engines.profiles import SIMULATED
+from windowing.research.engines.profiles import SIMULATED
 
 ROOM = Path("tests/data/secret")
 CASES = {case.id: case for case in read_cases(ROOM / "experiments.jsonl")}

@@ -15,11 +15,11 @@ from tests.unit.engine.fused.test_fused import PIPELINE, Fused
 from tests.unit.engine.test_convert import ENDS, EVENTS, as_snapshot, lines, stores
 from windowing.engine.added import why_not
 from windowing.engine.convert import convert
-from windowing.engine.input.batches import batches
 from windowing.engine.plan import plan_of
 from windowing.engine.progress.reached import Reached
-from windowing.engine.shard_head import HEAD, STATE
-from windowing.engine.state import MemoryStore
+from windowing.engine.reading.batches import batches
+from windowing.engine.storage.shard_head import HEAD, STATE
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import Pipeline, PipelineError, parse_pipeline
 from windowing.model.file.added import added_queries

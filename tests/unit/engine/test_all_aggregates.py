@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.strategies import HARD_FLOATS, Entry
-from windowing.engine.input.batches import batches, interleave
+from windowing.engine.reading.batches import batches, interleave
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.fields import SIGNATURES, usage
 from windowing.model.rows import row_lines

@@ -20,8 +20,8 @@ from chaos.simulator.draw.wish import Wish
 from chaos.simulator.platform.changed_log import believing
 from tests.sampling import sampled
 from tests.strategies import Event, entry
-from windowing.engine.input.batches import batches, interleave
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.batches import batches, interleave
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.counts import Counts

@@ -19,7 +19,7 @@ from chaos.simulator.draw.wish import Wish
 from chaos.simulator.platform.hostile import KEY, SECRET, with_hostile
 from tests.sampling import sampled
 from tests.unit.engine.test_changes import compare, defined, lines
-from windowing.engine.input.batches import batches, interleave
+from windowing.engine.reading.batches import batches, interleave
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, signature
 from windowing.runtime.local import LocalEngine, Output

@@ -12,8 +12,8 @@ from tests.sampling import sampled
 from tests.strategies import KINDS, OPERATORS, Case, cases, entry, interleavings, join_cases
 from tests.unit.engine.fused.test_fused import PIPELINE, Fused
 from windowing.engine.convert import Converted, convert
-from windowing.engine.input.batches import batches
-from windowing.engine.state import MemoryStore
+from windowing.engine.reading.batches import batches
+from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file import width
 from windowing.model.rows import dead_letter_lines, row_lines

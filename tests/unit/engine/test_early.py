@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.strategies import Case, Event, cases, entry
 from tests.unit.engine.test_engine import defined, lines
 from tests.unit.engine.test_sessions import log, pipeline
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, PipelineError, parse_pipeline
 from windowing.model.rows import Row
 from windowing.runtime.local import LocalEngine

@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.strategies import Entry, entry
-from windowing.engine.input.batches import batches
-from windowing.engine.input.values import BadValue, ValueRules, iso_us, read_value
+from windowing.engine.reading.batches import batches
+from windowing.engine.reading.values import BadValue, ValueRules, iso_us, read_value
 from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines

@@ -23,11 +23,11 @@ from tests.strategies import (
     interleavings,
     thresholds,
 )
-from windowing.engine.frames import from_bytes
-from windowing.engine.input.batches import batches, checked, interleave
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.batches import batches, checked, interleave
 from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.frames import from_bytes
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.rows import Row, dead_letter_lines, row_lines

@@ -16,11 +16,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings, join_cases
-from windowing.engine.idle import IdleLanes
-from windowing.engine.input.batches import batches
 from windowing.engine.plan import plan_of
+from windowing.engine.progress.idle import IdleLanes
+from windowing.engine.reading.batches import batches
 from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.errors import PipelineError

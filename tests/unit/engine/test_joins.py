@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import Event, entry, interleavings, join_cases
 from tests.unit.engine.test_engine import agreed, defined, lines
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.rows import row_lines

@@ -22,8 +22,8 @@ from tests.strategies.names import (
 from tests.unit.engine.test_classes import check
 from tests.unit.engine.test_engine import defined, lines
 from tests.unit.sinks.test_table_sink import written
-from windowing.engine.input.batches import batches
 from windowing.engine.progress.clock import ClockId
+from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.rows import row_lines

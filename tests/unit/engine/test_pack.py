@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.strategies import cases, entry
-from windowing.engine.input import pack as packing
-from windowing.engine.input.pack import RawRows, pack
-from windowing.engine.input.values import ValueRules
+from windowing.engine.reading import pack as packing
+from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.values import ValueRules
 from windowing.model import parse_pipeline
 from windowing.model.file.pipeline import EventTime
 

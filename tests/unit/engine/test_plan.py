@@ -9,9 +9,9 @@ import pytest
 
 from chaos.faults.catalogue import FAULTS
 from tests.strategies import Entry, entry
-from windowing.engine.input.batches import batches
 from windowing.engine.plan import Plan, plan_of
-from windowing.engine.state import MemoryStore
+from windowing.engine.reading.batches import batches
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.by_record import DEFINERS
 from windowing.engine.windows.evaluation import Keeps

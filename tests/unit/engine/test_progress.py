@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windowing.engine.columns import field_column
-from windowing.engine.input.control import read_control
 from windowing.engine.progress import generator_of
+from windowing.engine.reading.control import read_control
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import progress as spec
 from windowing.semantics.controls import read_control as read_defined

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import cases, entry
-from windowing.engine.frames import from_bytes
-from windowing.engine.input.batches import batches
-from windowing.engine.input.pack import RawRows
-from windowing.engine.input.refusals import VALUE_MAX, detail, shown
-from windowing.engine.input.values import BadValue, ValueRules, read_value
+from windowing.engine.reading.batches import batches
+from windowing.engine.reading.pack import RawRows
+from windowing.engine.reading.refusals import VALUE_MAX, detail, shown
+from windowing.engine.reading.values import BadValue, ValueRules, read_value
+from windowing.engine.storage.frames import from_bytes
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.semantics.values import Reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.strategies import entry
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.runtime.local import run

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from tests.sampling import sampled
-from windowing.engine.input.batches import batches, interleave
+from windowing.engine.reading.batches import batches, interleave
 from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_line, row_order

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from tests.strategies import entry
 from tests.unit.engine.test_engine import agreed
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.model.run_errors import StateFull

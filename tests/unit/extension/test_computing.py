@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chaos.simulator.simulate import simulate
-from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.pack import RawRows
 from windowing.explain.pipeline import explain
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError

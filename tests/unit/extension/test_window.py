@@ -14,8 +14,8 @@ from chaos.simulator.draw.wish import Wish
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
 from windowing import local
-from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.pack import RawRows
 from windowing.engine.windows.classes import parts_of
 from windowing.explain.pipeline import explain
 from windowing.model import PipelineError, WindowError, parse_pipeline

@@ -11,7 +11,7 @@ from chaos.readers.topic import _control
 from jobs.brokers.producing import control_of
 from jobs.brokers.producing import headers as headers_of
 from jobs.tools.recording import Event, event_line
-from windowing.engine.input.control import ControlError, read_control
+from windowing.engine.reading.control import ControlError, read_control
 from windowing.model.control import (
     CONTROL_HEADER,
     COUNTER_HEADER,

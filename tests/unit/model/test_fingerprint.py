@@ -17,7 +17,7 @@ from chaos.simulator.draw.wish import JOIN, KINDS, OPERATORS
 from tests.sampling import sampled
 from tests.strategies import Case, cases, entry, join_cases
 from tests.unit.checkpoints.fingerprints import recorded
-from windowing.engine.state import check_fingerprint
+from windowing.engine.storage.state import check_fingerprint
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early

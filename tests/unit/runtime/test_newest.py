@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import KINDS, Entry, cases, entry, join_cases
 from tests.unit.sinks.test_table_sink import RETRACTING, frames, log_of, with_keys
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import Row

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from windowing import whole_files as module
-from windowing.whole_files import WriteError, whole_file, whole_files
+from windowing.files import whole_files as module
+from windowing.files.whole_files import WriteError, whole_file, whole_files
 
 
 @pytest.fixture(params=["nameless", "named"])
@@ -146,7 +146,7 @@ def test_an_error_of_what_is_read_stays_its_own(folder: Path) -> None:
 def test_a_killed_process_leaves_nothing_behind(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from windowing.whole_files import whole_file\n"
+        "from windowing.files.whole_files import whole_file\n"
         "with whole_file(Path(sys.argv[1])) as file:\n"
         "    file.write(b'half'); file.flush(); os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 
 from tests.strategies import Entry
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import Row, key_order
 from windowing.runtime.local import LocalEngine

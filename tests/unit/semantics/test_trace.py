@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chaos.readers.log import read_events
 from tests.strategies import KINDS, Entry, cases, entry, interleavings
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate

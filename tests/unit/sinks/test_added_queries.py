@@ -15,7 +15,7 @@ from tests.strategies import entry
 from tests.unit.engine.test_convert import as_snapshot, stores
 from tests.unit.sinks.test_table_sink import frames
 from windowing.engine.convert import convert
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.local import LocalEngine

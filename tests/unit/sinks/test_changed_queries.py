@@ -18,13 +18,13 @@ from tests.strategies import entry
 from tests.unit.engine.test_convert import stores
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.convert import convert
-from windowing.engine.input.batches import batches
-from windowing.engine.input.pack import RawRows, pack
-from windowing.engine.input.values import ValueRules
 from windowing.engine.lane import Lane
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.batches import batches
+from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.values import ValueRules
 from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file.added import added_queries
 from windowing.model.file.changes import as_written

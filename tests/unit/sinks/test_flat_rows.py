@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from chaos.readers.log import read_events
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.query import Flow
 from windowing.runtime.local import LocalEngine

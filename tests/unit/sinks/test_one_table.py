@@ -16,8 +16,8 @@ from jobs.overview import cache
 from jobs.overview.tables import Tables
 from jobs.runs.placement import is_version_of, with_place
 from jobs.tools.results import of_run
-from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.pack import RawRows
 from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.errors import PipelineError

@@ -23,7 +23,7 @@ from chaos.readers.delta import read_tables
 from chaos.readers.output import OutputError
 from chaos.verdict.verify import verify
 from tests.strategies import Entry, entry
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.run_errors import TableConflict
 from windowing.runtime.local import LocalEngine

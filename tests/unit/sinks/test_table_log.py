@@ -15,8 +15,8 @@ from deltalake.exceptions import CommitFailedError
 
 from tests.unit.sinks.test_data_files import filled, rows_of
 from tests.unit.sinks.test_sink_tokens import batches
+from windowing.files.places import is_remote
 from windowing.model.run_errors import TableConflict, TokenMismatch
-from windowing.places import is_remote
 from windowing.runtime.token import Kept, Stretch, Token
 from windowing.spark.sinks.data_files import DataFile, write_file
 from windowing.spark.sinks.table_log import TableLog

@@ -8,7 +8,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from tests.unit.sinks.test_table_log import a_file, created, log_of, token
-from windowing.table_rows import dataset_of, folder_of, rows_in
+from windowing.files.table_rows import dataset_of, folder_of, rows_in
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,4 +34,4 @@ def test_nothing_reads_tables_through_python() -> None:
         for path in (ROOT / room).rglob("*.py")
         if re.search(r"\.to_pyarrow_(table|dataset)\(", path.read_text())
     }
-    assert using == {Path("windowing/table_rows.py")}
+    assert using == {Path("windowing/files/table_rows.py")}

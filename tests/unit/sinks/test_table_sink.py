@@ -20,7 +20,7 @@ from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from tests.sampling import sampled
 from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.engine.tuning import Tuning
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.run_errors import ArrivalOrder

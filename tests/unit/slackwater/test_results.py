@@ -22,7 +22,7 @@ from jobs.tools.dead_letters import Letter, by_reason, in_tables
 from slackwater.main import app
 from tests.strategies import Entry, entry
 from tests.unit.test_tidy import ROOT
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged

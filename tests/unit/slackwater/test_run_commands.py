@@ -22,7 +22,7 @@ from jobs.runs.attempts import Attempt
 from slackwater.main import app
 from tests.unit.life.machine import BAD, FILE, GOOD
 from tests.unit.life.pretended import PretendedCluster
-from windowing.engine.input.batches import batches, checked
+from windowing.engine.reading.batches import batches, checked
 from windowing.model import load_pipeline
 from windowing.model.source import Source
 from windowing.runtime.local import LocalEngine

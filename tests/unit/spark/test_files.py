@@ -16,7 +16,7 @@ from windowing.engine.tuning import tuned
 from windowing.model import load_pipeline, parse_pipeline
 from windowing.model.run_errors import BadRecords
 from windowing.model.source import Source
-from windowing.spark.files import file_reader
+from windowing.spark.sources.files import file_reader
 
 RAW = ("partition", "offset", "value", "control", "append_us")
 COLUMNS = {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from chaos.simulator.platform.between import pieces_of
 from windowing.engine.tuning import Tuning, tuned
-from windowing.spark.pieces import whole_rows
+from windowing.spark.sources.pieces import whole_rows
 
 Row = tuple[int, bytes | None]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jobs.checkpoints.stages import decide_fused, is_fused, note_fused
 from tests.spark.test_state import CASE
 from windowing.model import load_pipeline
-from windowing.spark.slots import PERIOD, number_of, slot_of, spark_hash
+from windowing.spark.storage.slots import PERIOD, number_of, slot_of, spark_hash
 
 DIVISORS = [tasks for tasks in range(1, 65) if PERIOD % tasks == 0]
 

@@ -13,12 +13,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.unit.engine.fused.test_fused import PIPELINE
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import Tuning
-from windowing.spark.copies import Copies, may_copy
 from windowing.spark.processor import Processor
 from windowing.spark.stages import FusedShardStage
-from windowing.spark.store import MapStateStore, whole_values
+from windowing.spark.storage.copies import Copies, may_copy
+from windowing.spark.storage.store import MapStateStore, whole_values
 
 
 class SparksMap:

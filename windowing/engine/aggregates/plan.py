@@ -21,8 +21,8 @@ from windowing.engine.columns import (
     field_column,
     state_column,
 )
-from windowing.engine.groups import Groups
-from windowing.engine.input.decode import DTYPES
+from windowing.engine.reading.decode import DTYPES
+from windowing.engine.storage.groups import Groups
 from windowing.model import Query
 from windowing.model.fields import Aggregate, FieldType, ValueType, value_type
 from windowing.model.file.pipeline import Source

@@ -12,8 +12,8 @@ from windowing.engine.columns import AT, OFFSET, RELEASE
 from windowing.engine.families.cells import Cells, Verdicts
 from windowing.engine.families.family import Family
 from windowing.engine.families.in_lane import QueriesInLane
-from windowing.engine.frames import where
-from windowing.engine.parcel import DEAD_LETTER_SCHEMA
+from windowing.engine.storage.frames import where
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
 from windowing.engine.windows.part import Assigned, Judged, Scan, Scanned, Tables
 from windowing.engine.windows.refused import dead_letters

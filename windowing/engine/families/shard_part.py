@@ -35,9 +35,9 @@ from windowing.engine.families.due_rows import MEMBER, DueWindows, content, is_w
 from windowing.engine.families.family import Family, Member
 from windowing.engine.families.grids import within
 from windowing.engine.families.lane_part import earliest
-from windowing.engine.far import Move
-from windowing.engine.frames import where
 from windowing.engine.progress.reached import Progress
+from windowing.engine.storage.cold import Move
+from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
 from windowing.engine.windows.evaluation import past_end

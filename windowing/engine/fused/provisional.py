@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from windowing.engine.changes import Claim
-from windowing.engine.formats import MessageFormat
 from windowing.engine.fused.records import Records
-from windowing.engine.parcel import Addition
 from windowing.engine.progress.reached import Reached
+from windowing.engine.storage.formats import MessageFormat
+from windowing.engine.storage.parcel import Addition
 
 
 class Fate(msgspec.Struct, array_like=True):

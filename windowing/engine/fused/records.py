@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.columns import AT, BEFORE, OFFSET
-from windowing.engine.frames import from_bytes, to_bytes
+from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.wids import NOTHING_YET, Ints
 
 Words = NDArray[np.uint64]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from windowing.engine.columns import AT, BEFORE, OFFSET, TIME, field_column
-from windowing.engine.frames import in_order, to_bytes
 from windowing.engine.fused.provisional import Account, Fate, Provisional
 from windowing.engine.fused.records import Records
 from windowing.engine.lane import Lane, LaneState, Reading
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, ClockState
 from windowing.engine.progress.reached import Reached
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.frames import in_order, to_bytes
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.windows.part import Settles
 from windowing.model.run_errors import RedeliveredOffset
 

@@ -14,15 +14,15 @@ import polars as pl
 from windowing.engine.changes import Claim, judged
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
 from windowing.engine.effects import took_effect
-from windowing.engine.formats import Format
-from windowing.engine.frames import from_bytes
 from windowing.engine.fused.provisional import Account, Fate, Provisional
-from windowing.engine.input.refusals import end_columns
-from windowing.engine.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel, Taken
 from windowing.engine.plan import FlowPlan, Plan, RowPlan
 from windowing.engine.progress.clock import begin
 from windowing.engine.progress.reached import Reached
-from windowing.engine.state import StateStore
+from windowing.engine.reading.refusals import end_columns
+from windowing.engine.storage.formats import Format
+from windowing.engine.storage.frames import from_bytes
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel, Taken
+from windowing.engine.storage.state import StateStore
 from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Judged, Scan, Settles

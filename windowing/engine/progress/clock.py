@@ -23,10 +23,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, TIME, field_column
-from windowing.engine.frames import chosen
-from windowing.engine.input.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.engine.progress import generator_of
 from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
+from windowing.engine.reading.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
+from windowing.engine.storage.frames import chosen
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
 from windowing.model import Query
 from windowing.model.file.pipeline import Source

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.columns import AT, OFFSET, PARTITION, field_column
-from windowing.engine.parcel import Addition, shares
+from windowing.engine.storage.parcel import Addition, shares
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.part import Addressed, Assigned, Scan, Tables
 from windowing.engine.windows.refused import dead_letters

@@ -26,7 +26,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.input.decode import DTYPES
+from windowing.engine.reading.decode import DTYPES
 from windowing.engine.rows.hosted import Report
 from windowing.engine.tuning import tuning
 from windowing.engine.windows.results import Results

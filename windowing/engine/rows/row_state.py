@@ -8,10 +8,10 @@ import msgspec
 import polars as pl
 
 from windowing.engine.columns import OFFSET
-from windowing.engine.frames import from_bytes, to_bytes
-from windowing.engine.parcel import Parcel
 from windowing.engine.rows.lane_part import ROWS
-from windowing.engine.state import StateStore
+from windowing.engine.storage.frames import from_bytes, to_bytes
+from windowing.engine.storage.parcel import Parcel
+from windowing.engine.storage.state import StateStore
 from windowing.engine.windows.part import Tables
 
 _BASE = "base"

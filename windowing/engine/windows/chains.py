@@ -16,7 +16,7 @@ import polars as pl
 
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import AT_FIRST, AT_LAST, CHAIN, GAP, field_column
-from windowing.engine.groups import Groups
+from windowing.engine.storage.groups import Groups
 from windowing.engine.wids import ENDED, Ints
 from windowing.model import Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN

@@ -22,9 +22,9 @@ import polars as pl
 
 from windowing.engine import wids
 from windowing.engine.columns import AT, INSTANT, IS_LATE, OFFSET, PARTITION, field_column
-from windowing.engine.frames import to_bytes
-from windowing.engine.parcel import Addition, shares
 from windowing.engine.progress.reached import Progress
+from windowing.engine.storage.frames import to_bytes
+from windowing.engine.storage.parcel import Addition, shares
 from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end

@@ -9,8 +9,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import polars as pl
 
-from windowing.engine.parcel import Addition
 from windowing.engine.progress.reached import Progress
+from windowing.engine.storage.parcel import Addition
 from windowing.engine.wids import Ints
 
 Tables = dict[str, pl.DataFrame]
@@ -164,7 +164,7 @@ class ShardPart(Protocol):
 class TellsDue(Protocol):
     """A shard's part that tells of each row of state how long no row of results needs it.
 
-    So such state need not be read (`windowing.engine.far`).
+    So such state need not be read (`windowing.engine.storage.cold`).
     """
 
     def due_us(self, name: str, table: pl.DataFrame) -> Ints:

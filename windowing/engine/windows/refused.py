@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from windowing.engine.columns import OFFSET, PARTITION
-from windowing.engine.input.refusals import late_columns
-from windowing.engine.parcel import DEAD_LETTER_SCHEMA
+from windowing.engine.reading.refusals import late_columns
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import Flags
 from windowing.model.query import Flow
 

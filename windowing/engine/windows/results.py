@@ -19,7 +19,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.groups import Groups, Ints
+from windowing.engine.storage.groups import Groups, Ints
 from windowing.model import Pipeline, Query
 from windowing.model.query import Flow
 from windowing.model.run_errors import ResultOverflow

@@ -30,9 +30,9 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.effects import took_effect
-from windowing.engine.frames import chosen
-from windowing.engine.groups import Groups, no_extreme
 from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate, list_held
+from windowing.engine.storage.frames import chosen
+from windowing.engine.storage.groups import Groups, no_extreme
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import Flags, Ints
 from windowing.engine.windows.results import BY_LANE, listed_offsets

@@ -32,8 +32,8 @@ from windowing.engine.columns import (
     REVISION,
     WINDOW_ID,
 )
-from windowing.engine.frames import chosen, where
 from windowing.engine.progress.reached import Progress
+from windowing.engine.storage.frames import chosen, where
 from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
 from windowing.engine.windows.active import ActiveWindows
 from windowing.engine.windows.evaluation import past_end

@@ -21,8 +21,8 @@ from windowing.engine.columns import (
     OFFSET,
     RELEASE,
 )
-from windowing.engine.frames import chosen, to_bytes, where
-from windowing.engine.parcel import Addition, shares
+from windowing.engine.storage.frames import chosen, to_bytes, where
+from windowing.engine.storage.parcel import Addition, shares
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
 from windowing.engine.windows.keys import key_columns, route

@@ -9,7 +9,7 @@ from functools import partial
 from windowing.engine.rows.flows.partial import is_holistic
 from windowing.engine.rows.flows.sessions import SessionOperator
 from windowing.engine.rows.flows.windows import WindowOperator
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.flow import LaneStart, Periods, StreamFlow
 from windowing.model.progress import Punctuation, Slack
 from windowing.model.record import Progress, Record, WindowRow, WindowView

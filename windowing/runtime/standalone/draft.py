@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 
 
 class Draft:

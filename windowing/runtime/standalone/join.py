@@ -9,7 +9,7 @@ from itertools import chain
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.joins import SIDES, JoinOperator
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Deliveries, JoinFlow, KeyOrder, LaneStart
 from windowing.model.join import Side
 from windowing.model.progress import Punctuation, Slack

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from windowing.engine.formats import Format
-from windowing.engine.state import StateStore
+from windowing.engine.storage.formats import Format
+from windowing.engine.storage.state import StateStore
 from windowing.model.flow import LaneStart
 from windowing.model.progress import Punctuation, Slack
 from windowing.model.record import Bound, Progress, Record

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from windowing.engine.rows.flows.operator import Arrival, FlowOperator
-from windowing.engine.state import MemoryStore, StateStore
+from windowing.engine.storage.state import MemoryStore, StateStore
 from windowing.model.flow import JoinFlow, LaneStart, StreamFlow
 from windowing.model.progress import Punctuation, Slack
 from windowing.model.record import Bound, Progress, Reason, Record, Refusal

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from windowing.engine.tuning import tuning
+from windowing.files.places import write_new
 from windowing.model.run_errors import UnseenFile
-from windowing.places import write_new
 from windowing.spark.sinks.growth import conformed
 from windowing.spark.sinks.written import Portion
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from windowing.engine.effects import took_effect
 from windowing.runtime.output import CHANGE, DATA_FILE, METRIC, Emitted
-from windowing.spark.shipped import unpacked
 from windowing.spark.sinks.data_files import DataFile, write_file
 from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.written import portions_of
+from windowing.spark.storage.shipped import unpacked
 
 INLINE_SETTING: Final = "spark.slackwater.tables.inlineBytes"
 """The session's setting that replaces the threshold `inline_result_bytes`."""
@@ -36,7 +36,7 @@ class FileStage:
     """The stage for one batch; for `mapInArrow`, from and to rows of `EMISSIONS`.
 
     Attributes:
-        file: the pipeline file, as `windowing.spark.shipped.packed` returns it.
+        file: the pipeline file, as `windowing.spark.storage.shipped.packed` returns it.
         run: the identity of the checkpoint.
         batch_id: the batch's number.
         folder: the folder of the tables, shared by driver and executors.

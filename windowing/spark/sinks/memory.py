@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from windowing.engine.families.apart import Apart
-from windowing.engine.frames import from_bytes
+from windowing.engine.storage.frames import from_bytes
 from windowing.model import Pipeline
 from windowing.runtime.counts import count
 from windowing.runtime.local import Output

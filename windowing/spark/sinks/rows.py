@@ -28,8 +28,8 @@ from windowing.engine.effects import took_effect
 from windowing.engine.families.apart import Apart
 from windowing.engine.families.family import MARK
 from windowing.engine.families.shard_part import together
-from windowing.engine.frames import from_bytes
-from windowing.engine.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
+from windowing.engine.storage.frames import from_bytes
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
 from windowing.engine.windows.classes import extents
 from windowing.model import Pipeline
 from windowing.model.fields import ValueType

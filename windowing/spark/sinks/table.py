@@ -22,11 +22,11 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
 from windowing.engine.tuning import tuning
+from windowing.files.table_rows import dataset_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import NEW_RUN, Tables, Token, admit, due
 from windowing.spark.memory import giving_back
-from windowing.spark.shipped import packed
 from windowing.spark.sinks.data_files import RUN, DataFile, write_file
 from windowing.spark.sinks.file_stage import (
     INLINE_SETTING,
@@ -47,7 +47,7 @@ from windowing.spark.sinks.tokens import (
     tokens_of,
 )
 from windowing.spark.sinks.written import Tell, nobody, written
-from windowing.table_rows import dataset_of
+from windowing.spark.storage.shipped import packed
 
 if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame

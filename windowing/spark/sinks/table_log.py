@@ -19,8 +19,8 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
 from windowing.engine.tuning import tuning
+from windowing.files.places import commit_file, name_once
 from windowing.model.run_errors import TableConflict
-from windowing.places import commit_file, name_once
 from windowing.runtime.token import Kept, Token
 from windowing.spark.sinks.data_files import RUN, DataFile, add_action
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from windowing.engine.frames import from_bytes
+from windowing.engine.storage.frames import from_bytes
 from windowing.model import Pipeline
 from windowing.runtime.output import METRIC, Emitted, check_unchanged
 from windowing.runtime.token import Stretch, Token

@@ -16,7 +16,7 @@ from chaos.plan import kind_of
 from chaos.readers.log import LogRecord
 from chaos.verdict.check import Outcome
 from chaos.verdict.contrast import contrast
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import PipelineError
 from windowing.runtime import local
 

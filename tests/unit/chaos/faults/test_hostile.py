@@ -30,7 +30,7 @@ from infra.endpoints import Endpoints
 from infra.layout import STATE_DIR_VARIABLE
 from jobs.brokers.producing import control_of
 from tests.unit.chaos.faults.test_faults import Job, context_of
-from windowing.engine.input.pack import RawRows
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.rows import row_line
 from windowing.runtime.local import LocalEngine

@@ -14,7 +14,7 @@ from chaos.readers.output import Output, output_of
 from chaos.replay.production import same_windows
 from chaos.verdict.contrast import Change
 from tests.strategies import Entry, entry
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import run
 

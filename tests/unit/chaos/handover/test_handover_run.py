@@ -22,7 +22,7 @@ from jobs.deployment.deploy import carry_out, prepare
 from jobs.runs.choice import meant
 from tests.unit.jobs.master import Master, standing_in
 from tests.unit.sinks.test_table_growth import ONE, Running, Version
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import load_pipeline
 
 MORE = Version({"a": (("k",), ("n: count", "y: max(f)"))})

@@ -220,14 +220,14 @@ def test_the_digest_is_of_what_is_computed_not_of_what_is_said(rooms: Path) -> N
 def test_an_engine_changes_by_all_but_explanations_and_models_of_other_engines(
     rooms: Path,
 ) -> None:
-    for room in ("windowing/engine", "windowing/explain", "windowing/other_engines"):
+    for room in ("windowing/engine", "windowing/explain", "windowing/research/engines"):
         (rooms / room).mkdir(parents=True)
         (rooms / room / "code.py").write_text("X = 1\n")
-    engine, models = digest(ENGINE), digest(["windowing/other_engines"])
-    for room in ("windowing/explain", "windowing/other_engines"):
+    engine, models = digest(ENGINE), digest(["windowing/research/engines"])
+    for room in ("windowing/explain", "windowing/research/engines"):
         (rooms / room / "code.py").write_text("X = 2\n")
     assert digest(ENGINE) == engine
-    assert digest(["windowing/other_engines"]) != models
+    assert digest(["windowing/research/engines"]) != models
     (rooms / "windowing/engine/code.py").write_text("X = 2\n")
     assert digest(ENGINE) != engine
 

@@ -22,7 +22,7 @@ from chaos.simulator.simulate import simulate
 from slackwater.main import app
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.lane import Lane
-from windowing.engine.parcel import shard_of
+from windowing.engine.storage.parcel import shard_of
 from windowing.engine.windows.session import SessionLanePart
 from windowing.engine.windows.sliding import SlidingShardPart
 
@@ -65,7 +65,7 @@ def test_an_engine_without_a_bug_is_not_found(monkeypatch: pytest.MonkeyPatch) -
     for name in ("classes", "function"):
         monkeypatch.setitem(PLANTED_BUGS, name, PLANTED_BUGS["join_pairs_twice"])
     planted("classes", "deterministic", kinds=(SameWindows, SameSums))(SameSessions)
-    planted("function", "deterministic", at="windowing.engine.parcel:shard_of")(same_shard)
+    planted("function", "deterministic", at="windowing.engine.storage.parcel:shard_of")(same_shard)
     for name in ("classes", "function"):
         verdict = search.search(name, 7, runs=3)
         assert verdict == SearchResult(name, 3, (), frozenset({"deterministic"}))
@@ -76,7 +76,7 @@ def test_nothing_that_was_planted_stays() -> None:
     names = vars(Lane).copy(), shard_of, vars(Accumulators).copy()
     for name in ("hash_of_the_lane", "int_sum_by_double", "null_key_is_empty_text"):
         run_case(draw_case(7, 0, PLANTED_BUGS[name].parts), PLANTED_BUGS[name].parts)
-    from windowing.engine import parcel
+    from windowing.engine.storage import parcel
 
     assert (vars(Lane).copy(), parcel.shard_of, vars(Accumulators).copy()) == names
 

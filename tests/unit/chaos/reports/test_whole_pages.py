@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chaos.reports.pages import write_together
-from windowing.whole_files import WriteError
+from windowing.files.whole_files import WriteError
 
 ROOT = Path(__file__).parents[4]
 KILLED = """

@@ -9,10 +9,10 @@ from windowing.engine.added import why_not
 from windowing.engine.convert import convert
 from windowing.engine.families.boundaries import Boundaries, reduced
 from windowing.engine.families.forming import families_of
-from windowing.engine.input.batches import batches
-from windowing.engine.input.pack import RawRows
 from windowing.engine.plan import plan_of
-from windowing.engine.state import MemoryStore
+from windowing.engine.reading.batches import batches
+from windowing.engine.reading.pack import RawRows
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import Tuning, tuned
 from windowing.engine.wids import Grid
 from windowing.model import parse_pipeline

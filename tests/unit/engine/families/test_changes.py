@@ -13,8 +13,8 @@ from tests.unit.engine.families.drawn import changing_families
 from tests.unit.engine.families.test_by_hand import stores
 from tests.unit.engine.families.test_families import EITHER_PLAN, held, lines, shared
 from windowing.engine.convert import convert
-from windowing.engine.input.batches import batches
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import CheckpointMismatch

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tests.strategies import any_thresholds, entry, interleavings, thresholds
 from tests.unit.engine.families.drawn import families
-from windowing.engine.input.batches import batches
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.batches import batches
 from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines

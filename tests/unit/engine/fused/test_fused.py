@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from chaos.readers.log import read_events
 from tests.sampling import sampled
 from tests.strategies import Case, cases, entry, interleavings
-from windowing.engine.frames import from_bytes
 from windowing.engine.fused.provisional import PROVISIONALS
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
-from windowing.engine.input.batches import batches
-from windowing.engine.input.pack import RawRows, pack
-from windowing.engine.input.values import ValueRules
 from windowing.engine.plan import plan_of
+from windowing.engine.reading.batches import batches
+from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.values import ValueRules
 from windowing.engine.shard import Emission, Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.frames import from_bytes
+from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 from windowing.runtime.local import LocalEngine

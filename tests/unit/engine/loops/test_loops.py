@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from tests.unit.engine.test_roll_up import ACCUMULATORS, KEY, PIPELINE
 from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, OFFSET, PARTITION
-from windowing.engine.groups import Groups
-from windowing.engine.input.shape import Shape
-from windowing.engine.input.values import ValueRules
 from windowing.engine.loops import cells, checksums, numbering, shapes
 from windowing.engine.loops.compiled import compiled
 from windowing.engine.loops.ready import make_ready
-from windowing.engine.parcel import shard_of
+from windowing.engine.reading.shape import Shape
+from windowing.engine.reading.values import ValueRules
+from windowing.engine.storage.groups import Groups
+from windowing.engine.storage.parcel import shard_of
 from windowing.engine.windows.roll_up import rolled_up
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.sampling import sampled
 from tests.strategies.logs import Case, Event, entry
 from tests.unit.engine.test_engine import defined
-from windowing.engine.input.batches import batches
-from windowing.engine.state import MemoryStore
+from windowing.engine.reading.batches import batches
+from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine, run

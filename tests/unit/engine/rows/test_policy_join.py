@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from chaos.simulator.draw.wish import POLICY_JOIN
 from tests.strategies import Event, entry, interleavings, join_cases
 from tests.unit.engine.test_engine import agreed, defined, lines
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.engine.shard import Shard
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError

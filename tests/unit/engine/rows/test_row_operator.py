@@ -15,7 +15,7 @@ from windowing.engine.rows.flows.sessions import SessionOperator
 from windowing.engine.rows.flows.windows import WindowOperator
 from windowing.engine.rows.operator import RowOperator
 from windowing.engine.rows.operators import Aggregate, Join, Output, Sort
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.model.windows.policy import WindowClause
 
 Send = Callable[[Any], object]

@@ -18,11 +18,11 @@ from jobs.checkpoints.stages import is_fused
 from jobs.runs import Run
 from jobs.runs.folder import read_run, write_note
 from jobs.state import Converted
-from windowing.engine.state import MemoryStore
+from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file.width import with_shards
 from windowing.model.run_errors import CheckpointMismatch
-from windowing.spark.seed import read_seed
+from windowing.spark.storage.seed import read_seed
 
 PIPELINE = parse_pipeline("""
 name: p

@@ -15,7 +15,7 @@ from jobs.brokers.broker import BrokerError
 from jobs.datasets import flights
 from jobs.datasets.flights import AIRPORTS, FlightsError, events_jsonl, publish
 from jobs.datasets.poison import POISON
-from windowing.whole_files import WriteError
+from windowing.files.whole_files import WriteError
 
 ROOT = Path(__file__).resolve().parents[4]
 MINUTE_US = 60_000_000

@@ -16,7 +16,7 @@ from jobs.overview import cache
 from jobs.overview.keeper import EVERY_S, Keeper
 from jobs.overview.tables import Tables
 from tests.strategies import Entry, entry
-from windowing.engine.input.batches import batches
+from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged

@@ -10,7 +10,7 @@ from matplotlib import image
 
 from jobs.tools import plot as module
 from jobs.tools.plot import PlotError, Plotted, plot
-from windowing.whole_files import WriteError
+from windowing.files.whole_files import WriteError
 
 MONDAY = datetime(2013, 7, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

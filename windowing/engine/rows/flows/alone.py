@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.join import Side
 from windowing.model.record import Place, Progress
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.record import Place, Progress, Record, place_of
 from windowing.model.windows.traits import Order
 from windowing.model.windows.window import ROW_NUM, Window

@@ -23,7 +23,7 @@ from windowing.engine.rows.flows.operator import Arrival, FlowOperator
 from windowing.engine.rows.flows.session_join import chains, connected
 from windowing.engine.rows.flows.ticks import Ticks
 from windowing.engine.rows.flows.windows import release_of
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Deliveries, JoinFlow, KeyOrder
 from windowing.model.join import Side
 from windowing.model.record import Pair, Progress, Record

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 
 T = TypeVar("T")
 

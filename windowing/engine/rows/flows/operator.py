@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.record import Progress, Record
 
 R = TypeVar("R")

@@ -10,7 +10,7 @@ from windowing.engine.rows.flows.emission import Emission
 from windowing.engine.rows.flows.message_store import MessageStore
 from windowing.engine.rows.flows.partial import is_holistic
 from windowing.engine.rows.flows.ticks import Ticks
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Periods, StreamFlow
 from windowing.model.record import Place, Record
 

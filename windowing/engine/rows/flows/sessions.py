@@ -23,7 +23,7 @@ from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, p
 from windowing.engine.rows.flows.parts import AggregatorParts
 from windowing.engine.rows.flows.window_store import StoredWindow, WindowStore
 from windowing.engine.rows.flows.windows import release_of
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.flow import StreamFlow
 from windowing.model.record import Progress, WindowRow
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Periods
 
 _NAME = "ticks"

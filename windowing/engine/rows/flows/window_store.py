@@ -11,7 +11,7 @@ import msgspec
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.partial import Partial
-from windowing.engine.state import StateStore
+from windowing.engine.storage.state import StateStore
 from windowing.model.record import WindowRow
 
 _PREFIX = "window/"

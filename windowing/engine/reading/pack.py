@@ -1,0 +1,218 @@
+"""Pack: decode a batch's raw rows of one partition into a chunk of columns.
+
+Decoding is stateless, so it runs where the rows are, with their parallelism. Values that look alike
+are decoded by column, others that are clean into structs, and doubtful ones by the exact rules of
+`windowing.engine.reading.values`, one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from windowing.engine.columns import COUNTER, KIND, OFFSET, REFUSAL, TIME
+from windowing.engine.effects import took_effect
+from windowing.engine.reading.alike import decode_alike
+from windowing.engine.reading.control import ControlError, read_control
+from windowing.engine.reading.decode import decode_clean, series
+from windowing.engine.reading.gate import Opened
+from windowing.engine.reading.refusals import spelled
+from windowing.engine.reading.values import BadValue, ValueRules, check_instant, read_value
+from windowing.engine.tuning import tuning
+from windowing.model.file.changes import read_change
+from windowing.model.lengths import INT64_MIN
+
+# Kinds of a chunk's rows.
+DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON, CHANGE = range(8)
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """Raw rows of one partition of the log, in increasing offset.
+
+    Attributes:
+        offsets: offset of each row; gaps are allowed.
+        values: bytes of each value; None is a tombstone.
+        controls: the control header's JSON if the row is a control record, else None.
+        append_us: the broker's append time, or None if unknown.
+    """
+
+    offsets: Sequence[int] | pl.Series
+    values: Sequence[bytes | None] | pl.Series
+    controls: Sequence[bytes | None] | pl.Series
+    append_us: Sequence[int | None] | pl.Series
+
+    def part(self, start: int, stop: int) -> RawRows:
+        """Return the rows from position `start` up to `stop`."""
+        return RawRows(
+            self.offsets[start:stop],
+            self.values[start:stop],
+            self.controls[start:stop],
+            self.append_us[start:stop],
+        )
+
+
+def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
+    """Decode rows into a chunk.
+
+    Returns:
+        one row per raw row, in the same order: `offset` (i64), `kind` (u8, one of the constants
+        above), `ts_us` (i64: event time, a control record's bound, or an instant that true time had
+        reached), `refusal` (text, for BAD: see `windowing.engine.reading.refusals`; for CHANGE,
+        which may be refused, its JSON), a column for each declared field, named `=field` (for
+        BOUND_ON, the bound's field), and where control records are signed, `counter` (i64).
+    """
+    columns = _Columns.of(rows)
+    alike = decode_alike(columns.data, columns.append_us, rules)
+    if alike is None:
+        return _pack(columns.rows(), rules)
+    took_effect("read by shape", alike.columns.height)
+    offsets = columns.offsets.filter(alike.matched)
+    read = _chunk(offsets, alike.columns.get_columns(), rules)
+    if alike.matched.all():
+        return read
+    others = _pack(columns.where(~alike.matched).rows(), rules)
+    places = pl.concat([alike.matched.arg_true(), (~alike.matched).arg_true()])
+    return pl.concat([read, others])[places.arg_sort()]
+
+
+class _Columns(NamedTuple):
+    """Raw rows as columns."""
+
+    offsets: pl.Series
+    values: pl.Series
+    controls: pl.Series
+    append_us: pl.Series
+
+    @classmethod
+    def of(cls, rows: RawRows) -> _Columns:
+        """Return the columns; without a copy if they are columns already."""
+        return cls(
+            pl.Series(rows.offsets, dtype=pl.Int64),
+            pl.Series(rows.values, dtype=pl.Binary),
+            pl.Series(rows.controls, dtype=pl.Binary),
+            pl.Series(rows.append_us, dtype=pl.Int64),
+        )
+
+    @property
+    def data(self) -> pl.Series:
+        """The values, without those of control records."""
+        if self.controls.null_count() == len(self.controls):
+            return self.values
+        return self.values.zip_with(self.controls.is_null(), pl.Series([None], dtype=pl.Binary))
+
+    def where(self, chosen: pl.Series) -> _Columns:
+        """Return some of the rows."""
+        return _Columns(*(column.filter(chosen) for column in self))
+
+    def rows(self) -> RawRows:
+        """Return the rows as lists, for decoders that go from one to the next."""
+        return RawRows(*(column.to_list() for column in self))
+
+
+def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
+    """Decode rows that do not look alike, or too few to tell."""
+    decoded = _fast(rows, rules)
+    if decoded is not None:
+        return decoded
+    count = len(rows.offsets)
+    if count <= tuning().exact_rows_max:
+        return _exact(rows, rules)
+    # A doubtful value sends only its neighbours to the slow path, not the whole batch.
+    middle = count // 2
+    return pl.concat([_pack(rows.part(0, middle), rules), _pack(rows.part(middle, count), rules)])
+
+
+def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
+    """Decode rows that are all clean; None if any is doubtful."""
+    if any(control is not None for control in rows.controls):
+        return None
+    columns = decode_clean(rows.values, rows.append_us, rules)
+    return None if columns is None else _chunk(rows.offsets, columns, rules)
+
+
+def _chunk(
+    offsets: Sequence[int] | pl.Series, columns: list[pl.Series], rules: ValueRules
+) -> pl.DataFrame:
+    offset = pl.Series(OFFSET, offsets, dtype=pl.Int64)
+    counter = [pl.lit(None, dtype=pl.Int64).alias(COUNTER)] if rules.gate.signed else []
+    return pl.DataFrame([offset, *columns]).with_columns(
+        pl.lit(DATA, dtype=pl.UInt8).alias(KIND),
+        pl.lit(None, dtype=pl.String).alias(REFUSAL),
+        *counter,
+    )
+
+
+def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
+    """Decode row by row, including control records and bad values."""
+    kinds: list[int] = []
+    times: list[int | None] = []
+    refusals: list[str | None] = []
+    counters: list[int | None] = []
+    fields: dict[str, list[Any]] = {name: [] for name in rules.fields}
+    absent = dict.fromkeys(rules.fields)
+    for value, control, append_us in zip(rows.values, rows.controls, rows.append_us, strict=True):
+        record: dict[str, Any] = absent
+        refusal = ts_us = counter = None
+        try:
+            if control is not None:
+                opened = rules.gate.open(control)
+                counter = opened.counter
+                kind, ts_us, record = _control(opened, append_us, rules)
+                record = absent | record
+                refusal = opened.body.decode() if kind == CHANGE and opened.body else None
+            else:
+                ts_us, record = read_value(value, append_us, rules)
+                kind = DATA
+        except BadValue as bad:
+            kind, refusal = BAD, spelled(bad.reason, value, control, append_us, rules)
+        kinds.append(kind)
+        times.append(ts_us)
+        refusals.append(refusal)
+        counters.append(counter)
+        for name, column_values in fields.items():
+            column_values.append(record[name])
+    columns = [pl.Series(TIME, times, dtype=pl.Int64)]
+    columns += [series(name, rules.fields[name][0], values) for name, values in fields.items()]
+    took_effect("read one by one", len(kinds))
+    counter_column = [pl.Series(COUNTER, counters, dtype=pl.Int64)] if rules.gate.signed else []
+    return _chunk(rows.offsets, columns, rules).with_columns(
+        pl.Series(KIND, kinds, dtype=pl.UInt8),
+        pl.Series(REFUSAL, refusals, dtype=pl.String),
+        *counter_column,
+    )
+
+
+def _control(
+    opened: Opened, append_us: int | None, rules: ValueRules
+) -> tuple[int, int | None, dict[str, Any]]:
+    """Return kind and instant of a control record, and the field's value that its bound is for."""
+    if opened.body is None:
+        raise BadValue("not_allowed")
+    if opened.about is None:
+        raise BadValue("malformed")
+    if opened.about.change:
+        if read_change(opened.body) is None:
+            raise BadValue("malformed")
+        return CHANGE, None, {}
+    try:
+        control = read_control(opened.body)
+    except ControlError:
+        raise BadValue("malformed") from None
+    if control.end:
+        return END, None, {}
+    bound_us, observed = control.bound_us, control.bound_us is None
+    instant_us = control.reached_us(rules.delays) if bound_us is None else bound_us
+    if instant_us is None:
+        return IGNORED, None, {}
+    check_instant(instant_us, append_us, rules.event_time)
+    if observed:
+        return OBSERVED, max(instant_us, INT64_MIN), {}
+    if control.on is None:
+        return BOUND, instant_us, {}
+    # A bound on several fields is ignored.
+    key = rules.progress_key(*next(iter(control.on.items()))) if len(control.on) == 1 else None
+    return (IGNORED, None, {}) if key is None else (BOUND_ON, instant_us, key)

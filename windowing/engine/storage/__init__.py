@@ -1,0 +1,1 @@
+"""The wire and the store: how tables become bytes, travel, and are kept."""

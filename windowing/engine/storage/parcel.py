@@ -1,0 +1,148 @@
+"""Messages between the stages: parcels from a lane to a shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from windowing.engine.loops.checksums import TABLE, crc32
+from windowing.engine.progress.reached import Reached
+from windowing.engine.reading.refusals import DETAIL_SCHEMA
+from windowing.engine.storage.formats import MessageFormat
+from windowing.engine.storage.frames import slices, text_arrays, to_bytes
+from windowing.engine.storage.groups import Groups
+
+
+class Addition(msgspec.Struct, array_like=True):
+    """A chunk's addition to one query's state in one shard.
+
+    Attributes:
+        due_us: the earliest progress at which any of it may make a row due.
+        tables: frames as bytes (`windowing.engine.storage.frames`) by name, as the query's lane
+            part and shard part agree.
+    """
+
+    due_us: int
+    tables: dict[str, bytes]
+
+
+class Taken(msgspec.Struct, array_like=True):
+    """A change of the queries that a lane takes, and its plan does not know.
+
+    Attributes:
+        partition: the lane's.
+        offset: the place of the lane's copy.
+        text: its JSON.
+    """
+
+    partition: int
+    offset: int
+    text: str
+
+
+class Parcel(msgspec.Struct, array_like=True):
+    """One lane's message to one shard for one batch, possibly just a progress update.
+
+    Attributes:
+        partition: the lane's partition.
+        reached: the lane's progress after the batch, by clock name.
+        keys: by clock, the keys with new progress and their `bound`, a frame as bytes.
+        queries: what the batch adds to each query's state; without queries that get nothing.
+        dead_letters: a frame as bytes (`DEAD_LETTER_SCHEMA`), passed through.
+        metrics: the lane's counts of the batch, a frame as bytes, passed through.
+        taken: changes of the queries, passed through; with one, the batch is not to be kept.
+    """
+
+    partition: int
+    reached: dict[str, Reached]
+    keys: dict[str, bytes] = {}
+    queries: dict[str, Addition] = {}
+    dead_letters: bytes | None = None
+    metrics: bytes | None = None
+    taken: list[Taken] = []
+
+
+PARCELS = MessageFormat("a lane sent a parcel", 1, Parcel)
+
+DEAD_LETTER_SCHEMA = {
+    "partition": pl.Int32,
+    "offset": pl.Int64,
+    "query": pl.String,
+    "reason": pl.String,
+    **DETAIL_SCHEMA,
+}
+METRIC_SCHEMA = {
+    "partition": pl.Int32,
+    "query": pl.String,
+    "read": pl.Int64,
+    "applied": pl.Int64,
+    "outside": pl.Int64,
+    "dropped": pl.Int64,
+    "dead": pl.Int64,
+    "redelivered": pl.Int64,
+    "first_offset": pl.Int64,
+    "last_offset": pl.Int64,
+    "progress_us": pl.Int64,
+    "ended": pl.Boolean,
+}
+
+
+def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
+    """Return the shard of each key, by a hash that never changes, as checkpoints depend on it.
+
+    Args:
+        keys: the columns of the key, one row per key; at least one column.
+        shards: how many shards there are.
+    """
+    groups = Groups.by(keys, keys.columns)
+    distinct = keys[groups.first]
+    spelled = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f")
+    hashes = _crc32(distinct.select(spelled).to_series())
+    return pl.Series("shard", (hashes % np.uint64(shards)).astype(np.uint32)[groups.number])
+
+
+def _crc32(texts: pl.Series) -> NDArray[np.uint64]:
+    offsets, data = text_arrays(texts)
+    found = np.empty(len(texts), np.uint64)
+    crc32(offsets, data, TABLE, found)
+    return found
+
+
+def split(
+    frame: pl.DataFrame, by: Sequence[str], shards: int
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Return each shard's part of a frame, by the hash of the key.
+
+    Args:
+        frame: the frame to split.
+        by: the columns of the key; without any, everything goes to the first shard.
+        shards: how many shards there are.
+    """
+    ordered, rows = _by_shard(frame, by, shards)
+    yield from zip(rows, slices(ordered, [*rows.values()]), strict=True)
+
+
+def shares(
+    frame: pl.DataFrame, by: Sequence[str], shards: int
+) -> Iterator[tuple[int, pl.DataFrame, bytes]]:
+    """Return each shard's part of a frame, as `split` does, and as bytes."""
+    ordered, rows = _by_shard(frame, by, shards)
+    for number, part in zip(rows, slices(ordered, [*rows.values()]), strict=True):
+        yield number, part, to_bytes(part)
+
+
+def _by_shard(
+    frame: pl.DataFrame, by: Sequence[str], shards: int
+) -> tuple[pl.DataFrame, dict[int, int]]:
+    """Return a frame in the order of shards, and how many rows each has that has any."""
+    if not len(frame):
+        return frame, {}
+    if not by:
+        return frame, {0: len(frame)}
+    numbers = shard_of(frame.select(by), shards)
+    rows = dict(numbers.value_counts().sort(numbers.name).iter_rows())
+    return frame[numbers.arg_sort()], rows

@@ -1,0 +1,1 @@
+"""What no pipeline calls: models of other engines, a prober, the sliding graph."""

@@ -1,0 +1,162 @@
+"""Probe a box: run the experiments, eliminate, fit the start, and ask again where models differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, repeat
+from typing import NamedTuple
+
+from windowing.research.engines.parameters import Domain
+from windowing.research.prober.box import Box, Observed, Refused, Size, ask, ask_all
+from windowing.research.prober.elimination import Starts, surviving
+from windowing.research.prober.formulas import Formula, formulas
+from windowing.research.prober.hypotheses import Hypothesis, digest, hypotheses
+from windowing.research.prober.inputs import SIZES, Experiment, drawn, experiments
+from windowing.research.prober.unexplained import (
+    UNSTEADY,
+    Trial,
+    Unmodelable,
+    unexplained,
+)
+
+DRAWS = 60
+"""Random experiments in a row on which all that is left must agree."""
+
+
+class Model(NamedTuple):
+    """A complete explanation of an engine.
+
+    Attributes:
+        hypothesis: tick, report, pick.
+        formula: its start.
+    """
+
+    hypothesis: Hypothesis
+    formula: Formula
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What an engine may be: models with the same answers to all experiments that were tried.
+
+    Attributes:
+        models: the class of them; empty if no formula fits the starts.
+        hypotheses: ticks, reports and picks of the class.
+        starts: for each size of windows, the starts that are possible.
+        extra: number of random experiments that were run.
+        trials: the planned experiments, in order.
+        refused: sizes that the engine does not take, with its reason.
+    """
+
+    models: tuple[Model, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    starts: Mapping[Size, frozenset[int]]
+    extra: int
+    trials: tuple[Trial, ...]
+    refused: Mapping[Size, str]
+
+
+Finding = Recovered | Unmodelable
+"""The result of a probe."""
+
+
+def probe(box: Box, domain: Domain, news: Callable[[str], None] = lambda _: None) -> Finding:
+    """Find the parameters of an engine's window operator.
+
+    Args:
+        box: the engine.
+        domain: of its windows.
+        news: receives progress messages.
+
+    Raises:
+        Refused: the engine takes none of the windows that are asked for.
+    """
+    alive: Sequence[Hypothesis] = hypotheses(domain)
+    starts: dict[Size, Starts] = {}
+    trials: list[Trial] = []
+    refused: dict[Size, str] = {}
+    for asked in SIZES[domain]:
+        inputs = experiments(domain, asked)
+        try:
+            answers, again = _asked_twice(box, domain, inputs)
+        except Refused as why:
+            refused[asked] = str(why)
+            continue
+        for experiment, first, second in zip(inputs, answers, again, strict=True):
+            if first != second:
+                trials += map(Trial, inputs, answers, repeat(len(alive)))
+                return Unmodelable(UNSTEADY, experiment, second, None, tuple(trials))
+        starts[asked] = surviving(domain, asked, answers)
+        left = [one for one in alive if one in starts[asked]]
+        trials += map(Trial, inputs, answers, repeat(len(left)))
+        if not left:
+            return unexplained(box, domain, alive, trials)
+        alive = left
+        news(f"{asked}: {len(alive)} hypotheses are left")
+    if not starts:
+        raise Refused(next(iter(refused.values())))
+    models, fitted, extra = _fitted(box, domain, alive, starts)
+    possible = {
+        asked: frozenset().union(*(found[one] for one in fitted)) for asked, found in starts.items()
+    }
+    return Recovered(models, fitted, possible, extra, tuple(trials), refused)
+
+
+def _fitted(
+    box: Box, domain: Domain, alive: Sequence[Hypothesis], starts: Mapping[Size, Starts]
+) -> tuple[tuple[Model, ...], tuple[Hypothesis, ...], int]:
+    """Return the models with a formula for the start, their hypotheses, and the runs it took.
+
+    If no formula fits, all hypotheses are left.
+    """
+    models = [
+        Model(hypothesis, formula)
+        for hypothesis in alive
+        for formula in _fitting(hypothesis, starts)
+    ]
+    models, extra = _told_apart(box, domain, models)
+    fitted = {model.hypothesis for model in models} or set(alive)
+    return tuple(models), tuple(one for one in alive if one in fitted), extra
+
+
+def _asked_twice(
+    box: Box, domain: Domain, inputs: Sequence[Experiment]
+) -> tuple[list[Observed], list[Observed]]:
+    """Run each experiment twice; return the answers of the first and of the second time."""
+    answers = ask_all(box, domain, [(one.asked, one.stream) for one in inputs] * 2)
+    return answers[: len(inputs)], answers[len(inputs) :]
+
+
+def _fitting(hypothesis: Hypothesis, starts: Mapping[Size, Starts]) -> list[Formula]:
+    """Return the formulas that give a possible start for every size of windows."""
+    possible = [(asked, found[hypothesis]) for asked, found in starts.items()]
+    return [
+        formula
+        for formula in formulas()
+        if all(formula.start(asked) in candidates for asked, candidates in possible)
+    ]
+
+
+def _told_apart(box: Box, domain: Domain, models: Sequence[Model]) -> tuple[list[Model], int]:
+    """Run the engine on random inputs on which the models differ; return what is left."""
+    left, extra, agreed = [*models], 0, 0
+    for number in count():
+        if agreed == DRAWS or not left:
+            break
+        experiment = drawn(domain, number)
+        asked = experiment.asked
+        supposed = [
+            digest(one.hypothesis, domain, one.formula.start(asked), experiment) for one in left
+        ]
+        if len(set(supposed)) == 1:
+            agreed += 1
+            continue
+        try:
+            given = hash(ask(box, domain, asked, experiment.stream))
+        except Refused:
+            agreed += 1  # nobody can see this difference
+            continue
+        agreed, extra = 0, extra + 1
+        left = [one for one, answer in zip(left, supposed, strict=True) if answer == given]
+    return left, extra

@@ -1,0 +1,1 @@
+"""Raw rows from Spark: from topics, from files, from any table of records."""
