@@ -98,7 +98,7 @@ def results(spark: SparkSession, path: str, case: Case, topic: Topic) -> pl.Data
         into_table(spark, path, case, topic, table)
         if path != "slackwater":
             return comparable(_table(table))
-        rows = _table(table / pipeline_of(case).queries[0].name).select(
+        rows = _table(table / pipeline_of(case).flows[0].name).select(
             pl.col("window_start").dt.epoch("us").alias("start_us"),
             pl.col("window_end").dt.epoch("us").alias("end_us"),
             pl.col("key").struct.unnest(),

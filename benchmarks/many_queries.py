@@ -185,7 +185,7 @@ def _counting(rows: list[int]) -> Tell:
 def _cost(pipeline: Pipeline, took: list[tuple[float, float, int]], rows: list[int]) -> Cost:
     warm = took[_WARM:]
     return Cost(
-        queries=len(pipeline.queries),
+        queries=len(pipeline.flows),
         batch_ms=statistics.median(wall for wall, _, _ in warm) * 1_000,
         cpu_ms=statistics.median(cpu for _, cpu, _ in warm) * 1_000,
         rows=statistics.mean(rows[_WARM:]),

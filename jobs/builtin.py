@@ -65,15 +65,16 @@ def run(
     Raises:
         WindowingError: Spark's `window()` cannot express a query.
     """
-    if pipeline.join is not None or pipeline.operators:
-        why = "it is a join" if pipeline.join is not None else "it has operators"
+    queries = pipeline.of(Query)
+    if len(queries) < len(pipeline.flows):
+        why = "it has operators" if pipeline.one_topic else "it is a join"
         msg = f"pipeline {pipeline.name!r} cannot be said with Spark's window(): {why}"
         raise WindowingError(msg)
     session = spark.newSession()
     for name, value in _SHIPPED.items():
         session.conf.set(name, value)
     output, cut = Output(), list(batches)
-    for query in pipeline.queries:
+    for query in queries:
         with tempfile.TemporaryDirectory(prefix="slackwater-builtin-") as folder:
             raw = one_file_a_batch(session, cut, Path(folder))
 

@@ -373,6 +373,6 @@ def validate(pipeline: PipelineFile) -> None:
         else:
             validate_quality(spec, str(pipeline))
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")
-    for query in spec.operators:
-        if query.clock == "wall":
+    for query in spec.flows:
+        if query.by_wall_clock:
             say(f"query {query.name} is {WALL}")

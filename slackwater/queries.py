@@ -36,10 +36,11 @@ def register(app: typer.Typer) -> None:
 def show(pipeline: PipelineFile, run: OptionalRun = None) -> None:
     """List a run's queries: those of the file, and what its log has added or removed."""
     from jobs.runs.choice import meant
+    from windowing.model import Query
     from windowing.model.lengths import spell_instant
 
     found = meant(what_is_up(), pipeline, run)
-    for flow in found.own_pipeline().queries:
+    for flow in found.own_pipeline().of(Query):
         active, told = flow.window.active, []
         if active is not None and active.begins_us is not None:
             told.append(f"from {spell_instant(active.begins_us)}")
@@ -100,10 +101,11 @@ def remove(
 ) -> None:
     """Let a query of a running pipeline end; its table stays."""
     from jobs.runs.choice import meant
+    from windowing.model import Query
     from windowing.model.windows.activity import parse_moment
 
     found = meant(stack_for(pipeline, "kafka"), pipeline, run)
-    known = [flow.name for flow in found.own_pipeline().queries]
+    known = [flow.name for flow in found.own_pipeline().of(Query)]
     if name not in known:
         msg = f"run {found.run} has no query {name}: it has {', '.join(known)}"
         raise typer.BadParameter(msg)
@@ -145,7 +147,7 @@ def _believing(run: Run, file: Path) -> Run:
     from jobs.deployment.believing import believe_changes
 
     rule = run.own_pipeline().source.control
-    if run.own_pipeline().join is not None or rule.believe == "all":
+    if not run.own_pipeline().query_files or rule.believe == "all":
         return run
     say(
         f"run {run.run} believes no changes of its queries (source.control: {rule.believe}): it is "

@@ -21,7 +21,7 @@ def load_single(file: Path) -> Pipeline:
     from windowing.model import load_pipeline
 
     pipeline = load_pipeline(file)
-    if pipeline.join is not None:
+    if not pipeline.one_topic:
         topics = " and ".join(part.topic for part in pipeline.source.parts)
         msg = (
             f"{file} joins {topics}, and this command works on one topic: give it a pipeline that "

@@ -179,7 +179,8 @@ def _sought(spec: Pipeline, name: str | None, window: str, key: Sequence[str]) -
 
 
 def _query(spec: Pipeline, name: str | None) -> Query:
-    names = [query.name for query in spec.queries]
+    queries = spec.of(Query)
+    names = [query.name for query in queries]
     if not names or (name is not None and name not in names):
         known = ", ".join(names) or "none; operators and joins have no windows that progress closes"
         msg = f"--query {name or ''}: the queries with windows are: {known}"
@@ -187,7 +188,7 @@ def _query(spec: Pipeline, name: str | None) -> Query:
     if name is None and len(names) > 1:
         msg = f"there are several queries, {', '.join(names)}: name one by --query"
         raise typer.BadParameter(msg)
-    return spec.queries[names.index(name) if name else 0]
+    return queries[names.index(name) if name else 0]
 
 
 def _key(spec: Pipeline, query: Query, texts: Sequence[str]) -> Key:

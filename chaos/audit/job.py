@@ -75,10 +75,10 @@ class Job:
 
 
 def _query(pipeline: Pipeline, name: str | None) -> Query:
-    names = [query.name for query in pipeline.queries]
+    names = [query.name for query in pipeline.of(Query)]
     if name is None and len(names) == 1:
         name = names[0]
-    for query in pipeline.queries:
+    for query in pipeline.of(Query):
         if query.name == name:
             return query
     told = f"there is no query {name!r}" if name else "say by --query which one is meant"

@@ -32,9 +32,8 @@ _SURVIVES_BATCHES = 2
 def _keeps_records(pipeline: Pipeline) -> bool:
     """Whether the state holds single records or open sessions, not just sums."""
     keeping = (Ends.DRAWN, Ends.ROWS)
-    if pipeline.join is not None or pipeline.operators:
-        return True
-    return any(query.window.traits.ends in keeping for query in pipeline.queries)
+    windows = (flow.window for flow in pipeline.flows)
+    return any(window is None or window.traits.ends in keeping for window in windows)
 
 
 @dataclass

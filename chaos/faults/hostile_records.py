@@ -22,7 +22,7 @@ from windowing.model.control import (
     signature,
 )
 from windowing.model.file.changes import Change, Copy, changed
-from windowing.model.file.pipeline import Pipeline
+from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.windows.sliding import is_sliding
 from windowing.semantics.values import Reason, Refused, ValueReader
@@ -132,7 +132,7 @@ class _Hostile:
 
     def leaving(self) -> Iterator[HostileRecord]:
         """Yield the ends of queries, another one in each lane."""
-        own = [query.name for query in self._pipeline.queries]
+        own = [flow.name for flow in self._pipeline.flows if flow.window is not None]
         for name, far_us in (("granted", _HOUR_US), *((name, _FAR_US) for name in own[:1])):
             for lane in self._lanes:
                 until_us = self._reached_us + far_us + self._rng.randint(2, 9) * _HOUR_US
@@ -231,7 +231,7 @@ class _Hostile:
 
     def _query(self, **wrong: Any) -> dict[str, Any]:
         """Return a query that joins behind all that lanes have had; like one of the file."""
-        sliding = [query.name for query in self._pipeline.queries if is_sliding(query.window)]
+        sliding = [query.name for query in self._pipeline.of(Query) if is_sliding(query.window)]
         known = self._pipeline.document["queries"][self._rng.choice(sliding)] if sliding else {}
         kept = {key: known[key] for key in ("group_by", "late") if key in known}
         query = {"window": self._rng.choice(self._windows()), "aggregates": {"n": "count"}, **kept}

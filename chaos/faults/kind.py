@@ -60,7 +60,7 @@ class Suggestion:
 
 def reads_one_topic(pipeline: Pipeline) -> bool:
     """Whether the pipeline reads one topic, unlike a join."""
-    return pipeline.join is None
+    return pipeline.one_topic
 
 
 def _undecorated() -> Fault:

@@ -33,7 +33,7 @@ def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
             "add_partition cannot be accepted as it stands: the generator names every lane, and "
             "the new one must be written there first: take it out"
         )
-    if any(in_log_order(query.window) for query in pipeline.queries):
+    if any(map(in_log_order, pipeline.windows)):
         yield (
             "add_partition sends copies from another partition, and where rows are counted as they "
             "arrive a value's records stay in theirs: take it out"

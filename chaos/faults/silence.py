@@ -26,7 +26,7 @@ def _has_one_partition(pipeline: Pipeline) -> Iterator[str]:
 
 def _has_others(pipeline: Pipeline) -> bool:
     """Whether one of several partitions of one topic can fall silent."""
-    return pipeline.join is None and pipeline.source.partitions > 1
+    return pipeline.one_topic and pipeline.source.partitions > 1
 
 
 @fault(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from chaos.readers.output import Identity, Output
 from chaos.verdict.contrast import Contrast, contrast
-from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.fingerprint import facts_of
-from windowing.model.join import Operand
 from windowing.model.operators.query import OperatorQuery
-from windowing.model.operators.steps import AggregateStep, UserStep
 from windowing.model.query import JoinQuery
 
 _Flow = Query | OperatorQuery | JoinQuery
@@ -56,16 +53,16 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
     common: dict[str, frozenset[str]] = {}
     for name in [name for name in ours if name in theirs]:
         one, other = ours[name], theirs[name]
-        if isinstance(one, OperatorQuery) and one.clock == "wall":
+        if one.by_wall_clock:
             apart.append(f"query {name} is not compared: it follows the machine's clock")
             continue
-        if _frame(one) != _frame(other):
+        if one.without_values() != other.without_values():
             apart.append(f"query {name} is not compared: its windows or its key are others")
             continue
-        ours_shown, theirs_shown = _shown(one), _shown(other)
+        ours_shown, theirs_shown = one.values, other.values
         both = [n for n, shown in ours_shown.items() if shown == theirs_shown.get(n)]
         if not same_code:
-            both = [n for n in both if n not in _by_users(one)]
+            both = [n for n in both if n not in one.by_users]
         common[name] = frozenset(both)
         rest = [n for n in {**ours_shown, **theirs_shown} if n not in both]
         if rest:
@@ -82,35 +79,6 @@ def _read(pipeline: Pipeline) -> object:
     return (
         {n: f for n, f in join.items() if n != "select"} if isinstance(join, dict) else facts["log"]
     )
-
-
-def _frame(query: _Flow) -> _Flow:
-    """Return a query without its aggregates, or a join without what it shows."""
-    if isinstance(query, JoinQuery):
-        return query.model_copy(update={"select": dict[str, Operand]()})
-    if isinstance(query, Query):
-        return query.model_copy(update={"aggregates": tuple[Aggregate, ...]()})
-    if isinstance(query.last, AggregateStep):
-        last = replace(query.last, aggregates=())
-        return query.model_copy(update={"steps": (*query.steps[:-1], last)})
-    return query
-
-
-def _shown(query: _Flow) -> Mapping[str, Aggregate | Operand | str]:
-    """Return what each value of a row is, by name."""
-    if isinstance(query, JoinQuery):
-        return query.select
-    aggregating = query if isinstance(query, Query) else query.last
-    if isinstance(aggregating, Query | AggregateStep):
-        return {aggregate.name: aggregate for aggregate in aggregating.aggregates}
-    return {name: name for name in query.shows}
-
-
-def _by_users(query: _Flow) -> list[str]:
-    """Return the names of the values that classes of the user's compute."""
-    if isinstance(query, OperatorQuery) and isinstance(query.last, UserStep):
-        return [*query.shows]
-    return [name for name, one in _shown(query).items() if isinstance(one, Aggregate) and one.user]
 
 
 def agree(

@@ -54,21 +54,19 @@ def _flows(pipeline: Pipeline) -> Sequence[Flow]:
 
 
 def _queries(pipeline: Pipeline) -> Sequence[Query]:
-    return pipeline.queries
+    return pipeline.of(Query)
 
 
 def _joins(pipeline: Pipeline) -> Sequence[JoinQuery]:
-    join = pipeline.join_query
-    return () if join is None or isinstance(join, PolicyJoinQuery) else (join,)
+    return [join for join in pipeline.of(JoinQuery) if not isinstance(join, PolicyJoinQuery)]
 
 
 def _policy_joins(pipeline: Pipeline) -> Sequence[PolicyJoinQuery]:
-    join = pipeline.join_query
-    return (join,) if isinstance(join, PolicyJoinQuery) else ()
+    return pipeline.of(PolicyJoinQuery)
 
 
 def _operators(pipeline: Pipeline) -> Sequence[OperatorQuery]:
-    return pipeline.operators
+    return pipeline.of(OperatorQuery)
 
 
 def some_flow(*asked: Holds[Flow]) -> Some[Flow]:
@@ -223,7 +221,7 @@ def several_shards(pipeline: Pipeline, _: Flow) -> bool:
 
 def several_queries(pipeline: Pipeline, _: Query) -> bool:
     """Whether there are several queries."""
-    return len(pipeline.queries) > 1
+    return len(pipeline.windows) > 1
 
 
 def session_of_rows(_: Pipeline, query: Query) -> bool:

@@ -260,7 +260,7 @@ class RetentionLane(WatchingLane):
 
     def __init__(self, plan: Plan, watermark: Watermark, partition: int) -> None:
         super().__init__(plan, watermark, partition)
-        for flow in plan.queries:
+        for flow in plan.flows:
             if type(self.parts[flow.name]) is SlidingLanePart:
                 self.parts[flow.name] = StreamRetention(flow.query, plan.pipeline, self)
 

@@ -44,7 +44,7 @@ from chaos.quality.names import (
 from windowing.model.errors import PipelineError, Problem, shown
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
-from windowing.model.query import AnyFlow, Flow
+from windowing.model.query import Flow
 
 SHARE_MAX: Final = 0.1
 """Default maximum share of bad, and of late, records; generous, far above a healthy share."""
@@ -220,7 +220,7 @@ def _with_zone(value: Any) -> Any:
     return value
 
 
-def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> AnyFlow | None:
+def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> Flow | None:
     queries = {query.name: query for query in pipeline.flows}
     known = f"one of {', '.join(queries)}"
     asked = entry.get("query")

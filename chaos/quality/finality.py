@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.query import AnyFlow, Query
+from windowing.model.query import Flow, Query
 from windowing.model.rules import ends_at_a_time
 
 Reached = Mapping[str, int | float | None]
@@ -40,7 +40,7 @@ def final_until(pipeline: Pipeline, reached: Reached) -> dict[str, str | None]:
     return {query.name: _of(query, pipeline, reached) for query in pipeline.flows}
 
 
-def _of(query: AnyFlow, pipeline: Pipeline, reached: Reached) -> str | None:
+def _of(query: Flow, pipeline: Pipeline, reached: Reached) -> str | None:
     source = pipeline.source
     if not isinstance(query, Query) or not ends_at_a_time(query, source.event_time.field):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaos.quality.names import COMPLETE, FRESH, WINDOW_SET
-from windowing.model.query import AnyFlow, Query
+from windowing.model.query import Flow
 from windowing.model.rules import ends_at_a_time
 from windowing.model.source import Source
 from windowing.model.windows.traits import Ends
@@ -11,7 +11,7 @@ from windowing.model.windows.traits import Ends
 _NUMBERED = (Ends.SLIDES, Ends.ROWS, Ends.NUMBERED)
 
 
-def misfit(name: str, query: AnyFlow, source: Source) -> str | None:
+def misfit(name: str, query: Flow, source: Source) -> str | None:
     """Say why an expectation makes no sense for a query, and what to do; None: it does.
 
     Args:
@@ -32,9 +32,9 @@ def misfit(name: str, query: AnyFlow, source: Source) -> str | None:
     return None
 
 
-def _is_numbered(query: AnyFlow) -> bool:
-    return isinstance(query, Query) and query.window.traits.ends in _NUMBERED
+def _is_numbered(query: Flow) -> bool:
+    return query.window is not None and query.window.traits.ends in _NUMBERED
 
 
-def _ends_in_time(query: AnyFlow, source: Source) -> bool:
+def _ends_in_time(query: Flow, source: Source) -> bool:
     return ends_at_a_time(query, source.event_time.field)

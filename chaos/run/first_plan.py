@@ -50,7 +50,7 @@ def first_plan(pipeline: Pipeline, file: Path, log: PlanLog, folder: Path) -> st
     Raises:
         FirstPlanError: the log is too short for any fault, or a join's topics are to be copied.
     """
-    if log.file is None and pipeline.join is not None:
+    if log.file is None and not pipeline.one_topic:
         msg = "a join reads two topics, and a plan copies one: give its log as --events FILE"
         raise FirstPlanError(msg)
     faults = _faults(pipeline)

@@ -135,7 +135,7 @@ def _misfits(step: PlannedFault, pipeline: Pipeline, kind: StackKind) -> Iterato
     if kind not in about.stacks:
         others = " or ".join(f"--stack {one}" for one in about.stacks)
         yield f"{fault} has no victim on the stack {kind!r}: run it with {others}"
-    if about.one_topic and pipeline.join is not None:
+    if about.one_topic and not pipeline.one_topic:
         topics = " and ".join(part.topic for part in pipeline.source.parts)
         yield f"{fault} works on one topic, and the pipeline joins {topics}: take it out"
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from chaos.simulator.case import Case, FailureKind, PlannedBatch, record
 from windowing.engine.tuning import Tuning
@@ -32,7 +32,7 @@ from windowing.model.progress import (
     Slack,
     SlackRows,
 )
-from windowing.model.query import AnyFlow, JoinQuery
+from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
 from windowing.model.windows.activity import Activity
@@ -138,16 +138,11 @@ def pair_number(one: Feature, other: Feature) -> int:
     return low * len(ALL) + high
 
 
-def _flow(pipeline: Pipeline, query: AnyFlow) -> Iterator[Feature]:
+def _flow(pipeline: Pipeline, query: Flow) -> Iterator[Feature]:
     yield "late", query.late.policy
     yield "mode", query.late.mode
     yield from (("retention", kept) for kept in _retention(pipeline, query))
-    if isinstance(query, JoinQuery):
-        yield from _join(query)
-    elif isinstance(query, OperatorQuery):
-        yield from _operators(pipeline.source, query)
-    else:
-        yield from _query(pipeline.source, query)
+    yield from _OF_KIND[query.flow_kind](pipeline.source, query)
 
 
 def _query(source: Source, query: Query) -> Iterator[Feature]:
@@ -219,7 +214,7 @@ def _early(query: Query) -> str:
     return "every" if query.early.records is None else "records"
 
 
-def _retention(pipeline: Pipeline, query: AnyFlow) -> Iterator[str]:
+def _retention(pipeline: Pipeline, query: Flow) -> Iterator[str]:
     file = pipeline.query_files.get(query.name)
     kept = (file.retention if file is not None else None) or pipeline.retention
     if query.entries_max is not None:
@@ -230,7 +225,7 @@ def _retention(pipeline: Pipeline, query: AnyFlow) -> Iterator[str]:
         yield "time" if kept.windows is None else "windows"
 
 
-def _join(join: JoinQuery) -> Iterator[Feature]:
+def _join(_: Source, join: JoinQuery) -> Iterator[Feature]:
     policies = isinstance(join, PolicyJoinQuery)
     yield "class", "join over policy windows" if policies else f"{join.kind} join"
     yield from (("generator", _generator(part.disorder)) for part in join.sources)
@@ -359,7 +354,7 @@ def _run(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
         "rows through the sinks' code": case.tables,
         "redelivery is an error": case.strict,
         "fused where it applies": case.fused,
-        "slices shared where possible": tuning.share_from_queries <= len(pipeline.queries),
+        "slices shared where possible": tuning.share_from_queries <= len(pipeline.windows),
         "hundreds of records": case.records >= LONG_RECORDS and len(case.plan) >= LONG_BATCHES,
     }
     yield from (("run", name) for name, is_there in there.items() if is_there)
@@ -387,3 +382,10 @@ def _befalls(step: PlannedBatch) -> Iterator[str]:
         "other shards": step.shards > 0,
     }
     return (name for name, is_there in there.items() if is_there)
+
+
+_OF_KIND: Final[Mapping[str, Callable[[Source, Any], Iterator[Feature]]]] = {
+    Query.flow_kind: _query,
+    JoinQuery.flow_kind: _join,
+    OperatorQuery.flow_kind: _operators,
+}

@@ -21,7 +21,7 @@ def standing(pipeline: Pipeline, read: Sequence[Sequence[SimulatedRecord]]) -> d
         read: what is read of each of its first lanes; the others are left out.
     """
     time = pipeline.source.event_time.field
-    names = {time, *(query.attribute for query in pipeline.queries)} - {ROW_NUM}
+    names = {time, *(window.attribute for window in pipeline.windows)} - {ROW_NUM}
     return {name: _of(pipeline, read, None if name == time else name) for name in sorted(names)}
 
 

@@ -29,7 +29,7 @@ from chaos.verdict.point import Digest, Last, Packed, Point, PointError
 from chaos.verdict.spool import Shelf, Spool
 from chaos.verdict.workers import by_processes
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.query import AnyFlow
+from windowing.model.query import Flow
 from windowing.model.rows import Key
 from windowing.semantics import (
     Division,
@@ -95,7 +95,7 @@ class _Flow:
         parts: its records, by part.
     """
 
-    query: AnyFlow
+    query: Flow
     stream: Stream
     division: Division
     parts: dict[Path, Spool[Packed]]

@@ -18,7 +18,7 @@ from chaos.verdict.point import Packed
 from chaos.verdict.spool import tuples
 from windowing.model import parse_pipeline
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.query import AnyFlow
+from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, dead_letter_line, row_line
 from windowing.semantics import Division, Stream, attribute_of, evaluate_part
 from windowing.semantics.parts import Path, part_fates
@@ -74,7 +74,7 @@ class Evaluation:
     judges: bool = True
     keeps: bool = False
 
-    def lines(self, query: AnyFlow, path: Path, records: Iterable[Packed]) -> PartLines:
+    def lines(self, query: Flow, path: Path, records: Iterable[Packed]) -> PartLines:
         """Return the lines of a part.
 
         Args:
@@ -102,7 +102,7 @@ class Evaluation:
             **tally,
         )
 
-    def view(self, query: AnyFlow, records: Iterable[Packed]) -> View:
+    def view(self, query: Flow, records: Iterable[Packed]) -> View:
         """Return a part's records as windows see them."""
         return self._stream(self.streams, query).view(self._items(records))
 
@@ -125,12 +125,12 @@ class Evaluation:
         ]
         return json.dumps([self.pipeline.text, streams, self.starts, self.judges, self.keeps])
 
-    def _earlier(self, query: AnyFlow, records: Iterable[Packed]) -> View | None:
+    def _earlier(self, query: Flow, records: Iterable[Packed]) -> View | None:
         """Return the records before the range as windows saw them then; None: there are none."""
         earlier = self._items(one for one in records if one[1] < self.starts[one[0]])
         return self._stream(self.before, query).view(earlier) if earlier else None
 
-    def _kept(self, query: AnyFlow, path: Path, records: Iterable[Packed]) -> list[Packed]:
+    def _kept(self, query: Flow, path: Path, records: Iterable[Packed]) -> list[Packed]:
         """Return the records that may be in later rows; those of several parts, from the first."""
         division, lanes = Division(query), self._stream(self.streams, query).lanes
         own = {}
@@ -140,7 +140,7 @@ class Evaluation:
                 own[item] = packed
         return [own[item] for item in division.open_items([*own], lanes)]
 
-    def _stream(self, there: Mapping[str | None, Stream], query: AnyFlow) -> Stream:
+    def _stream(self, there: Mapping[str | None, Stream], query: Flow) -> Stream:
         return there[attribute_of(query, self.pipeline.source)]
 
     def _items(self, records: Iterable[Packed]) -> list[Item]:

@@ -31,7 +31,7 @@ from chaos.verdict.row_id import row_id
 from chaos.verdict.spool import Shelf
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
-from windowing.semantics import Counts, LogEntry, RowId, held_by
+from windowing.semantics import Counts, LogEntry, RowId, meaning_of
 
 _RECORDS_SHOWN: Final = 20
 
@@ -215,7 +215,7 @@ def _of_one_query(letters: Iterable[Line], pipeline: Pipeline) -> Iterable[Line]
 
 def _by_the_wall_clock(pipeline: Pipeline) -> tuple[str, ...]:
     """Return the queries that the promise does not cover."""
-    return tuple(query.name for query in pipeline.operators if query.clock == "wall")
+    return tuple(flow.name for flow in pipeline.flows if flow.by_wall_clock)
 
 
 def _without(rows: Iterable[Line], queries: Collection[str]) -> Iterator[Line]:
@@ -248,7 +248,7 @@ def with_records(
         since: as for `verify`.
     """
     # The key of a join's row already names its records.
-    if verdict.smallest is None or pipeline.join is not None:
+    if verdict.smallest is None or not pipeline.one_topic:
         return verdict
     row = row_id(verdict.smallest.fields)
     held = [] if row is None else _held(pipeline, log, row, means or Means(), since)
@@ -283,7 +283,7 @@ def _held(
         divided.follow(log)
         for division, path, view in divided.views():
             if division.decides(path, row.key, row.window_id):
-                held = held_by(query, pipeline.source, view, row)
+                held = meaning_of(query).held_by(pipeline.source, view, row)
                 if held:
                     return sorted(held)
     return []

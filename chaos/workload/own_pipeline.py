@@ -36,7 +36,7 @@ def own_pipeline(
     document["name"] = f"{original.name[:_KEPT_OF_NAME]}-{run}"
     document["sink"] = {"table": document["name"]}
     document.pop("quality", None)
-    if topic is not None and original.join is None:
+    if topic is not None and original.one_topic:
         _move(document["source"], topic)
     elif topic is not None:
         for side in ("left", "right"):

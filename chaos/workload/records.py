@@ -59,7 +59,7 @@ def read_records(
             msg = f"{file} says itself which partition a record is in: take partition_by out"
             raise EventsFileError(msg)
         found = _of_events(file, pipeline)
-    elif pipeline.join is not None:
+    elif not pipeline.one_topic:
         msg = (
             f"{file} has values, and of a join each must say of which topic it is: write "
             '{"source": …, "partition": …, "offset": …, "value": …}'

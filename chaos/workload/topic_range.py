@@ -34,7 +34,7 @@ def read_range(bootstrap: str, workload: Workload, pipeline: Pipeline) -> Iterat
         BrokerError: no broker answers.
     """
     topic, wanted = str(workload.topic), pipeline.source.partitions
-    if pipeline.join is not None:
+    if not pipeline.one_topic:
         msg = f"topic {topic}: a join reads two topics: record both into a file, and give events"
         raise RangeError(msg)
     settled = committed_ends(bootstrap, topic)

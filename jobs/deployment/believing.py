@@ -13,7 +13,7 @@ from jobs import runs
 from jobs.checkpoints.conversion import ConversionError, change_file
 from jobs.runs.folder import read_run
 from jobs.runs.offsets import committed_offsets
-from windowing.model import Pipeline, parse_pipeline
+from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.file.changes import forgetting
 from windowing.model.file.yaml_lines import spell
 
@@ -60,7 +60,7 @@ def forget_queries(run: runs.Run, names: Collection[str]) -> None:
         ConversionError: a job of it lives, or it has taken a change of such a name.
     """
     own = run.own_pipeline()
-    active = {flow.name: flow.window.active for flow in own.queries}
+    active = {flow.name: flow.window.active for flow in own.of(Query)}
     taken = {name for name, of in active.items() if of and (of.joined or of.left)}
     if known := sorted({*names} & (taken | {*own.conflicts})):
         _, ends = committed_offsets(run.checkpoint, own.source)

@@ -14,7 +14,7 @@ from jobs.overview.schema import Freshness
 from windowing.model import Pipeline
 from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
-from windowing.model.query import AnyFlow
+from windowing.model.query import Flow
 from windowing.model.schedule import CONTINUOUS
 
 RECORDING_S: Final = DAY_S
@@ -53,7 +53,7 @@ def _period_s(schedule: str, at: datetime) -> float:
     return (after - before).total_seconds()
 
 
-def freshness(stand: Stand, flow: AnyFlow, at: datetime, last_batch_us: int | None) -> Fresh:
+def freshness(stand: Stand, flow: Flow, at: datetime, last_batch_us: int | None) -> Fresh:
     """Return how far a query's output is final.
 
     Args:

@@ -52,7 +52,7 @@ from windowing.explain.pipeline import explain, memory
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.file.documents import unread
 from windowing.model.file.yaml_lines import LIMITS, Limits
-from windowing.model.query import AnyFlow
+from windowing.model.query import Flow
 
 if TYPE_CHECKING:
     from jobs.overview.postgres import PostgresTables
@@ -263,7 +263,7 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
     }
 
 
-def _output(known: _Known, stand: Stand, flow: AnyFlow) -> Output:
+def _output(known: _Known, stand: Stand, flow: Flow) -> Output:
     """Return one output."""
     run, pipeline, at, state = known.run, known.pipeline, known.at, known.state
     fresh = freshness(stand, flow, at, known.last_batch_us)
@@ -323,7 +323,8 @@ def _state_size(known: _Known) -> StateSize:
     bounds = [
         f"{flow.name}: "
         + (memory_of(shared[flow.name], plan) if flow.name in shared else memory(flow, plan))
-        for flow in plan.queries
+        for flow in plan.flows
+        if flow.query.window is not None
     ]
     return StateSize(
         bytes=line.state_bytes if line else None,

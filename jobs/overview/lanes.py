@@ -13,7 +13,7 @@ from jobs.overview.schema import Lane, OpenWindows
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
-from windowing.model.query import AnyFlow, JoinQuery
+from windowing.model.query import Flow
 from windowing.model.registry import PluginError
 from windowing.model.windows.traits import Ends
 from windowing.semantics.why_words import release
@@ -113,11 +113,11 @@ class Stand:
         return f"{release(record, spell_instant(end_us))} on {self.last_lane}"
 
 
-def is_timed(pipeline: Pipeline, flow: AnyFlow) -> bool:
+def is_timed(pipeline: Pipeline, flow: Flow) -> bool:
     """Whether progress of event time makes a flow's rows final."""
-    if isinstance(flow, JoinQuery):
+    if not pipeline.one_topic:
         return True
-    if not isinstance(flow, Query) or flow.attribute != pipeline.source.event_time.field:
+    if flow.window is None or flow.attribute != pipeline.source.event_time.field:
         return False
     return flow.window.traits.ends not in (Ends.ROWS, Ends.AT_RECORDS)
 
@@ -127,7 +127,7 @@ def open_windows(stand: Stand) -> list[tuple[OpenWindows, int | None]]:
     return [_open(stand, flow) for flow in stand.pipeline.flows]
 
 
-def _open(stand: Stand, flow: AnyFlow) -> tuple[OpenWindows, int | None]:
+def _open(stand: Stand, flow: Flow) -> tuple[OpenWindows, int | None]:
     nothing = OpenWindows(query=flow.name, open=None, oldest=None, held_back_by=None, release=None)
     least, furthest = stand.least_us, stand.furthest_us
     if stand.all_ended and is_timed(stand.pipeline, flow):

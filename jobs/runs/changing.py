@@ -52,7 +52,7 @@ def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Writte
         BrokerError: no broker answers, or it refuses.
     """
     pipeline = run.own_pipeline()
-    if pipeline.join is not None:
+    if not pipeline.query_files:
         msg = f"pipeline {pipeline.name} is a join: it has no queries that could join or leave"
         raise NoChange(msg)
     source, text = pipeline.source, json.dumps({"queries": queries}, separators=(",", ":"))

@@ -16,7 +16,7 @@ import polars as pl
 
 from jobs.tools.recording import Event, Recording
 from windowing.engine.columns import field_column
-from windowing.engine.plan import plan_of
+from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.engine.reading.batches import Entry
 from windowing.engine.wids import Ints, lowered
 from windowing.model import Pipeline
@@ -60,11 +60,9 @@ def step_of(pipeline: Pipeline) -> int:
     Raises:
         PunctuateError: no window depends on event time.
     """
-    plan = plan_of(pipeline)
     # A join, and operators in canonical order, take each record right after its own time.
-    at_records = any(query.order == "canonical" for query in pipeline.operators)
-    step_us = 1 if plan.join is not None or at_records else 0
-    for flow in plan.timed:
+    step_us = 1 if any(flow.window is None and flow.waits for flow in pipeline.flows) else 0
+    for flow in closing_by_event_time(plan_of(pipeline)):
         window = flow.query.window
         gridded = window.traits.ends is Ends.SLIDES
         step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1

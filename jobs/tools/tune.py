@@ -25,7 +25,7 @@ from jobs.tools.recording import Recording
 from jobs.tools.times_in_words import round_up
 from jobs.tools.tune_windows import closings, first_rows, grid_of, late_for_some, spans
 from windowing.engine import wids
-from windowing.engine.plan import plan_of
+from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.keys import key_columns
@@ -161,13 +161,13 @@ class Scale:
 
     def __init__(self, pipeline: Pipeline, recording: Recording, clock: Clock) -> None:
         self._pipeline = pipeline
-        if pipeline.join is not None:
+        if not pipeline.one_topic:
             msg = "a join has no windows that records go into: nothing can be weighed"
             raise TuneError(msg)
-        self._queries = [flow.query for flow in plan_of(pipeline).timed]
+        self._queries = [flow.query for flow in closing_by_event_time(plan_of(pipeline))]
         if not self._queries:
             msg = "no query goes by event time: its slack means nothing to them"
-            if pipeline.operators:
+            if not pipeline.windows:
                 msg = (
                     "operators have no windows that close at a time, so nothing can be weighed: "
                     "the slack must exceed how far a record may be behind the newest of its lane"

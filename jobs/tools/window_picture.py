@@ -32,7 +32,7 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
         WriteError: the file cannot be written.
     """
     format_of(path)
-    pictured = [query for query in pipeline.queries if query.window.traits.pictured]
+    pictured = [query for query in pipeline.of(Query) if query.window.traits.pictured]
     queries = pictured
     if len(queries) > _MOST:
         # Each window once, and no more than a page holds.

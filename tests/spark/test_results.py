@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def test_the_line_for_spark_reads_the_newest_rows(spark: SparkSession, tmp_path: Path) -> None:
     deploy(tmp_path, "r1", log_of(RECORDS))
-    rows = of_run(tmp_path / "tables" / P.output / P.queries[0].name, "r1", P.queries[0])
+    rows = of_run(tmp_path / "tables" / P.output / P.flows[0].name, "r1", P.flows[0])
     write(tmp_path / "hourly.parquet", rows)
     (line,) = re.findall(r"^\| Spark \| `(.*)` \|$", DOCUMENT, flags=re.MULTILINE)
     found = eval(line.replace("hourly.parquet", str(tmp_path / "hourly.parquet")))  # noqa: S307

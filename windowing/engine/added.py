@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from windowing.engine.plan import FlowPlan, Plan, plan_query
+from windowing.engine.flow_kinds import plan_flow
+from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import Reached
 from windowing.engine.wids import NOTHING_YET
 from windowing.engine.windows.active import ActiveLanes
@@ -66,9 +68,9 @@ def _shared(before: Plan, after: Plan) -> int:
 
 def _flows(plan: Plan, queries: Collection[str]) -> Iterator[FlowPlan[Query]]:
     """Yield how each of some queries would run alone; those of operators are left out."""
-    for query in plan.pipeline.queries:
+    for query in plan.pipeline.of(Query):
         if query.name in queries:
-            yield plan_query(query, plan.pipeline)
+            yield plan_flow(query, plan.pipeline)
 
 
 def beginning(window: Window) -> int:

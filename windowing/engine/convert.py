@@ -21,7 +21,7 @@ from windowing.engine import lane
 from windowing.engine.added import check_ends, check_origins, why_not
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.aggregates.schema import Role
-from windowing.engine.columns import TIME, field_column
+from windowing.engine.columns import field_column
 from windowing.engine.early import PREFIX as EARLY
 from windowing.engine.early import Remembered
 from windowing.engine.effects import took_effect
@@ -29,7 +29,6 @@ from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.progress import idle
 from windowing.engine.progress.reached import Reached
-from windowing.engine.rows.lane_part import unit_columns
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.shard import Shard
 from windowing.engine.storage import tables
@@ -38,13 +37,10 @@ from windowing.engine.storage.parcel import split
 from windowing.engine.storage.shard_head import HEAD, KEYS, STATE, ShardState
 from windowing.engine.storage.state import MemoryStore, StateStore, check_fingerprint
 from windowing.engine.wids import ENDED
-from windowing.engine.windows.join import equal_columns
-from windowing.engine.windows.keys import route
 from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline
 from windowing.model.file.added import QueryChange, query_change
 from windowing.model.fingerprint import OfTheLog, fingerprint
-from windowing.model.operators.steps import AggregateStep
 from windowing.model.run_errors import CheckpointMismatch
 
 _DIGITS = 16
@@ -179,7 +175,7 @@ class _Moved:
             held = shard.held(store)
             merged.append({name: held[name] for name in held if name in shard.parts})
             # `held` shows them; what operators go on with has columns that it leaves out.
-            own = {query: RowState(store, query).tables for query in shard.row_parts}
+            own = {query: RowState(store, query).tables for query in shard.replacing}
             replaced.append({query: frames for query, frames in own.items() if frames})
         heads = [shard.head(store) for store in stores if store.get(HEAD) is not None]
         reached: dict[str, list[Reached]] = {}
@@ -226,7 +222,7 @@ class _Moved:
                 own = _own(self.keys[clock.name], [field_column(clock.key)], plan, number)
                 if len(own):
                     store.put(KEYS + clock.name, to_bytes(own))
-        routes = _routes(plan)
+        routes = {flow.name: flow.route for flow in plan.flows}
         queries = {
             query: {name: _own(frame, routes[query], plan, number) for name, frame in held.items()}
             for query, held in self.queries.items()
@@ -246,23 +242,7 @@ class _Moved:
 
 
 def _schemas(plan: Plan) -> dict[str, StateSchema]:
-    """Return the schema of each query's partial states."""
-    source = plan.pipeline.source
-    found = {flow.name: StateSchema.of(flow.query, source) for flow in plan.merged}
-    for flow in plan.operators:
-        step = flow.query.last
-        aggregates = step.aggregates if isinstance(step, AggregateStep) else ()
-        found[flow.name] = StateSchema.over(aggregates, source.fields, TIME)
-    return found
-
-
-def _routes(plan: Plan) -> dict[str, list[str]]:
-    """Return, by query, the columns whose hash selects the shard."""
-    found = {flow.name: route(flow.query, plan.pipeline.source) for flow in plan.queries}
-    found |= {flow.name: unit_columns(flow.query) for flow in plan.operators}
-    if plan.join is not None:
-        found[plan.join.name] = equal_columns(plan.join.query)
-    return found
+    return {flow.name: flow.schema for flow in plan.flows}
 
 
 def _own(frame: pl.DataFrame, by: Sequence[str], plan: Plan, number: int) -> pl.DataFrame:

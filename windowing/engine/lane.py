@@ -17,7 +17,8 @@ import polars as pl
 
 from windowing.engine.changes import Claim, claims, judged
 from windowing.engine.columns import COUNTER, KIND, OFFSET, PARTITION, REFUSAL, field_column
-from windowing.engine.plan import FlowPlan, Plan, RowPlan
+from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import (
     ClockId,
     ClockState,
@@ -177,7 +178,7 @@ class Lane:
         courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
         return Reading(rows, courses, found)
 
-    def scan(self, flow: FlowPlan[Any] | RowPlan, reading: Reading) -> Scan:
+    def scan(self, flow: FlowPlan[Any], reading: Reading) -> Scan:
         """Return a chunk as a query's part sees it."""
         course, by_rows = reading.courses[flow.clock], flow.row_clock
         return Scan(

@@ -73,27 +73,27 @@ class Shard:
         plan: the execution plan.
 
     Attributes:
-        parts: its part of each query with slices of windows, or of the join, by its name.
-        row_parts: its part of each query of operators.
+        parts: its part of each flow whose state is merged, by its name.
+        replacing: its part of each flow whose state is replaced.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._pipeline = plan, plan.pipeline
         self._clocks = {flow.name: flow.clock for flow in plan.flows}
+        merged = [flow for flow in plan.flows if not flow.replaces]
         self.parts: dict[str, ShardPart] = {
-            flow.name: flow.shard_part(plan.pipeline) for flow in plan.merged
+            flow.name: flow.shard_part(plan.pipeline) for flow in merged
         }
-        self.row_parts: dict[str, ReplacesState] = {
-            flow.name: flow.row_part(plan.pipeline) for flow in plan.operators
+        self.replacing: dict[str, ReplacesState] = {
+            flow.name: flow.shard_part(plan.pipeline) for flow in plan.flows if flow.replaces
         }
-        source = plan.pipeline.source
-        self._schemas = {flow.name: StateSchema.of(flow.query, source) for flow in plan.merged}
+        self._schemas = {flow.name: flow.schema for flow in merged}
         idle_us = plan.idle_timeout_us
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
             flow.name: EarlyRows(flow.query, self._part_shown(flow.name))
-            for flow in plan.queries
-            if flow.provisional
+            for flow in merged
+            if flow.query.window is not None and (flow.query.early or idle_us is not None)
         }
         self._entries_max = {
             flow.name: flow.query.entries_max
@@ -137,7 +137,7 @@ class Shard:
         if self._early:
             emission.early = self._early_rows(store, state, parcels, moved.after, wall_us)
         self._emit(store, state, moved, emission)
-        for query in self.row_parts:
+        for query in self.replacing:
             rows = self._advance(store, state, query, moved.after, parcels, wall_us=wall_us)
             if len(rows):
                 emission.results[query] = rows
@@ -178,7 +178,7 @@ class Shard:
         }
         replaced = {
             query: part.held(stored)
-            for query, part in self.row_parts.items()
+            for query, part in self.replacing.items()
             if (stored := RowState(store, query).tables)
         }
         return merged | replaced
@@ -326,7 +326,7 @@ class Shard:
         if not held.tables:
             state.due_us[query] = ENDED
             return pl.DataFrame()
-        part = self.row_parts[query]
+        part = self.replacing[query]
         rows, replaced = part.advance(held.tables, progress, wall_us)
         held.replace(replaced)
         state.due_us[query] = part.next_due_us(replaced, progress)

@@ -146,7 +146,7 @@ def _alone(plan: Plan) -> dict[str, list[str]]:
     """Return the queries that share nothing, by the reason."""
     shared = {name for family in plan.families for name in family.names}
     found: dict[str, list[str]] = {}
-    for query in plan.pipeline.queries:
+    for query in plan.pipeline.of(Query):
         if query.name not in shared:
             why = why_alone(query, plan.pipeline)
             few = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windowing.engine.plan import FlowPlan
+from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.windows.evaluation import past_end
 from windowing.model.join import Comparison, Operand, Side
 from windowing.model.lengths import spell_us
@@ -28,7 +28,7 @@ def explain_join(flow: FlowPlan[JoinQuery]) -> Iterator[str]:
     for side in _SIDES:
         yield f"  a {side} record is seen from later ones for {_reach(join, side)}"
     yield f"  key: {', '.join(join.key)}: both records, so that a pair is sent once"
-    yield f"  evaluated as: {flow.parts.evaluation.way}"
+    yield f"  evaluated as: {flow.evaluation.way}"
     yield f"  cost of a batch: its new records, each beside {_beside(join)}"
     yield f"  state: {_kept(join)}"
     if join.kind != "inner":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.plan import Plan
 from windowing.explain.lengths import speller
 from windowing.model.operators.ports import Ports, graph_of
 from windowing.model.operators.query import OperatorQuery
@@ -15,7 +17,6 @@ from windowing.model.operators.steps import (
     SortStep,
     Step,
 )
-from windowing.model.source import Source
 from windowing.model.windows.policy import (
     Count,
     Delta,
@@ -58,14 +59,9 @@ _SELECTED: Final = {
 }
 
 
-def explain_operators(query: OperatorQuery, source: Source, one_stage: str | None) -> Iterator[str]:
-    """Give the lines of a query with operators.
-
-    Args:
-        query: the query.
-        source: what its records are.
-        one_stage: why it does not run in two stages; None: it does.
-    """
+def explain_operators(flow: FlowPlan[OperatorQuery], plan: Plan) -> Iterator[str]:
+    """Give the lines of a query with operators."""
+    query, evaluation, source = flow.query, flow.evaluation, plan.pipeline.source
     spell = speller(query.attribute, source)
     numbered = len(query.steps) > 1
     yield f"{query.name}: {' -> '.join(_names(query))}"
@@ -78,27 +74,13 @@ def explain_operators(query: OperatorQuery, source: Source, one_stage: str | Non
             yield f"    kept: {kept(step.window, spell)}"
             if step.window.partition_by:
                 yield f"    partitions: {partitions(step.window, spell)}"
-    yield f"  evaluated as: {_evaluated(query, one_stage)}"
+    yield f"  evaluated as: {evaluation.way}"
     yield f"  order: {_order(query)}"
     yield f"  clock: {_clock(query)}"
     yield f"  unit: {_unit(query)}"
     yield f"  key: {', '.join(query.key) or 'none: rows are told apart by their number'}"
     yield f"  punctuations: {_punctuations(query)}"
     yield f"  late: {_late(query)}"
-
-
-def _evaluated(query: OperatorQuery, one_stage: str | None) -> str:
-    """Say whether a sliding aggregate runs in two stages (Gedik 2014, section 4.1.8), and why."""
-    if one_stage is not None:
-        return f"tuple by tuple; not in two stages: {one_stage}"
-    eviction, trigger = query.last.window.eviction, query.last.window.trigger
-    assert isinstance(eviction, Time)  # noqa: S101 - the planner has checked it
-    assert isinstance(trigger, Time)  # noqa: S101 - as above
-    panes = eviction.period_us // trigger.period_us
-    return (
-        f"two stages: a partial state per slide, and each report merges {panes} of them; tuples "
-        "are not kept"
-    )
 
 
 def described(window: WindowClause, attribute: str, spell: Spell) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
-from windowing.engine.plan import FlowPlan, Plan, plan_query
+from windowing.engine.flow_kinds import plan_flow
+from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.plan import Plan
 from windowing.explain.context import context_of
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join
@@ -18,13 +21,14 @@ from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.lengths import spell_instant, spell_us
 from windowing.model.operators.join import PolicyJoinQuery
-from windowing.model.query import Flow
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.windows.by_record import example_step
 
 _WIDTH = 60
 _SHOWN = 4
-_QUERIES_MAX = 100
+_FLOWS_MAX = 100
 
 
 def explain(plan: Plan) -> Iterator[str]:
@@ -48,35 +52,25 @@ def explain(plan: Plan) -> Iterator[str]:
     for lane in source.joined_lanes:
         at = ", ".join(f"{field} {value}" for field, value in lane.at) or "none"
         yield f"  {lane.name} joined as lane {lane.number}; its progress before any record: {at}"
-    for attribute in dict.fromkeys(query.window.attribute for query in pipeline.queries):
+    for attribute in dict.fromkeys(window.attribute for window in pipeline.windows):
         if attribute in source.fields:
             yield f"  progress by {attribute}: {_progress(source, attribute)}"
-    if plan.join is not None:
-        yield ""
-        if isinstance(plan.join.query, PolicyJoinQuery):
-            yield from explain_policy_join(plan.join.query, plan.join.parts.evaluation)
-        else:
-            yield from explain_join(plan.join)
-            yield f"  late: {_late(plan.join.query, source)}"
     if plan.families:
         yield ""
         yield from explain_families(plan)
-    yield from _queries(plan)
-    for operators in plan.operators:
-        yield ""
-        yield from explain_operators(operators.query, source, operators.one_stage)
-
-
-def _queries(plan: Plan) -> Iterator[str]:
-    """Give the lines of the queries that share nothing; of many, the first ones."""
     shared = {family.name for family in plan.families}
-    alone = [flow for flow in plan.queries if flow.name not in shared]
-    for flow in alone[:_QUERIES_MAX]:
+    alone = [flow for flow in plan.flows if flow.name not in shared]
+    for flow in alone[:_FLOWS_MAX]:
         yield ""
-        yield from explain_query(flow, plan)
-    if len(alone) > _QUERIES_MAX:
+        yield from explain_flow(flow, plan)
+    if len(alone) > _FLOWS_MAX:
         yield ""
-        yield f"… and {len(alone) - _QUERIES_MAX:,} queries more: --query NAME explains one"
+        yield f"… and {len(alone) - _FLOWS_MAX:,} queries more: --query NAME explains one"
+
+
+def explain_flow(flow: FlowPlan[Any], plan: Plan) -> Iterator[str]:
+    """Give the lines of one flow, of any kind."""
+    return _EXPLAINED[flow.query.flow_kind](flow, plan)
 
 
 def explain_one(plan: Plan, name: str) -> Iterator[str]:
@@ -85,19 +79,14 @@ def explain_one(plan: Plan, name: str) -> Iterator[str]:
     Raises:
         UnknownQuery: the pipeline has none of this name.
     """
-    pipeline = plan.pipeline
-    for query in pipeline.queries:
+    for query in plan.pipeline.flows:
         if query.name == name:
-            yield from explain_query(plan_query(query, pipeline), plan)
+            yield from explain_flow(plan_flow(query, plan.pipeline), plan)
             for family in plan.families:
                 if name in family.names:
                     yield f"  shares slices with {len(family.names) - 1:,} others: {family.name}"
             return
-    for operators in plan.operators:
-        if operators.name == name:
-            yield from explain_operators(operators.query, pipeline.source, operators.one_stage)
-            return
-    raise UnknownQuery(name, [flow.name for flow in pipeline.flows])
+    raise UnknownQuery(name, [flow.name for flow in plan.pipeline.flows])
 
 
 class UnknownQuery(ValueError):
@@ -118,7 +107,7 @@ class UnknownQuery(ValueError):
 def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
     """Give the lines of one query."""
     query, source = flow.query, plan.pipeline.source
-    context, evaluation = context_of(query.window), flow.parts.evaluation
+    context, evaluation = context_of(query.window), flow.evaluation
     yield f"{query.name}: {title(query, source)}"
     yield from _activity(query)
     yield f"  context class: {context.name}: {context.meaning}"
@@ -138,6 +127,22 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
     if query.window.traits.pictured:
         yield from _picture(query, source)
+
+
+def _explain_join(flow: FlowPlan[JoinQuery], plan: Plan) -> Iterator[str]:
+    join = flow.query
+    if isinstance(join, PolicyJoinQuery):
+        yield from explain_policy_join(join, flow.evaluation)
+    else:
+        yield from explain_join(flow)
+        yield f"  late: {_late(join, plan.pipeline.source)}"
+
+
+_EXPLAINED: Final[Mapping[str, Callable[[Any, Plan], Iterator[str]]]] = {
+    Query.flow_kind: explain_query,
+    JoinQuery.flow_kind: _explain_join,
+    OperatorQuery.flow_kind: explain_operators,
+}
 
 
 def _activity(query: Query) -> Iterator[str]:
@@ -168,7 +173,7 @@ def _key(query: Query) -> list[str]:
 
 def _state(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
     """Say what is kept per key, and its bound."""
-    query, source, evaluation = flow.query, plan.pipeline.source, flow.parts.evaluation
+    query, source, evaluation = flow.query, plan.pipeline.source, flow.evaluation
     partials = evaluation.estimate(query, source)
     per_key = f"as many partial states per lane as there are {evaluation.counted}"
     if partials is not None:
@@ -182,7 +187,7 @@ def _state(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
 def memory(flow: FlowPlan[Query], plan: Plan) -> str:
     """Say what bounds the state of a query, in bytes per key."""
     query, source = flow.query, plan.pipeline.source
-    grows, partials = growing(query, source), flow.parts.evaluation.estimate(query, source)
+    grows, partials = growing(query, source), flow.evaluation.estimate(query, source)
     each = f"about {partial_bytes(query, source)} bytes a partial state"
     if grows:
         names = ", ".join(aggregate.name for aggregate in grows)
@@ -207,10 +212,10 @@ def cost(plan: Plan, name: str) -> str:
         if name in family.names:
             others = f"{len(family.names) - 1:,} others"
             return f"shares slices with {others}, which are kept for as long as its windows need"
-    for query in pipeline.queries:
+    for query in pipeline.of(Query):
         if query.name == name:
-            return f"has slices of its own: {memory(plan_query(query, pipeline), plan)}"
-    raise UnknownQuery(name, [query.name for query in pipeline.queries])
+            return f"has slices of its own: {memory(plan_flow(query, pipeline), plan)}"
+    raise UnknownQuery(name, [query.name for query in pipeline.of(Query)])
 
 
 def _keeps(aggregate: Aggregate) -> str:

@@ -32,7 +32,7 @@ def explain_policy_join(join: PolicyJoinQuery, evaluation: Evaluation) -> Iterat
     yield f"{join.name}: {join.kind} join of {left} (left), {right} (right); {_ALONE[join.kind]}"
     yield f"  a pair: {conditions_of(join) or 'any two records that meet'}"
     for side in SIDES:
-        source, window = join.source(side), join.window(side)
+        source, window = join.source(side), join.side_window(side)
         spell = speller(source.event_time.field, source)
         yield f"  {side} window: {described(window, source.event_time.field, spell)}"
         yield f"    kept: {kept(window, spell)}"

@@ -16,7 +16,7 @@ from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM, Window
 
 if TYPE_CHECKING:
-    from windowing.model.file.pipeline import Pipeline, Query
+    from windowing.model.file.pipeline import Pipeline
 
 EARLIEST, LATEST = -3 * 2**61, 3 * 2**61
 """Event times, and values of other windowing attributes, are legal in [EARLIEST, LATEST)."""
@@ -71,12 +71,11 @@ def earliest_of(pipeline: Pipeline) -> int:
     earliest = pipeline.destination.rules.earliest
     if earliest is None:
         return EARLIEST
-    return earliest + max(map(_reach_back, pipeline.queries), default=0)
+    return earliest + max(map(_reach_back, pipeline.windows), default=0)
 
 
-def _reach_back(query: Query) -> int:
+def _reach_back(window: Window) -> int:
     """Return how far before a record its windows may begin."""
-    window = query.window
     if window.traits.ends in (Ends.DRAWN, Ends.ROWS) or begins_later(window):
         return 0
     return window.range_ or 0
@@ -85,5 +84,5 @@ def _reach_back(query: Query) -> int:
 def placed_by(pipeline: Pipeline) -> frozenset[str]:
     """Return the windowing attributes other than event time and row number."""
     source = pipeline.source
-    attributes = {query.window.attribute for query in pipeline.queries}
+    attributes = {window.attribute for window in pipeline.windows}
     return frozenset(attributes & set(source.fields)) - {source.event_time.field, ROW_NUM}

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import BeforeValidator, Field
 
 from windowing.model.emission import Accumulation, Early, Retention, parse_retention
-from windowing.model.fields import FieldType, Kind, ValueType, value_type
+from windowing.model.fields import Aggregate, FieldType, Kind, ValueType, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
 from windowing.model.late import Late
-from windowing.model.operators.query import OperatorQuery
 from windowing.model.source import Source, SpecModel
 from windowing.model.windows.activity import Warmup, parse_moment
+from windowing.model.windows.sliding import begins_later
+from windowing.model.windows.window import Window
 
 Kept = Annotated[Retention, BeforeValidator(parse_retention)]
 
@@ -48,10 +49,16 @@ class QueryFile(SpecModel):
 
 
 class Flow(Protocol):
-    """What is asked of any flow of a pipeline: of a query, and of a join.
+    """A flow of a pipeline: a query with windows, a join, a query of operators, or another kind.
 
-    Whoever needs a window or aggregates asks queries alone, and says what a join gets instead.
+    Code that asks a flow for what it needs goes on working when a kind is added. What each room
+    does for a kind is registered there by the kind's name.
+
+    Attributes:
+        flow_kind: the name of the kind.
     """
+
+    flow_kind: ClassVar[str]
 
     @property
     def name(self) -> str:
@@ -65,6 +72,29 @@ class Flow(Protocol):
     def key(self) -> tuple[str, ...]:
         """The fields that make up a row's key, in their order."""
 
+    def record_key(self, topic: str) -> tuple[str, ...]:
+        """Return the fields of a topic's records that are part of a row's key."""
+
+    @property
+    def window(self) -> Window | None:
+        """The window whose extents have aggregates; None: rows are of another kind."""
+
+    @property
+    def early(self) -> Early | None:
+        """Provisional rows, if any."""
+
+    @property
+    def begins_later(self) -> bool:
+        """Whether it joins the stream at some time, so that earlier records are nothing to it."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a row is sent once the stream's progress has passed it."""
+
+    @property
+    def by_wall_clock(self) -> bool:
+        """Whether rows depend on the machine's clock, and are no function of the log."""
+
     def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
         """Give the types of a row's key, in the order of its fields.
 
@@ -73,8 +103,23 @@ class Flow(Protocol):
         """
 
     @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates that a row shows; none where it shows fields of records, or pairs."""
+
+    @property
     def shows(self) -> tuple[str, ...]:
         """The names of a row's values, in the order of its columns."""
+
+    @property
+    def values(self) -> Mapping[str, object]:
+        """What each value of a row is, by name: equal where two flows show the same."""
+
+    @property
+    def by_users(self) -> tuple[str, ...]:
+        """The names of the values that classes of the user's compute."""
+
+    def without_values(self) -> Flow:
+        """Return the flow without what it shows, to compare all else."""
 
     def value_types(self, fields: Mapping[str, FieldType]) -> dict[str, ValueType]:
         """Give the types of a row's values.
@@ -104,14 +149,54 @@ class Flow(Protocol):
         """What later rows show."""
 
 
-class Query(StreamFlow):
-    """A flow of a pipeline, all defaults applied.
+class MostFlows:
+    """What holds of a flow unless its kind says otherwise, as `Flow` describes it."""
+
+    @property
+    def begins_later(self) -> bool:
+        """False: it is there from the log's first record."""
+        return False
+
+    @property
+    def waits(self) -> bool:
+        """True: rows are sent once progress has passed them."""
+        return True
+
+    @property
+    def by_wall_clock(self) -> bool:
+        """False: rows are a function of the log."""
+        return False
+
+    @property
+    def values(self: Flow) -> Mapping[str, object]:
+        """The aggregates, by name."""
+        return {aggregate.name: aggregate for aggregate in self.aggregates}
+
+    @property
+    def by_users(self: Flow) -> tuple[str, ...]:
+        """The names of the user's aggregates."""
+        return tuple(one.name for one in self.aggregates if one.user is not None)
+
+
+class Query(StreamFlow, MostFlows):
+    """A query with windows of aggregates, all defaults applied.
 
     Attributes:
         name: the query's name in the file and in every row.
     """
 
+    flow_kind: ClassVar[str] = "windows"
     name: str
+
+    def record_key(self, topic: str) -> tuple[str, ...]:
+        """Return the fields of a record that are part of a row's key."""
+        del topic
+        return self.key
+
+    @property
+    def begins_later(self) -> bool:
+        """Whether its windows begin at some time, so that earlier records are nothing to it."""
+        return begins_later(self.window)
 
     def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
         """Give the types of a row's key, in the order of its fields."""
@@ -133,6 +218,10 @@ class Query(StreamFlow):
         """
         return {aggregate.name: value_type(aggregate, fields) for aggregate in self.aggregates}
 
+    def without_values(self) -> Query:
+        """Return the query without its aggregates."""
+        return self.model_copy(update={"aggregates": ()})
+
     @property
     def marks(self) -> tuple[str, ...]:
         """The extra columns of its tables, which only some rows fill."""
@@ -140,7 +229,7 @@ class Query(StreamFlow):
         return (*(["op"] if retracting else []), *(["absorbed_by"] if merging else []))
 
 
-class JoinQuery(JoinFlow):
+class JoinQuery(JoinFlow, MostFlows):
     """A pipeline's join, all defaults applied. It has no window and no aggregates.
 
     Attributes:
@@ -150,6 +239,7 @@ class JoinQuery(JoinFlow):
         select: what a row shows: names, and fields of either record.
     """
 
+    flow_kind: ClassVar[str] = "join"
     name: str = PAIRS
     sources: tuple[Source, Source]
     where: tuple[Comparison, ...] = ()
@@ -165,14 +255,40 @@ class JoinQuery(JoinFlow):
         """What is equal, then the places of both records."""
         return (*self.on, *PLACE)
 
+    def record_key(self, topic: str) -> tuple[str, ...]:
+        """Return the fields of a side's records that are part of a row's key."""
+        return self.key_fields(self.side_of(topic))
+
+    @property
+    def window(self) -> None:
+        """None: its rows are pairs."""
+
+    @property
+    def early(self) -> None:
+        """None: a pair is whole as soon as it is there."""
+
     def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
         """Give the types of a row's key, in the order of its fields."""
         return {name: fields[name].kind for name in self.key}
 
     @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """None: it shows fields of both records."""
+        return ()
+
+    @property
     def shows(self) -> tuple[str, ...]:
         """The names of a row's values, in the order of its columns."""
         return tuple(self.select)
+
+    @property
+    def values(self) -> Mapping[str, object]:
+        """The fields that it shows, by name."""
+        return self.select
+
+    def without_values(self) -> JoinQuery:
+        """Return the join without what it shows."""
+        return self.model_copy(update={"select": {}})
 
     def value_types(self, fields: Mapping[str, FieldType]) -> dict[str, ValueType]:
         """Give the types of a row's values, which either side's source says."""
@@ -219,7 +335,3 @@ class JoinQuery(JoinFlow):
             if isinstance(comparison.second, Operand):
                 operands.append(comparison.second)
         return tuple(dict.fromkeys(o.field for o in operands if o.side == side))
-
-
-AnyFlow = Query | OperatorQuery | JoinQuery
-"""A flow of a pipeline, of any kind."""

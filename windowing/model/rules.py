@@ -13,9 +13,8 @@ from windowing.model.errors import WindowError
 from windowing.model.fields import FieldType
 from windowing.model.late import Mode, Policy
 from windowing.model.lengths import Step
-from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Disorder, Unordered
-from windowing.model.query import AnyFlow
+from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM, Window
 
 WINDOWS_MAX = 50_000_000
@@ -27,14 +26,13 @@ def in_log_order(window: Window) -> bool:
     return window.attribute == ROW_NUM and window.traits.counts_arrivals
 
 
-def ends_at_a_time(query: AnyFlow, field: str) -> bool:
+def ends_at_a_time(query: Flow, field: str) -> bool:
     """Whether the ends in a flow's rows are event times, which progress has passed.
 
     Ends of windows over rows are numbers, even if event time closes the windows. Operators in lane
     order do not wait for progress.
     """
-    in_lane_order = isinstance(query, OperatorQuery) and query.order == "lane"
-    return query.attribute == field and not in_lane_order
+    return query.attribute == field and query.waits
 
 
 def check_generator(window: Window, disorder: Disorder) -> None:

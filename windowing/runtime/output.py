@@ -24,13 +24,13 @@ from windowing.engine.columns import (
     VALUES,
     WINDOW_ID,
 )
+from windowing.engine.flow_kinds import extents
 from windowing.engine.shard import Emission
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Taken
-from windowing.engine.windows.classes import extents
 from windowing.files.whole_files import whole_files
 from windowing.model import Pipeline
-from windowing.model.query import AnyFlow
+from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_lines, row_lines
 
 # Kinds of emitted frames.
@@ -83,7 +83,7 @@ def check_unchanged(frames: Iterable[Emitted]) -> None:
 
 
 def rows_of(
-    query: AnyFlow,
+    query: Flow,
     pipeline: Pipeline,
     frame: pl.DataFrame,
     *,

@@ -5,7 +5,8 @@ of evaluation. It imports `windowing.model` but nothing of the engine, so that t
 a bug. Read `definition` first; each rule has its own file.
 """
 
-from windowing.semantics.definition import Counts, Outcome, RowId, evaluate, held_by
+from windowing.semantics.definition import Counts, Outcome, evaluate
+from windowing.semantics.flow_kinds import RowId, meaning_of
 from windowing.semantics.log import BadLogError, LogEntry, LogOrder
 from windowing.semantics.parts import Division, PartOutcome, Stream, evaluate_part
 from windowing.semantics.view import attribute_of
@@ -23,5 +24,5 @@ __all__ = [
     "attribute_of",
     "evaluate",
     "evaluate_part",
-    "held_by",
+    "meaning_of",
 ]

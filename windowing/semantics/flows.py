@@ -26,9 +26,9 @@ from windowing.model.record import (
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.controls import Bound as LaneBound
-from windowing.semantics.definition import value_of
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
+from windowing.semantics.row_values import value_of
 from windowing.semantics.units import Item, Shown
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.joins import JoinDefinition, Sent, Timed, sent_by

@@ -28,19 +28,19 @@ from functools import lru_cache
 from typing import Any, Final
 from zlib import crc32
 
-from windowing.model.file.pipeline import Pipeline
-from windowing.model.operators.query import OperatorQuery
-from windowing.model.query import AnyFlow, JoinQuery
+from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Key, Row, Scalar
-from windowing.semantics.definition import fates, row_of, rows_of
+from windowing.semantics.definition import fates
+from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.lanes import Arrival, Lane, Progress, follow
 from windowing.semantics.log import LogEntry
 from windowing.semantics.revisions import key_of, revisions
+from windowing.semantics.row_values import row_of
 from windowing.semantics.units import Item
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import View, items_of, lanes_of
 from windowing.semantics.windows.by_value import ByValueDefinition
-from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.sessions import SessionDefinition
 
 FANOUT: Final = 64
@@ -121,11 +121,9 @@ class Division:
         query: the query.
     """
 
-    def __init__(self, query: AnyFlow) -> None:
-        self._query = query
-        definition = None
-        if not isinstance(query, JoinQuery | OperatorQuery):
-            definition = definition_of(query)
+    def __init__(self, query: Flow) -> None:
+        self._query, self._meaning = query, meaning_of(query)
+        definition = self._meaning.definition
         self._by_value = definition if isinstance(definition, ByValueDefinition) else None
         self._sessions = definition if isinstance(definition, SessionDefinition) else None
         self._fields: dict[str, Sequence[str]] = {}
@@ -138,7 +136,7 @@ class Division:
             depth: the length of the paths.
         """
         if item.source not in self._fields:
-            self._fields[item.source] = _unit_fields(self._query, item.source)
+            self._fields[item.source] = self._meaning.unit_fields(item.source)
         key = tuple(item.fields[name] for name in self._fields[item.source])
         if self._by_value is None or not (wids := self._by_value.wids(item.value)):
             return [_path(key, 0, depth)]
@@ -219,9 +217,10 @@ class Division:
             ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
         """
         query, source = self._query, pipeline.source
-        if self._by_value is None or isinstance(query, JoinQuery | OperatorQuery):
-            yield from rows_of(query, source, view)
+        if self._by_value is None:
+            yield from self._meaning.rows(source, view)
             return
+        assert isinstance(query, Query)  # noqa: S101 - no other flow is defined by value
         # Of windows in other parts, not all records are here.
         for shown in revisions(query, view.items, view.lanes, view.newest):
             key = key_of(query, shown)
@@ -247,7 +246,7 @@ class PartOutcome:
 
 
 def evaluate_part(
-    pipeline: Pipeline, query: AnyFlow, view: View, path: Path, before: View | None = None
+    pipeline: Pipeline, query: Flow, view: View, path: Path, before: View | None = None
 ) -> PartOutcome:
     """Return what one part of a log yields, or of a range of it.
 
@@ -273,7 +272,7 @@ def evaluate_part(
     return PartOutcome(rows, sent, part_fates(query, view, path, before))
 
 
-def part_fates(query: AnyFlow, view: View, path: Path, before: View | None = None) -> Fates:
+def part_fates(query: Flow, view: View, path: Path, before: View | None = None) -> Fates:
     """Return what becomes of the records of a part; arguments as of `evaluate_part`."""
     division = Division(query)
     earlier = set() if before is None else {item.place for item in before.items}
@@ -291,18 +290,6 @@ def _progress(fields: Mapping[str, Scalar], lanes: Sequence[Lane]) -> Progress:
 
 def _identity(row: Row) -> tuple[object, ...]:
     return row.window_id, row.key, row.pane, row.revision, row.retracts
-
-
-def _unit_fields(query: AnyFlow, topic: str) -> Sequence[str]:
-    """Return the fields of a topic's records whose values tell apart those that share no row."""
-    if isinstance(query, JoinQuery):
-        return query.shard_fields(query.side_of(topic))
-    if isinstance(query, OperatorQuery):
-        return query.unit
-    window = query.window
-    if window.traits.per_key or isinstance(definition_of(query), ByValueDefinition):
-        return query.key
-    return () if window.pattr is None else (window.pattr,)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -53,14 +53,14 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         TraceError: a join.
         ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
-    if pipeline.join is not None:
+    if not pipeline.one_topic:
         msg = "a join has no windows that a record goes into: there is no trace of it"
         raise TraceError(msg)
     entries = list(log)
     pipeline = effective(pipeline, entries)
     reader = ValueReader(pipeline)
     views, last = Views(pipeline, entries), [-1] * pipeline.source.partitions
-    ordering = [attribute_of(query, pipeline.source) for query in pipeline.queries]
+    ordering = [attribute_of(query, pipeline.source) for query in pipeline.of(Query)]
     courses = [
         _Course(pipeline, views, attribute) for attribute in dict.fromkeys([None, *ordering])
     ]
@@ -85,11 +85,7 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
 
 def _traced(pipeline: Pipeline) -> list[Flow]:
     """Return the queries that have a trace: those that are functions of the log."""
-    return [
-        flow
-        for flow in pipeline.flows
-        if not (isinstance(flow, OperatorQuery) and flow.clock == "wall")
-    ]
+    return [flow for flow in pipeline.flows if not flow.by_wall_clock]
 
 
 class _Course:
@@ -110,7 +106,7 @@ class _Course:
 
     def __init__(self, pipeline: Pipeline, views: Views, attribute: str | None) -> None:
         source, view = pipeline.source, views.by(attribute)
-        queries = [q for q in pipeline.queries if attribute_of(q, source) == attribute]
+        queries = [q for q in pipeline.of(Query) if attribute_of(q, source) == attribute]
         generator = source.generator_of(attribute or source.event_time.field)
         self._attribute, self._lanes = attribute, lanes_of(source, attribute)
         self._pending = PendingRows(queries, generator.progress_attr, view.items, view.lanes)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 from chaos.simulator.draw.clock import UNIT_US
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Disorder, Slack
-from windowing.model.query import AnyFlow, JoinQuery
+from windowing.model.query import Flow, JoinQuery
 from windowing.model.windows.policy import Time
 from windowing.model.windows.traits import Ends
-from windowing.model.windows.window import ROW_NUM, Window
+from windowing.model.windows.window import ROW_NUM
+from windowing.semantics import meaning_of
 from windowing.semantics.windows.by_value import ByValueDefinition
-from windowing.semantics.windows.classes import definition_of
 
 _YEAR_1 = -62_135_596_800_000_000
 _YEAR_9999 = 253_402_300_799_000_000
@@ -69,14 +70,16 @@ def time_axis(rng: random.Random, pipeline: Pipeline, *, long: bool) -> Axis:
 def number_axes(rng: random.Random, pipeline: Pipeline, *, long: bool) -> dict[str, Axis]:
     """Return the axes of all other attributes that have windows, by field."""
     field = pipeline.source.event_time.field
-    names = {query.attribute for query in pipeline.queries} - {field, ROW_NUM}
+    names = {window.attribute for window in pipeline.windows} - {field, ROW_NUM}
     return {
-        name: _axis(rng, pipeline, [q for q in pipeline.queries if q.attribute == name], long=long)
+        name: _axis(
+            rng, pipeline, [q for q in pipeline.of(Query) if q.attribute == name], long=long
+        )
         for name in sorted(names)
     }
 
 
-def _axis(rng: random.Random, pipeline: Pipeline, flows: Sequence[AnyFlow], *, long: bool) -> Axis:
+def _axis(rng: random.Random, pipeline: Pipeline, flows: Sequence[Flow], *, long: bool) -> Axis:
     source = pipeline.source
     attribute = source.ordered_by(flows[0].attribute)
     timed = attribute == source.event_time.field
@@ -86,17 +89,12 @@ def _axis(rng: random.Random, pipeline: Pipeline, flows: Sequence[AnyFlow], *, l
     skip, many = rng.choice([0, 0, 5]), 40 if long else 7
     all_edges, delays, ticks = [], {0}, []
     for query in flows:
-        if isinstance(query, JoinQuery):
-            length = slide = _reach(query, step)
-            edges = _edges(0, (length, slide), max(least + length, _YEAR_1), skip, many)
-        elif isinstance(query, OperatorQuery):
-            length = slide = _period(query, step)
-            edges = _edges(0, (length, slide), max(least + length, _YEAR_1), skip, many)
-        elif query.window.traits.ends is Ends.NUMBERED:
+        window = query.window
+        if window is not None and window.traits.ends is Ends.NUMBERED:
             edges, length, slide = _numbered(query, max(least, 0), skip, many)
         else:
-            length, slide = _lengths(query.window, generator, step)
-            origin, first = query.window.origin, max(least + length, _YEAR_1)
+            length, slide = _LENGTHS[query.flow_kind](query, generator, step)
+            origin, first = window.origin if window else 0, max(least + length, _YEAR_1)
             edges = _edges(origin, (length, slide), first, skip, many)
         tick = max(step, min(length, slide) // 12)
         all_edges.append(tuple(edges))
@@ -121,9 +119,9 @@ def _edges(origin: int, lengths: tuple[int, int], least: int, skip: int, many: i
     return sorted({*ends, *(end - length for end in ends)})
 
 
-def _numbered(query: Query, least: int, skip: int, many: int) -> tuple[list[int], int, int]:
+def _numbered(query: Flow, least: int, skip: int, many: int) -> tuple[list[int], int, int]:
     """Return the definition's starts and ends, and length and slide of the first window."""
-    definition = definition_of(query)
+    definition = meaning_of(query).definition
     assert isinstance(definition, ByValueDefinition)  # noqa: S101 - their values name them
     first = definition.wids(least).start + skip
     extents = [definition.extent(first + number) for number in range(many + 1)]
@@ -136,27 +134,39 @@ def _slack(generator: Disorder, slide: int) -> int:
     return generator.slack_us if isinstance(generator, Slack) else slide
 
 
-def _reach(join: JoinQuery, step: int) -> int:
+def _reach(join: JoinQuery, _: Disorder, step: int) -> tuple[int, int]:
     """Return how far a side of a join looks back by its own window, and at least two steps."""
     if isinstance(join, PolicyJoinQuery):
         evictions = [window.eviction for window in join.windows]
-        return max([2 * step, *(one.period_us for one in evictions if isinstance(one, Time))])
-    return max(2 * step, join.left or 0, join.right or 0)
+        reach = max([2 * step, *(one.period_us for one in evictions if isinstance(one, Time))])
+    else:
+        reach = max(2 * step, join.left or 0, join.right or 0)
+    return reach, reach
 
 
-def _period(query: OperatorQuery, step: int) -> int:
+def _period(query: OperatorQuery, _: Disorder, step: int) -> tuple[int, int]:
     """Return the shortest period of a query's time policies; without one, a few steps."""
     windows = [one.window for one in query.windows]
     policies = [policy for window in windows for policy in (window.eviction, window.trigger)]
     periods = [policy.period_us for policy in policies if isinstance(policy, Time)]
-    return min(periods, default=6 * step)
+    shortest = min(periods, default=6 * step)
+    return shortest, shortest
 
 
-def _lengths(window: Window, generator: Disorder, step: int) -> tuple[int, int]:
+def _lengths(query: Query, generator: Disorder, step: int) -> tuple[int, int]:
     """Return length and slide of windows; the slack for windows that count rows."""
+    window = query.window
     if window.attribute == ROW_NUM:
         length = max(_slack(generator, 0), 6 * step)
         return length, length
     if window.traits.ends is Ends.SLIDES:
         return window.range_ or window.slide, window.slide
     return window.range_ or 1, window.range_ or 1
+
+
+_LENGTHS: Final[Mapping[str, Callable[[Any, Disorder, int], tuple[int, int]]]] = {
+    Query.flow_kind: _lengths,
+    JoinQuery.flow_kind: _reach,
+    OperatorQuery.flow_kind: _period,
+}
+"""Length and slide of what a flow's rows are made of, by its kind, at least a step each."""

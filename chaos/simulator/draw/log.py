@@ -14,7 +14,6 @@ from chaos.simulator.draw.values import Values, draw_no_control, draw_poison, dr
 from chaos.simulator.draw.wish import Wish
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.operators.steps import AggregateStep
 from windowing.model.progress import Heartbeat, OrderedPer, Punctuation
 from windowing.model.source import Source
 from windowing.model.windows.sliding import is_sliding
@@ -76,9 +75,10 @@ def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -
 
 def _is_cheap(pipeline: Pipeline) -> bool:
     """Whether there are keys, and the definition takes little time: few windows hold a record."""
-    if len(pipeline.flows) > 1 or not pipeline.queries or not pipeline.queries[0].key:
+    first, *others = pipeline.flows
+    window = first.window
+    if others or window is None or not first.key:
         return False
-    window = pipeline.queries[0].window
     return is_sliding(window) and 0 < (window.range_ or 0) <= 3 * window.slide
 
 
@@ -94,21 +94,18 @@ def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
 
 def _aggregates(pipeline: Pipeline) -> Iterator[Aggregate]:
     """Yield the aggregates of all queries."""
-    for query in pipeline.queries:
-        yield from query.aggregates
-    for operators in pipeline.operators:
-        if isinstance(operators.last, AggregateStep):
-            yield from operators.last.aggregates
+    for flow in pipeline.flows:
+        yield from flow.aggregates
 
 
 def _units(pipeline: Pipeline) -> frozenset[str]:
     """Return the fields whose values must each stay in one lane, because their rows are counted."""
     return frozenset(
-        query.window.pattr
-        for query in pipeline.queries
-        if query.window.traits.counts_arrivals
-        and query.window.pattr is not None
-        and pipeline.source.fields[query.window.pattr].kind == "int"
+        window.pattr
+        for window in pipeline.windows
+        if window.traits.counts_arrivals
+        and window.pattr is not None
+        and pipeline.source.fields[window.pattr].kind == "int"
         and pipeline.source.partitions > 1
     )
 

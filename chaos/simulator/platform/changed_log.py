@@ -71,7 +71,7 @@ def believing(text: str, rule: Mapping[str, Any]) -> str:
 def _slides(pipeline: Pipeline) -> Iterator[Query]:
     """Yield the queries whose windows have an extent in event time that is known beforehand."""
     time = pipeline.source.event_time.field
-    for query in pipeline.queries:
+    for query in pipeline.of(Query):
         if is_sliding(query.window) and query.window.attribute == time:
             yield query
 
@@ -155,7 +155,7 @@ def _queries(text: str) -> dict[str, Any]:
 
 def slide_of(pipeline: Pipeline, name: str) -> int:
     """Return the slide of a query's windows."""
-    return next(query.window.slide for query in pipeline.queries if query.name == name)
+    return next(query.window.slide for query in pipeline.of(Query) if query.name == name)
 
 
 def reached(lanes: Lanes, pipeline: Pipeline, places: list[int]) -> list[tuple[float, float]]:

@@ -29,7 +29,7 @@ from chaos.simulator.platform.changed_log import (
 )
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, WINDOWS_MAX, signature
 from windowing.model.file.allowed import LANE_CELLS_MAX
-from windowing.model.file.pipeline import Pipeline, parse_pipeline
+from windowing.model.file.pipeline import Pipeline, Query, parse_pipeline
 from windowing.model.source import Source
 
 KEY: Final = "SLACKWATER_SIMULATED_KEY"
@@ -69,7 +69,7 @@ def with_hostile(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
         for _ in range(rng.randint(0, at_most) if lane else 0):
             event = {"control": _control(rng, pipeline, number, rule)}
             lanes = _written(lanes, number, rng.randint(0, len(lanes[number])), event)
-    if rule["believe"] == "all" and pipeline.join is None:
+    if rule["believe"] == "all" and pipeline.query_files:
         # Nothing is signed yet.
         unsigned = parse_pipeline(believing(text, {**rule, "key": None}))
         for _ in range(rng.choice([1, 2])):
@@ -160,7 +160,7 @@ def _control(rng: random.Random, pipeline: Pipeline, number: int, rule: dict[str
         return _other(rng, source, rule)
     part = rng.choice(["add"] * 4 + ["remove"])
     if part == "remove":
-        names = ["q0", "new", "nobody", *(query.name for query in pipeline.queries)]
+        names = ["q0", "new", "nobody", *(query.name for query in pipeline.of(Query))]
         return {"queries": {"remove": {rng.choice(names): _instant(rng, pipeline)}}}
     count = rng.choice([1] * 8 + [2, rule.get("queries", 1) + 1])
     names = [rng.choice(_NAMES) if place == 0 else f"n{place}" for place in range(count)]
@@ -217,7 +217,7 @@ def _of_windows(count: int) -> dict[str, Any]:
 
 def _instant(rng: random.Random, pipeline: Pipeline) -> int:
     """Draw an instant near the edges of the windows that a log is about."""
-    slides = [query.window.slide for query in pipeline.queries] or [1]
+    slides = [window.slide for window in pipeline.windows] or [1]
     return rng.choice(slides) * rng.randint(-4, 30) + rng.choice([0, 0, 0, 1, -1])
 
 

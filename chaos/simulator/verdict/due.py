@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import SimulationHistory
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.query import AnyFlow
+from windowing.model.query import Flow
 from windowing.model.rows import row_line
 from windowing.model.rules import ends_at_a_time
 from windowing.semantics import Outcome, evaluate
@@ -76,7 +76,7 @@ def closing(
                 return
 
 
-def closes_at_a_time(pipeline: Pipeline, query: AnyFlow) -> bool:
+def closes_at_a_time(pipeline: Pipeline, query: Flow) -> bool:
     """Whether a query's windows end at an event time, by the progress of lanes and not of keys."""
     source = pipeline.source
     keyed = source.disorder.progress_attr is not None

@@ -24,10 +24,10 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Query
 from windowing.model.rows import Key, Row
 from windowing.semantics import Outcome
-from windowing.semantics.definition import row_of
 from windowing.semantics.effective import effective
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
+from windowing.semantics.row_values import row_of
 from windowing.semantics.view import View, Views
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.sessions import SessionDefinition
@@ -63,7 +63,7 @@ def early(
 ) -> Iterator[str]:
     """Yield the first early row that is not legal, or is missing."""
     may = pipeline.source.idle_timeout_us is not None
-    if not may and not any(isinstance(flow, Query) and flow.early for flow in pipeline.flows):
+    if not may and not any(flow.early for flow in pipeline.flows):
         return
     shown, due = _Shown(), _records(pipeline)
     for batch in range(len(history.ends)):
@@ -104,7 +104,7 @@ def _records(pipeline: Pipeline) -> dict[str, int]:
     return {
         flow.name: flow.early.records
         for flow in pipeline.flows
-        if isinstance(flow, Query) and flow.early is not None and flow.early.records is not None
+        if flow.early is not None and flow.early.records is not None
     }
 
 

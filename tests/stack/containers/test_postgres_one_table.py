@@ -13,7 +13,7 @@ from chaos.readers.postgres import read_postgres
 from jobs.overview.postgres import PostgresTables
 from jobs.tools.results import of_run
 from tests.unit.sinks.test_one_table import ONE, TEXT, written
-from windowing.model import parse_pipeline
+from windowing.model import Query, parse_pipeline
 from windowing.spark.sinks.postgres import PostgresSink
 from windowing.spark.sinks.table import TableSink
 
@@ -26,7 +26,7 @@ def test_one_table_has_the_rows_of_all_queries(postgres: str, tmp_path: Path) ->
     written(ONE, TableSink(ONE, tmp_path, "r1"))
     found = PostgresTables("one_table", "r1").results(["results"])["results"]
     assert found.rows == len(DeltaTable(str(tmp_path / "results")).to_pyarrow_table())
-    for query in pipeline.queries:
+    for query in pipeline.of(Query):
         assert len(PostgresRun(pipeline, "r1").rows(query)) > 0
         newest = of_run(tmp_path / "results", "r1", query)
         with psycopg.connect(options="-c TimeZone=UTC") as connection:

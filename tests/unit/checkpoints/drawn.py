@@ -19,8 +19,9 @@ from chaos.simulator.draw.wish import (
     POLICY_JOIN,
 )
 from tests.unit.checkpoints.recording import Recording, arrived
-from windowing.model import Pipeline, parse_pipeline
+from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.operators.join import SIDES, PolicyJoinQuery
+from windowing.model.operators.query import OperatorQuery
 from windowing.model.run_errors import WindowingError
 from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
@@ -60,7 +61,7 @@ def recordings() -> Iterator[tuple[str, Recording]]:
         else:
             pipeline = parse_pipeline(text)
             # Windows of many tuples send rows only of a long log.
-            wish = Wish(bad_values=False, long=1 if pipeline.operators else 0)
+            wish = Wish(bad_values=False, long=1 if pipeline.of(OperatorQuery) else 0)
             log = arrived(draw_log(random.Random(1), pipeline, wish), seed=1)
         yield name.replace(" ", "-"), Recording.of(text, log)
     for kind in (*KINDS, JOIN):
@@ -78,7 +79,7 @@ def _late_shown(pipeline: Pipeline) -> bool:
 
 
 def _early(pipeline: Pipeline) -> bool:
-    return any(query.early is not None for query in pipeline.queries)
+    return any(query.early is not None for query in pipeline.of(Query))
 
 
 def _idle(pipeline: Pipeline) -> bool:
@@ -86,7 +87,7 @@ def _idle(pipeline: Pipeline) -> bool:
 
 
 def _users(pipeline: Pipeline) -> bool:
-    return any(one.user is not None for query in pipeline.queries for one in query.aggregates)
+    return any(one.user is not None for query in pipeline.of(Query) for one in query.aggregates)
 
 
 def _plain(pipeline: Pipeline) -> bool:
@@ -95,7 +96,7 @@ def _plain(pipeline: Pipeline) -> bool:
 
 def _operates(order: str, pipeline: Pipeline) -> bool:
     """Whether operators process the records of several units in an order, by the records' time."""
-    queries = pipeline.operators
+    queries = pipeline.of(OperatorQuery)
     return any(query.order == order and len(query.unit) > 0 for query in queries) and not any(
         query.clock == "wall" for query in queries
     )
@@ -103,10 +104,10 @@ def _operates(order: str, pipeline: Pipeline) -> bool:
 
 def _partitioned(pipeline: Pipeline) -> bool:
     """Whether both sides of a join have windows by partition, one of them with a limit."""
-    join = pipeline.join_query
-    if not isinstance(join, PolicyJoinQuery):
+    joins = pipeline.of(PolicyJoinQuery)
+    if not joins:
         return False
-    windows = [join.window(side) for side in SIDES]
+    windows = [joins[0].side_window(side) for side in SIDES]
     limited = any(window.partition_eviction is not None for window in windows)
     return limited and all(window.partition_by for window in windows)
 
@@ -153,6 +154,6 @@ def _worth(pipeline: Pipeline, events: list[dict[str, Any]]) -> Recording | None
         return None
     kept = ("partials/", "rows/")
     holds = any(name.startswith(kept) for shard in recording.shards for name in shard)
-    early = any(query.early is not None for query in pipeline.queries)
+    early = any(query.early is not None for query in pipeline.of(Query))
     told = bool(recording.rows) and (recording.early or not early)
     return recording if holds and told and len(whole.rows) > len(recording.rows) else None

@@ -15,9 +15,11 @@ from pathlib import Path
 from chaos.simulator.draw import KINDS, Wish, draw_pipeline
 from chaos.simulator.draw.wish import JOIN, OPERATORS, POLICY_JOIN
 from tests.unit.checkpoints.drawn import files, frozen
-from windowing.model import Pipeline, parse_pipeline
+from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.operators.join import SIDES, PolicyJoinQuery
+from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import Punctuate, Step
+from windowing.model.query import JoinQuery
 from windowing.model.windows.policy import WindowClause
 
 FILE = Path(__file__).parent / "fingerprints.jsonl"
@@ -52,16 +54,15 @@ def features(pipeline: Pipeline) -> set[tuple[object, ...]]:
     """What a pipeline has: its classes with generators and policies, and all else by itself."""
     source, found = pipeline.source, set[tuple[object, ...]]()
     generators = {type(part.disorder).__name__ for part in source.parts}
-    if pipeline.join_query is not None:
-        join = pipeline.join_query
+    for join in pipeline.of(JoinQuery):
         found |= {("join", one, join.late.policy) for one in generators}
         found |= {("join", join.late.mode, join.accumulation, True)}
         found |= {("kept", join.entries_max is None, join.retention_us is None)}
         if isinstance(join, PolicyJoinQuery):
             found |= {("join", join.keeps("left"), join.keeps("right"), bool(join.partitions))}
-            found |= {_of_window(join.window(side)) for side in SIDES}
-            found |= {_of_partitions(join.window(side)) for side in SIDES}
-    for query in pipeline.queries:
+            found |= {_of_window(join.side_window(side)) for side in SIDES}
+            found |= {_of_partitions(join.side_window(side)) for side in SIDES}
+    for query in pipeline.of(Query):
         window = query.window
         generators = generators | {type(one).__name__ for one in source.disorder_of.values()}
         found |= {(window.kind, one, query.late.policy) for one in generators}
@@ -71,7 +72,7 @@ def features(pipeline: Pipeline) -> set[tuple[object, ...]]:
         }
         found |= {("aggregate", one.function, one.parameters) for one in query.aggregates}
         found |= {("kept", query.entries_max is None, query.retention_us is None)}
-    for operators in pipeline.operators:
+    for operators in pipeline.of(OperatorQuery):
         found |= {("operators", operators.order, operators.late.policy, len(operators.steps) > 1)}
         for step in operators.steps:
             found |= _features_of_step(step)

@@ -150,7 +150,7 @@ def test_a_fused_run_goes_on_with_it() -> None:
     then.stores = list(convert(before, after, [], first.stores).shards)
     sent = [one for batch in batches(log[33:], 4) for one in then.feed(batch, [], 0)]
     frames = [one.results["added"] for one in sent if "added" in one.results]
-    rows = [row for frame in frames for row in rows_of(after.queries[1], after, frame)]
+    rows = [row for frame in frames for row in rows_of(after.flows[1], after, frame)]
     defined = [row for row in evaluate(after, log).rows if row.query == "added"]
     assert rows
     assert sorted(row_lines(rows)) == sorted(row_lines(defined))

@@ -22,7 +22,7 @@ from tests.sampling import sampled
 from tests.strategies import Event, entry
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.batches import batches, interleave
-from windowing.model import Pipeline, parse_pipeline
+from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.counts import Counts
 from windowing.runtime.local import LocalEngine, Output
@@ -75,7 +75,7 @@ def drawn(rng: random.Random) -> tuple[Pipeline, list[tuple[Event, ...]]]:
 def instants(pipeline: Pipeline) -> list[int]:
     """Starts and ends of the windows that a drawn log is about."""
     found = {0}
-    for query in pipeline.queries:
+    for query in pipeline.of(Query):
         found |= {edge for wid in range(12) for edge in extents_of(query).extent(wid)}
     return sorted(found)
 
@@ -92,7 +92,7 @@ def added(
 def removed(
     rng: random.Random, pipeline: Pipeline, lanes: list[tuple[Event, ...]]
 ) -> list[tuple[Event, ...]]:
-    name = rng.choice(["new", "new", *(query.name for query in pipeline.queries), "nobody"])
+    name = rng.choice(["new", "new", *(query.name for query in pipeline.of(Query)), "nobody"])
     until = rng.choice(instants(pipeline))
     return copied(rng, lanes, {"queries": {"remove": {name: until}}})
 

@@ -131,7 +131,7 @@ def test_a_fused_run_is_as_if_never_resharded() -> None:
         row
         for emission in sent
         for frame in emission.results.values()
-        for row in rows_of(after.queries[0], after, frame)
+        for row in rows_of(after.flows[0], after, frame)
     ]
     assert sorted(row_lines(rows)) == sorted(row_lines(evaluate(after, log).rows))
 

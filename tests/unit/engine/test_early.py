@@ -13,7 +13,7 @@ from tests.strategies import Case, Event, cases, entry
 from tests.unit.engine.test_engine import defined, lines
 from tests.unit.engine.test_sessions import log, pipeline
 from windowing.engine.reading.batches import batches
-from windowing.model import Pipeline, PipelineError, parse_pipeline
+from windowing.model import Pipeline, PipelineError, Query, parse_pipeline
 from windowing.model.rows import Row
 from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
@@ -134,7 +134,7 @@ def test_silent_lanes_are_left_out_of_early_rows(data: st.DataObject) -> None:
     """What silent lanes alone hold back is what would be sent if they had ended."""
     case = data.draw(cases(kind=data.draw(st.sampled_from(_KINDS)), records_max=12))
     spec = parse_pipeline(with_timeout(case.pipeline))
-    if any(query.late.policy == "update" for query in spec.queries):
+    if any(query.late.policy == "update" for query in spec.of(Query)):
         return  # what late records add stands in no early row
     engine, heard, clock_us, seen = LocalEngine(spec), {}, 0, list[Event]()
     for events in cut(case, data):

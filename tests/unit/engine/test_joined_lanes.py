@@ -22,7 +22,7 @@ from windowing.engine.reading.batches import batches
 from windowing.engine.shard import Shard
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.model import Pipeline, parse_pipeline
+from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import ArrivalOrder, CheckpointMismatch, UndeclaredPartition
@@ -112,7 +112,7 @@ def live(
         at = {field: us + ahead for field, us in highest(pipeline, engine).items()}
         assume(all(us < ENDED for us in at.values()))
         grow(document, name, pipeline.source.partitions, timed, at)
-        if any(counted(query.window) for query in pipeline.queries):
+        if any(counted(query.window) for query in pipeline.of(Query)):
             with pytest.raises(PipelineError, match="E_ARRIVAL_ORDER"):
                 parse_pipeline(yaml.safe_dump(document))
             raise RefusedAsItShould
@@ -424,9 +424,9 @@ def test_lanes_of_a_join_keep_their_numbers() -> None:
     names = [source.lane(number) for number in range(source.partitions)]
     assert names == ["l/0", "r/0", "r/1", "r/2", "l/1"]
     assert [source.number(*name.split("/")[:1], int(name[2:])) for name in names] == [*range(5)]
-    assert grown.join_query is not None
+    assert grown.flows[0] is not None
     topics = [source.place(number)[0].topic for number in range(5)]
-    sides = [grown.join_query.side_of(topic) for topic in topics]
+    sides = [grown.flows[0].side_of(topic) for topic in topics]
     assert sides == ["left", "right", "right", "right", "left"]
     assert source.number("l", 2) is None
     a, b = source.foreign("r")

@@ -39,7 +39,7 @@ source: {{topic: t, partitions: 1, format: json, event_time: {{field: ts, unit: 
 queries: {{q: {{window: {text}, aggregates: {{n: count}}}}}}
 """
     )
-    (query,) = pipeline.queries
+    (query,) = pipeline.flows
     traits = query.window.traits
     part = parts_of(query.window).shard(query, pipeline)
     assert isinstance(part, ShowsOpenWindows) or not traits.shows_early

@@ -90,8 +90,8 @@ def _spelled(plan: Plan) -> list[str]:
     flows = []
     for flow in plan.flows:
         counting = "" if flow.row_clock is None else f", counting by {flow.row_clock.name}"
-        classes = f"{flow.parts.lane.__name__}, {flow.parts.shard.__name__}"
-        keeps = flow.parts.evaluation.keeps.value
+        classes = f"{flow.lane.__name__}, {flow.shard.__name__}"
+        keeps = flow.evaluation.keeps.value
         flows.append(f"{flow.name} by {flow.clock.name}{counting}: {classes}: {keeps}")
     return [", ".join(clock.name for clock in plan.clocks), *flows]
 
@@ -111,8 +111,8 @@ def test_the_local_engine_runs_what_the_plan_says(name: str) -> None:
     engine = LocalEngine(load_pipeline(DATA / name / "pipeline.yml"))
     for flow in engine.plan.flows:
         lanes = {type(lane.parts[flow.name]) for lane in engine.lanes}
-        assert lanes == {flow.parts.lane}
-        assert type(engine.shard.parts[flow.name]) is flow.parts.shard
+        assert lanes == {flow.lane}
+        assert type(engine.shard.parts[flow.name]) is flow.shard
     assert len(engine.lanes) == engine.plan.lanes
     assert len(engine.snapshot().shards) == engine.plan.shards
 
@@ -126,8 +126,8 @@ def test_stages_of_spark_run_what_the_plan_says(name: str) -> None:
     for stage in (lanes, shards):
         stage.open(MemoryStore)
     for flow in plan_of(pipeline).flows:
-        assert type(lanes.lane(0).parts[flow.name]) is flow.parts.lane
-        assert type(shards.shard().parts[flow.name]) is flow.parts.shard
+        assert type(lanes.lane(0).parts[flow.name]) is flow.lane
+        assert type(shards.shard().parts[flow.name]) is flow.shard
 
 
 @pytest.mark.parametrize("name", ["parts_of", "clock_of", "row_clock_of"])
@@ -178,7 +178,7 @@ def test_records_that_lie_together_are_kept_as_is_said(window: str) -> None:
     """Twelve records of one time: one partial state, one chain, or each by itself."""
     engine = _fed(_pipeline(window), [100] * 12)
     (flow,) = engine.plan.flows
-    assert flow.parts.evaluation.keeps is not Keeps.RECORDS
+    assert flow.evaluation.keeps is not Keeps.RECORDS
     assert _held(engine) == 1
 
 
@@ -186,7 +186,7 @@ def test_records_that_lie_together_are_kept_as_is_said(window: str) -> None:
 def test_records_that_wait_for_their_number_are_kept_one_by_one(window: str) -> None:
     engine = _fed(_pipeline(window), [100] * 12)
     (flow,) = engine.plan.flows
-    assert flow.parts.evaluation.keeps is Keeps.RECORDS
+    assert flow.evaluation.keeps is Keeps.RECORDS
     assert _held(engine) == 12
     (said,) = (line for line in explain(engine.plan) if "evaluated as" in line)
     assert said.startswith("  evaluated as: records wait")
@@ -210,7 +210,7 @@ def test_a_fault_of_state_is_suggested_wherever_more_than_partial_states_are_kep
     suggestion = FAULTS["delete_state_delta"].suggestion
     assert suggestion is not None
     (flow,) = plan_of(pipeline).flows
-    assert suggestion.to(pipeline) or flow.parts.evaluation.keeps is Keeps.PARTIALS
+    assert suggestion.to(pipeline) or flow.evaluation.keeps is Keeps.PARTIALS
 
 
 @pytest.mark.parametrize(
@@ -219,8 +219,8 @@ def test_a_fault_of_state_is_suggested_wherever_more_than_partial_states_are_kep
 @pytest.mark.parametrize("policy", ["", ", late: {policy: update, every: 10 s}, retention: 60 s"])
 def test_no_more_is_kept_than_explain_says(window: str, policy: str) -> None:
     plan = plan_of(_pipeline(window, query=policy))
-    (flow,) = plan.queries
-    said = flow.parts.evaluation.estimate(flow.query, plan.pipeline.source)
+    (flow,) = plan.flows
+    said = flow.evaluation.estimate(flow.query, plan.pipeline.source)
     assert said is not None
     assert any(f"about {said} partial states per lane" in line for line in explain(plan))
     held = [_held(_fed(plan.pipeline, [*range(end)])) for end in range(120, 160, 7)]
@@ -283,7 +283,6 @@ def test_rows_of_open_windows_are_sent_as_planned(
     pipeline = _pipeline("RANGE 10 s SLIDE 10 s WATTR ts", source=source, query=query)
     text = pipeline.text.replace("partitions: 1", "partitions: 2")
     engine = LocalEngine(parse_pipeline(text))
-    assert [flow.provisional for flow in engine.plan.flows] == [provisional]
     for number, ts in enumerate((1, 100)):
         value = {"source": "t", "partition": 0, "offset": number, "value": {"ts": ts, "k": "a"}}
         (batch,) = batches([entry(value)], 1)

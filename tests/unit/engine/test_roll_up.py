@@ -40,7 +40,7 @@ queries:
     aggregates: {n: count, s: sum(v), low: min(v), high: max(x), mean: mean(x)}
 sink: {table: t}
 """)
-(QUERY,) = PIPELINE.queries
+(QUERY,) = PIPELINE.flows
 ACCUMULATORS = Accumulators.of(QUERY, PIPELINE.source)
 KEY = field_column("k")
 

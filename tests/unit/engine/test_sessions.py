@@ -121,4 +121,4 @@ def test_a_full_state_fails_the_batch_and_drops_nothing() -> None:
 def test_retention_may_count_windows() -> None:
     by_count = pipeline("window: RANGE 20 us SLIDE 10 us WATTR ts, retention: {windows: 3}")
     both = pipeline("window: RANGE 20 us SLIDE 10 us WATTR ts, retention: {windows: 3, time: 7 us}")
-    assert (by_count.queries[0].retention_us, both.queries[0].retention_us) == (30, 7)
+    assert (by_count.flows[0].retention_us, both.flows[0].retention_us) == (30, 7)

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from jobs.tools.window_picture import PictureError, draw_windows
-from windowing.engine.plan import Plan, plan_of, plan_query
+from windowing.engine.flow_kinds import plan_flow
+from windowing.engine.plan import Plan, plan_of
 from windowing.explain.pipeline import explain, explain_query
 from windowing.explain.size import growing, partial_bytes
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
@@ -50,7 +51,7 @@ queries:
 
 def _query(text: str, pipeline: Pipeline) -> Query:
     window = parse_window(text, ATTRIBUTES)  # type: ignore[arg-type]  # literals
-    return pipeline.queries[0].model_copy(update={"window": window})
+    return pipeline.flows[0].model_copy(update={"window": window})
 
 
 def _window(text: str) -> Window:
@@ -58,15 +59,15 @@ def _window(text: str) -> Window:
 
 
 def _estimate(plan: Plan) -> int | None:
-    (flow,) = plan.queries
-    return flow.parts.evaluation.estimate(flow.query, plan.pipeline.source)
+    (flow,) = plan.flows
+    return flow.evaluation.estimate(flow.query, plan.pipeline.source)
 
 
 @pytest.mark.parametrize(("text", "said"), WINDOWS.items())
 def test_every_class_is_explained(text: str, said: tuple[str, str]) -> None:
     context, title = said
     pipeline = _pipeline()
-    lines = list(explain_query(plan_query(_query(text, pipeline), pipeline), plan_of(pipeline)))
+    lines = list(explain_query(plan_flow(_query(text, pipeline), pipeline), plan_of(pipeline)))
     assert title in lines[0]
     assert lines[1].startswith(f"  context class: {context}: ")
     assert [line for line in lines if line.startswith("  memory: about 64 bytes a partial state")]
@@ -184,7 +185,7 @@ def test_the_bound_counts_what_can_be_open_at_once() -> None:
 
 def test_what_grows_is_named() -> None:
     pipeline = _pipeline("{n: count, all: collect(x), best: 'top_k(x, 5)', mid: median(x)}")
-    [query] = pipeline.queries
+    [query] = pipeline.flows
     assert [a.name for a in growing(query, pipeline.source)] == ["all", "mid"]
     assert partial_bytes(query, pipeline.source) == 8 * (6 + 1 + 10)
     text = "\n".join(explain(plan_of(pipeline)))

@@ -109,7 +109,7 @@ def test_a_sink_writes_once_and_its_reader_reads(tidepool: Path, tmp_path: Path)
     found = read_output(pipeline, tmp_path, "r1")
     assert len(found.rows) == len({identity for identity, _ in found.rows}) == 8
     frames, _ = frames_of(pipeline, tmp_path, "r1", [])  # as `quality` judges them
-    assert len(frames.rows(pipeline.queries[0])) == frames.size() == 8
+    assert len(frames.rows(pipeline.flows[0])) == frames.size() == 8
     with pytest.raises(TokenMismatch):
         sink_of(pipeline).open(place).take([*batches(3, 8)][1], 1)
 

@@ -66,9 +66,7 @@ def test_nobody_knows_a_window_that_is_not_installed() -> None:
 
 def test_reading_a_pipeline_imports_no_window(tidepool: Path) -> None:
     updating = TEXT.replace("aggregates", "late: {policy: update, every: 1 day}\n    aggregates")
-    (query,) = parse_pipeline(
-        updating + "    retention: 40 days\n    early: {records: 3}\n"
-    ).queries
+    (query,) = parse_pipeline(updating + "    retention: 40 days\n    early: {records: 3}\n").flows
     assert (query.window.kind, query.window.attribute, query.key) == ("months", "ts", ("k",))
     assert "tidepool" not in sys.modules
 
@@ -80,7 +78,7 @@ def test_months_by_hand(tidepool: Path) -> None:
 
 
 def test_engine_and_definition_number_alike(tidepool: Path) -> None:
-    (query,) = (pipeline := parse_pipeline(TEXT)).queries
+    (query,) = (pipeline := parse_pipeline(TEXT)).flows
     lane, definition = parts_of(query.window).lane(query, pipeline), definition_of(query)
     rng = random.Random(5)
     values = [EARLIEST, LATEST - 1, 0, -1, *(rng.randrange(EARLIEST, LATEST) for _ in range(500))]
@@ -136,7 +134,7 @@ def test_a_mistake_that_only_the_class_knows_is_said_when_it_runs(tidepool: Path
 
 def test_a_window_without_parts_cannot_run(tidepool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACKWATER_PLUGINS", '{"windows": {"moons": "tidepool.window:Moons"}}')
-    (query,) = parse_pipeline(TEXT.replace("months", "moons")).queries
+    (query,) = parse_pipeline(TEXT.replace("months", "moons")).flows
     with pytest.raises(PluginError, match=r"moons: no plug-in slackwater\.window_parts has"):
         parts_of(query.window)
     with pytest.raises(PluginError, match=r"moons: no plug-in slackwater\.window_definitions has"):

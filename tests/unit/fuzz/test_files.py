@@ -13,7 +13,7 @@ from tests.unit.fuzz.corpus import every, try_one
 from tests.unit.fuzz.mutations import Recorded, yaml_files
 from windowing.engine.plan import plan_of
 from windowing.explain.pipeline import explain
-from windowing.model import PipelineError, load_pipeline
+from windowing.model import PipelineError, Query, load_pipeline
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / "tests" / "data" / "pipelines"
@@ -44,7 +44,7 @@ def read_as_pipeline(contents: bytes) -> None:
         except PipelineError as error:
             well_told(error, path)
             return
-        if all(one.user is None for query in pipeline.queries for one in query.aggregates):
+        if all(one.user is None for query in pipeline.of(Query) for one in query.aggregates):
             assert pipeline.fingerprint
             assert list(explain(plan_of(pipeline)))
         assert pipeline.output

@@ -24,7 +24,7 @@ from tests.unit.fuzz.corpus import every, try_one
 from tests.unit.fuzz.mutations import Recorded, line_files, spoilt
 from windowing.model import PipelineError
 from windowing.model.run_errors import WindowingError
-from windowing.semantics.definition import IntSumError
+from windowing.semantics.aggregates import IntSumError
 from windowing.semantics.log import BadLogError
 from windowing.semantics.units import ArrivalOrderError
 from windowing.semantics.windows.landmark import EndlessLandmarkError

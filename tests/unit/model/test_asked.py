@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from windowing.model import PipelineError, parse_pipeline
+from windowing.model import PipelineError, Query, parse_pipeline
 from windowing.model.file.asked import read_asked
 from windowing.model.file.changes import Copy, changed, parse_change
 
@@ -55,7 +55,7 @@ def test_a_file_of_queries_or_an_edited_pipeline_is_what_a_control_record_says(
     assert change is not None
     after = changed(PIPELINE, Copy("s/0", 7, change))
     assert not isinstance(after, str)
-    assert [query.name for query in after.queries] == ["w", "daily"]
+    assert [query.name for query in after.of(Query)] == ["w", "daily"]
 
 
 @pytest.mark.parametrize(

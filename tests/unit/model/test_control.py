@@ -376,7 +376,7 @@ def test_one_record_is_refused_once_whatever_names_it_has() -> None:
 def test_a_query_ends_at_the_earliest_end_that_a_lane_has(order: tuple[int, ...]) -> None:
     copies = [copy(lane, 5, remove={"w": until}) for lane, until in enumerate((300, 100, 200))]
     found = made(*(copies[place] for place in order))
-    active = found.queries[0].window.active
+    active = found.flows[0].window.active
     assert active is not None
     assert active.until_us == 100
     assert [active.until_in(f"s/{lane}") for lane in range(3)] == [300, 100, 200]

@@ -412,5 +412,5 @@ def test_every_field_is_a_fact_or_is_known_to_be_none(class_: type) -> None:
 
 def test_every_generator_and_class_of_windows_has_a_name_of_its_own() -> None:
     texts = [line["text"] for line in recorded()]
-    classes = {type(query.window) for text in texts for query in parse_pipeline(text).queries}
+    classes = {type(query.window) for text in texts for query in parse_pipeline(text).of(Query)}
     assert classes == {*CLASSES}

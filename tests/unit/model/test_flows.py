@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from windowing.engine.plan import plan_of
-from windowing.engine.windows.classes import JOIN, PARTS
+from windowing.engine.windows.classes import PARTS
+from windowing.engine.windows.join import JoinLanePart, JoinShardPart
 from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.fields import ValueType
 from windowing.model.query import Flow, JoinQuery
@@ -49,19 +50,20 @@ queries:
 
 def test_flows_are_the_queries_or_the_join() -> None:
     of_queries, of_join = queries(), join()
-    assert of_queries.flows == of_queries.queries
-    assert of_queries.join_query is None
-    assert of_join.flows == (of_join.join_query,)
-    assert of_join.queries == ()
+    assert of_queries.flows == of_queries.of(Query)
+    assert of_join.flows == of_join.of(JoinQuery)
+    assert (of_queries.of(JoinQuery), of_join.of(Query)) == ((), ())
+    assert (of_queries.one_topic, of_join.one_topic) == (True, False)
+    assert [window.attribute for window in of_queries.windows] == ["l_ts", "l_ts"]
 
 
 def test_a_join_has_no_window_and_no_aggregates() -> None:
     (flow,) = join().flows
-    assert [name for name in ("window", "aggregates", "early") if hasattr(flow, name)] == []
+    assert (flow.window, flow.aggregates, flow.early) == (None, (), None)
     assert "join" not in {*WINDOWS, *PARTS, *DEFINITIONS}
-    plan = plan_of(join())
-    assert plan.join is not None
-    assert (plan.join.parts, plan.join.provisional, plan.queries) == (JOIN, False, ())
+    (planned,) = plan_of(join()).flows
+    assert (planned.lane, planned.shard) == (JoinLanePart, JoinShardPart)
+    assert (planned.replaces, planned.row_clock) == (False, None)
 
 
 @pytest.mark.parametrize("pipeline", [queries(), join()], ids=["query", "join"])
@@ -74,8 +76,7 @@ def test_either_answers_what_is_asked_of_a_flow(pipeline: Pipeline) -> None:
 
 
 def test_what_a_join_says_of_its_rows() -> None:
-    flow = join("left", "late: {policy: update, every: 1 s}\nretention: 7 s").join_query
-    assert flow is not None
+    flow = join("left", "late: {policy: update, every: 1 s}\nretention: 7 s").flows[0]
     assert flow.name == "pairs"
     assert flow.attribute == "l_ts"
     assert flow.key == ("k", "left", "left_offset", "right", "right_offset")

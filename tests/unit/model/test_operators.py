@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.model import Pipeline, PipelineError, parse_pipeline
+from windowing.model import Pipeline, PipelineError, Query, parse_pipeline
 from windowing.model.late import Late
 from windowing.model.operators.language import parse_clause, spelled
 from windowing.model.operators.query import OperatorQuery
@@ -47,7 +47,7 @@ def pipeline_of(*queries: str, more: str = "") -> Pipeline:
 
 
 def query_of(text: str, more: str = "") -> OperatorQuery:
-    (query,) = pipeline_of(text, more=more).operators
+    (query,) = pipeline_of(text, more=more).flows
     return query
 
 
@@ -56,8 +56,8 @@ def test_queries_of_both_kinds_keep_the_order_of_the_file() -> None:
     sort = "{operator: sort, window: TUMBLING count(2) PARTITIONED BY origin, by: [n]}"
     pipeline = pipeline_of(sort, window, COUNTED % "")
     assert [flow.name for flow in pipeline.flows] == ["q0", "q1", "q2"]
-    assert [query.name for query in pipeline.queries] == ["q1"]
-    assert [query.name for query in pipeline.operators] == ["q0", "q2"]
+    assert [query.name for query in pipeline.of(Query)] == ["q1"]
+    assert [query.name for query in pipeline.of(OperatorQuery)] == ["q0", "q2"]
     assert pipeline.key_fields(0) == {"n", "origin"}
 
 
@@ -281,7 +281,7 @@ def test_a_field_may_not_be_called_as_the_lane_of_a_key() -> None:
     text = SOURCE.replace("carrier: string", "lane: string") + (
         "  q0: {operator: sort, window: TUMBLING count(2) PARTITIONED BY lane, by: [n]%s}"
     )
-    assert parse_pipeline(text % "").operators[0].key == ("lane",)
+    assert parse_pipeline(text % "").flows[0].key == ("lane",)
     with pytest.raises(PipelineError, match="lane is the first field of a row's key"):
         parse_pipeline(text % ", order: lane")
 
@@ -290,7 +290,7 @@ def test_the_lane_of_a_key_is_text_whatever_a_field_of_that_name_is() -> None:
     sort = "{operator: sort, window: TUMBLING count(2) PARTITIONED BY n, by: [lane], order: lane}"
     text = SOURCE.replace("carrier: string", "lane: int")
     pipeline = parse_pipeline(f"{text}  q0: {sort}\n")
-    (query,) = pipeline.operators
+    (query,) = pipeline.flows
     assert query.key_kinds(pipeline.source.fields) == {"lane": "string", "n": "int"}
     assert query.value_types(pipeline.source.fields)["lane"].kind == "int"
 

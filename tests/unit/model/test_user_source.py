@@ -100,7 +100,7 @@ def test_ends_of_lines_do_not_count(folder: Path) -> None:
 def test_reading_a_file_imports_none_of_it(folder: Path) -> None:
     """It is imported, and digested, where a run first asks for the fingerprint."""
     read = pipeline("own.deep.model:Class")
-    assert read.queries[0].aggregates[0].code is None
+    assert read.flows[0].aggregates[0].code is None
     assert not {name for name in sys.modules if name.partition(".")[0] in ("own", "other")}
     assert read.fingerprint
     assert "own.deep.model" in sys.modules

@@ -112,7 +112,7 @@ def test_sessions_that_were_absorbed_are_gone(accumulation: str) -> None:
     ]
     defined = evaluate(pipeline, log).rows
     assert any(row.absorbed_by is not None for row in defined)
-    ((table,), query) = table_of(pipeline, log, 2), pipeline.queries[0]
+    ((table,), query) = table_of(pipeline, log, 2), pipeline.flows[0]
     found = newest(table, query)
     assert found["window_id"].to_list() == [1, 40]
     assert found["n"].to_list() == [3, 1]
@@ -122,7 +122,7 @@ def test_sessions_that_were_absorbed_are_gone(accumulation: str) -> None:
 def test_provisional_rows_are_no_revisions() -> None:
     text = RETRACTING.format(window="RANGE 10 us SLIDE 10 us WATTR ts", shards=2)
     pipeline = parse_pipeline(text + "early: {records: 1}\n")
-    ((table,), query) = table_of(pipeline, log_of(1, 2, 3), 1), pipeline.queries[0]
+    ((table,), query) = table_of(pipeline, log_of(1, 2, 3), 1), pipeline.flows[0]
     assert len(table)
     assert not len(newest(table, query))
 
@@ -131,7 +131,7 @@ def test_runs_are_kept_apart() -> None:
     pipeline = parse_pipeline(
         RETRACTING.format(window="RANGE 10 us SLIDE 10 us WATTR ts", shards=2)
     )
-    log, query = log_of(1, 12, 25, 3, 26, 13, 40, 2, 70), pipeline.queries[0]
+    log, query = log_of(1, 12, 25, 3, 26, 13, 40, 2, 70), pipeline.flows[0]
     (one,), (other,) = (table_of(pipeline, log, 2, run) for run in ("a", "b"))
     both = newest(pl.concat([one, other]), query)
     assert both.equals(pl.concat([newest(one, query), newest(other, query)]))
@@ -140,7 +140,7 @@ def test_runs_are_kept_apart() -> None:
 def test_a_query_that_discards_has_no_newest_row() -> None:
     text = RETRACTING.format(window="RANGE 10 us SLIDE 10 us WATTR ts", shards=2)
     pipeline = parse_pipeline(text.replace("retracting", "discarding"))
-    ((table,), query) = table_of(pipeline, log_of(1, 12, 25), 2), pipeline.queries[0]
+    ((table,), query) = table_of(pipeline, log_of(1, 12, 25), 2), pipeline.flows[0]
     with pytest.raises(NoNewest, match="add up the rows of a window"):
         newest(table, query)
     assert len(flat(table, query)) == len(table)
@@ -150,7 +150,7 @@ def test_names_that_are_taken_are_told_apart() -> None:
     text = RETRACTING.format(window="RANGE 10 us SLIDE 10 us WATTR ts", shards=2)
     text = text.replace("fields: {k: int}", "fields: {Run: int, n: int}")
     text = text.replace("[k]", "[Run, n]").replace("{n: count}", "{n: count, records: count}")
-    query = parse_pipeline(text).queries[0]
+    query = parse_pipeline(text).flows[0]
     assert columns(query) == {
         "key.Run": "key.Run",
         "key.n": "n",

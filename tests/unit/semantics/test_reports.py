@@ -16,7 +16,7 @@ from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import LocalEngine
-from windowing.semantics import RowId, evaluate, held_by
+from windowing.semantics import RowId, evaluate, meaning_of
 from windowing.semantics.trace import trace
 from windowing.semantics.view import Views
 
@@ -87,7 +87,7 @@ def test_the_records_of_a_row_are_those_that_it_spans(case: Case) -> None:
     for row in evaluate(pipeline, log).rows[:5]:
         query = queries[row.query]
         identity = RowId(row.query, row.window_id, row.key, row.revision)
-        held = held_by(query, pipeline.source, views.of(query), identity)
+        held = meaning_of(query).held_by(pipeline.source, views.of(query), identity)
         assert len(held) == row.records
         spans = {
             f"{pipeline.source.topic}/{lane}": [o for p, o in held if p == lane] for lane, _ in held

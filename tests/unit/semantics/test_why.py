@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import KINDS, cases, entry, interleavings
-from windowing.model import parse_pipeline
+from windowing.model import Query, parse_pipeline
 from windowing.model.rows import Row
-from windowing.semantics import RowId, evaluate, held_by
+from windowing.semantics import RowId, evaluate, meaning_of
 from windowing.semantics.trace import trace
 from windowing.semantics.units import ArrivalOrderError
 from windowing.semantics.view import Views
@@ -33,7 +33,7 @@ def test_what_is_said_of_a_window_is_what_was_sent_of_it(kind: str, data: st.Dat
         assume(False)
     assume(rows)
     row: Row = data.draw(st.sampled_from(rows))
-    query = next(query for query in pipeline.queries if query.name == row.query)
+    query = next(query for query in pipeline.of(Query) if query.name == row.query)
     found = why(pipeline, Sought(query, row.window_id, None, row.key), log)
     own = [
         one
@@ -49,8 +49,8 @@ def test_what_is_said_of_a_window_is_what_was_sent_of_it(kind: str, data: st.Dat
     held = {
         place
         for one in own
-        for place in held_by(
-            query, pipeline.source, view, RowId(query.name, row.window_id, row.key, one.revision)
+        for place in meaning_of(query).held_by(
+            pipeline.source, view, RowId(query.name, row.window_id, row.key, one.revision)
         )
     }
     assert {(one.item.partition, one.item.offset) for one in found.members if one.sent} == held
@@ -70,7 +70,7 @@ def test_what_is_refused_is_late_in_the_trace(data: st.DataObject) -> None:
     late = [
         (line, query, wid)
         for line in lines
-        for query in pipeline.queries
+        for query in pipeline.of(Query)
         for wid in line["queries"][query.name]["late"]
     ]
     assume(late)
@@ -103,7 +103,7 @@ def event(lane: int, offset: int, ts: int, k: str = "a") -> object:
 
 
 def of(wid: int | None, key: str = "a", start: int | None = None) -> Sought:
-    return Sought(PIPELINE.queries[0], wid, start, (key,))
+    return Sought(PIPELINE.flows[0], wid, start, (key,))
 
 
 def test_the_lane_that_holds_a_window_back_is_named() -> None:

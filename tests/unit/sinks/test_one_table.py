@@ -19,7 +19,7 @@ from jobs.tools.results import of_run
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.pack import RawRows
 from windowing.engine.tuning import tuned
-from windowing.model import Pipeline, parse_pipeline
+from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged
@@ -82,7 +82,7 @@ def test_one_table_has_the_rows_of_all_queries(tmp_path: Path) -> None:
 def test_readers_find_each_querys_rows_in_it(tmp_path: Path) -> None:
     written(ONE, TableSink(ONE, tmp_path / "one", "r1"))
     written(MANY, TableSink(MANY, tmp_path / "many", "r1"))
-    for query in ONE.queries:
+    for query in ONE.of(Query):
         one, many = (
             of_run(tmp_path / layout / table, "r1", query).drop("lag_us")
             for layout, table in (("one", "results"), ("many", query.name))

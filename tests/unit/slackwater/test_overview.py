@@ -64,7 +64,7 @@ def test_figures_are_those_of_the_tables(desk: Desk) -> None:
     keep_verdict(run, Judge.verify, passed=True, sentence="lost 0, duplicated 0, differing 0")
     keep_verdict(run, Judge.quality, passed=True, sentence="2 of 2 expectations hold")
     found = answer(desk)
-    (query,) = load_pipeline(desk.file).queries
+    (query,) = load_pipeline(desk.file).flows
     rows = DeltaTable(str(run.table / query.name)).to_pyarrow_table()
     assert found["outputs"][0]["rows"] == len(rows) > 0
     assert found["light"]["colour"] == "green"

@@ -18,7 +18,7 @@ from infra.daemon import shared_environment
 from infra.errors import InfraError
 from slackwater.init import files
 from slackwater.main import app
-from windowing.model import load_pipeline
+from windowing.model import Query, load_pipeline
 
 VARIABLES = ("SLACKWATER_PROJECT", "SLACKWATER_STATE_DIR", "SLACKWATER_PIPELINES")
 VARIABLES += ("SLACKWATER_PLANS", "SLACKWATER_PYTHON", "SLACKWATER_KAFKA_FILE", "PYTHONPATH")
@@ -136,7 +136,7 @@ def test_its_plan_and_its_pipeline_are_valid(shop: Path) -> None:
     plan = load_plan_with_lines(shop / "plans" / "crash.yml")[0]
     assert (shop / "plans" / str(plan.workload.events)).resolve() == shop / "data" / "events.jsonl"
     pipeline = load_pipeline((shop / "plans" / plan.pipeline).resolve())
-    assert {query.name for query in pipeline.queries} == {"revenue", "visits"}
+    assert {query.name for query in pipeline.of(Query)} == {"revenue", "visits"}
 
 
 def test_its_ci_file_runs_what_the_project_has(shop: Path) -> None:

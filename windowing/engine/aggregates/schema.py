@@ -30,7 +30,6 @@ from windowing.engine.reading.decode import DTYPES
 from windowing.model import Query
 from windowing.model.fields import Aggregate, FieldType
 from windowing.model.file.pipeline import Source
-from windowing.model.query import JoinQuery
 
 DataType = pl.DataType | type[pl.DataType]
 
@@ -90,10 +89,13 @@ class StateSchema:
     users: Mapping[str, UserState]
 
     @classmethod
-    def of(cls, query: Query | JoinQuery, source: Source) -> StateSchema:
-        """The schema of a query over a source; of a join, which keeps records, an empty one."""
-        if isinstance(query, JoinQuery):
-            return cls({}, {}, {}, {})
+    def of_records(cls) -> StateSchema:
+        """The schema of a flow that keeps records, and no partial states."""
+        return cls({}, {}, {}, {})
+
+    @classmethod
+    def of(cls, query: Query, source: Source) -> StateSchema:
+        """The schema of a query over a source."""
         attribute = query.window.attribute
         # The event time may be among `fields` too, with its raw value.
         plain = attribute in source.fields and attribute != source.event_time.field

@@ -24,7 +24,7 @@ from windowing.model.windows.sliding import begins_later, is_sliding, with_activ
 def families_of(pipeline: Pipeline) -> dict[str, Family]:
     """Return the families of at least two founders, by name."""
     alike: dict[object, list[Query]] = {}
-    for query in sorted(pipeline.queries, key=lambda query: query.name):
+    for query in sorted(pipeline.of(Query), key=lambda query: query.name):
         if why_alone(query, pipeline) is None:
             alike.setdefault(_in_common(query), []).append(query)
     found = [family for queries in alike.values() for family in _families(queries)]

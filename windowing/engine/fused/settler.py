@@ -14,8 +14,9 @@ import polars as pl
 from windowing.engine.changes import Claim, judged
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
 from windowing.engine.effects import took_effect
+from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.fused.provisional import Account, Fate, Provisional
-from windowing.engine.plan import FlowPlan, Plan, RowPlan
+from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import begin
 from windowing.engine.progress.reached import Reached
 from windowing.engine.reading.refusals import end_columns
@@ -215,7 +216,7 @@ def _as_scanned(fate: Fate) -> Judged:
     return Judged(dead, applied, outside, dropped, buried=buried)
 
 
-def _settling(flow: FlowPlan[Any] | RowPlan, plan: Plan) -> Settles:
+def _settling(flow: FlowPlan[Any], plan: Plan) -> Settles:
     part = flow.lane_part(plan.pipeline)
     assert isinstance(part, Settles)  # noqa: S101 - else the plan would have lanes
     return part

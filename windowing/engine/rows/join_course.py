@@ -160,7 +160,7 @@ def arrivals_of(
 
 def _by_time(query: PolicyJoinQuery, side: Side) -> WindowClause:
     """Return a window whose delta compares event times as numbers; as a field they may be text."""
-    window, event_time = query.window(side), query.source(side).event_time.field
+    window, event_time = query.side_window(side), query.source(side).event_time.field
     eviction = window.eviction
     if isinstance(eviction, Delta) and eviction.attribute == event_time:
         return replace(window, eviction=replace(eviction, attribute=_TIME))
@@ -181,7 +181,7 @@ def _window(
         stored: its records, in canonical order.
         known: its partitions, as of `Course`.
     """
-    by = query.window(side).partition_by
+    by = query.side_window(side).partition_by
     entries: dict[Any, list[Any]] = {}
     partitions: dict[Any, tuple[int, int, int, int]] = {}
     for rank, (arrival, matched) in enumerate(stored):

@@ -70,7 +70,7 @@ class PolicyJoinShardPart:
         due = [ENDED]
         for side in SIDES:
             instants = [tables[side][INSTANT]]
-            eviction = self._query.window(side).eviction
+            eviction = self._query.side_window(side).eviction
             if isinstance(eviction, Time) and self._query.keeps(side):
                 period_us = pl.lit(min(eviction.period_us, ENDED - 1) + 1, dtype=pl.Int64)
                 instants.append(tables[side].select(due=later(pl.col(AT), period_us))["due"])
@@ -95,7 +95,7 @@ class PolicyJoinShardPart:
             marks = pl.Series(MATCHED, [*matched.values()], dtype=pl.Boolean)
             stored = records[[*matched]].with_columns(marks)
             kept[side] = pl.concat([stored, waiting]).sort(AT, PARTITION, OFFSET)
-            if self._query.window(side).partition_eviction is not None:
+            if self._query.side_window(side).partition_eviction is not None:
                 kept[_partition_table(side)] = self._partitions(side, partitions, records)
         return kept
 
@@ -119,7 +119,7 @@ class PolicyJoinShardPart:
         self, side: Side, partitions: Sequence[Any], records: pl.DataFrame
     ) -> pl.DataFrame:
         """Return the partitions of a window, the least recently updated first."""
-        names = self._query.window(side).partition_by
+        names = self._query.side_window(side).partition_by
         schema: dict[str, pl.DataType | type[pl.DataType]] = {
             **{field_column(name): records.schema[f"{side}.{name}"] for name in names},
             **{RANK: pl.Int64, AT: pl.Int64, AT_FIRST: pl.Int64, RECORDS: pl.Int64},

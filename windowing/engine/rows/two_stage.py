@@ -32,6 +32,7 @@ from windowing.engine.rows.lane_part import ROWS, unit_columns
 from windowing.engine.rows.units import DUE, UNITS
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.chains import SPAN
+from windowing.engine.windows.evaluation import Evaluation, Keeps, unknown
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline
@@ -66,6 +67,31 @@ def why_one_stage(query: OperatorQuery) -> str | None:
         if aggregate.function != "python" and SIGNATURES[aggregate.function].numbers is None:
             return f"{aggregate.function} needs every value of a window"
     return None
+
+
+def evaluation_of(query: OperatorQuery) -> Evaluation:
+    """Return how a query is evaluated (Gedik 2014, section 4.1.8)."""
+    because = why_one_stage(query)
+    if because is not None:
+        return Evaluation(
+            way=f"tuple by tuple; not in two stages: {because}",
+            because=because,
+            keeps=Keeps.RECORDS,
+            counted="tuples that windows hold, and records that progress has not passed",
+            estimate=unknown,
+        )
+    eviction, trigger = query.last.window.eviction, query.last.window.trigger
+    assert isinstance(eviction, Time)  # noqa: S101 - `why_one_stage` has checked it
+    assert isinstance(trigger, Time)  # noqa: S101 - as above
+    panes = eviction.period_us // trigger.period_us
+    return Evaluation(
+        way=f"two stages: a partial state per slide, and each report merges {panes} of them; "
+        "tuples are not kept",
+        because="windows are sums of panes",
+        keeps=Keeps.PARTIALS,
+        counted="panes of the last range",
+        estimate=unknown,
+    )
 
 
 class TwoStagePart:

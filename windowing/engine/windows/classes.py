@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.columns import AT_FIRST, AT_LAST, GAP, WINDOW_ID
+from windowing.engine.aggregates import StateSchema
+from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
+from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.progress.clock import clock_by, clock_of, row_clock_of
 from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.evaluation import Evaluation
-from windowing.engine.windows.join import JoinLanePart, JoinShardPart
+from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
+from windowing.engine.windows.keys import route
 from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import LanePart, ShardPart
 from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbered_part
@@ -30,8 +34,7 @@ from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.engine.windows.sliding_lane import SlidingLanePart
 from windowing.model import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
-from windowing.model.operators.query import OperatorQuery
-from windowing.model.query import AnyFlow, JoinQuery
+from windowing.model.query import JoinQuery
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
@@ -42,18 +45,18 @@ from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.traits import Order
 from windowing.model.windows.window import Window
 
-Extents = Callable[[pl.DataFrame], list[tuple[int, int]]]
+Extent = tuple[int, int]
+"""Start and end of a row's window, report or pair."""
 
-F = TypeVar("F", bound=Query | JoinQuery)
-"""Which flows."""
+Extents = Callable[[pl.DataFrame], list[Extent]]
 
 
 @dataclass(frozen=True)
-class Parts(Generic[F]):
-    """How the engine evaluates a query's windows, or a join.
+class Parts:
+    """How the engine evaluates a class of windows.
 
     Attributes:
-        lane: makes a lane's part of a flow; where nothing else is needed, it is the part's class.
+        lane: makes a lane's part of a query; where nothing else is needed, it is the part's class.
         shard: the same for a shard's part.
         evaluation: what the two do together, and why.
         extents: give start and end of each row that a shard's part made.
@@ -61,14 +64,14 @@ class Parts(Generic[F]):
             `windowing.engine.windows.part.Settles` says.
     """
 
-    lane: Callable[[F, Pipeline], LanePart]
-    shard: Callable[[F, Pipeline], ShardPart]
+    lane: Callable[[Query, Pipeline], LanePart]
+    shard: Callable[[Query, Pipeline], ShardPart]
     evaluation: Evaluation
     extents: Extents
     settles: bool = False
 
 
-PARTS: Final = Registry[Callable[[Window], Parts[Query]]]("window_parts", "window_parts")
+PARTS: Final = Registry[Callable[[Window], Parts]]("window_parts", "window_parts")
 """The one place that knows which class of windows is evaluated how, by kind."""
 
 _Class = TypeVar("_Class", bound=Callable[[Any], Numbering])
@@ -87,7 +90,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
     """
 
     def register(class_: _Class) -> _Class:
-        def parts(window: Window) -> Parts[Query]:
+        def parts(window: Window) -> Parts:
             assert isinstance(window, OwnWindow)  # noqa: S101 - of no other kind
             numbering = class_(window.made())
             return Parts(
@@ -104,7 +107,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
     return register
 
 
-def parts_of(window: Window) -> Parts[Query]:
+def parts_of(window: Window) -> Parts:
     """Give the parts that evaluate a window.
 
     Raises:
@@ -115,13 +118,26 @@ def parts_of(window: Window) -> Parts[Query]:
     return PARTS[window.kind](window)
 
 
-def extents(query: AnyFlow, rows: pl.DataFrame) -> list[tuple[int, int]]:
-    """Start and end of the window, report or pair of each row that a shard's part made."""
-    if isinstance(query, JoinQuery):
-        return JOIN.extents(rows)
-    if isinstance(query, OperatorQuery):
-        last = rows[AT_LAST].to_list()
-        return [(start, at + 1) for start, at in zip(rows[AT_FIRST].to_list(), last, strict=True)]
+def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
+    """Decide how a query with windows is run, if it shares slices with no other."""
+    parts, source = parts_of(query.window), pipeline.source
+    whole = f"query {query.name}: {query.window.kind} windows need each record's place"
+    return FlowPlan(
+        query,
+        parts.lane,
+        parts.shard,
+        replaces=False,
+        evaluation=parts.evaluation,
+        schema=StateSchema.of(query, source),
+        route=tuple(route(query, source)),
+        clock=clock_of(query, source),
+        row_clock=row_clock_of(query),
+        whole=None if parts.settles else whole,
+    )
+
+
+def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
+    """Start and end of the window of each row that a shard's part made."""
     return parts_of(query.window).extents(rows)
 
 
@@ -129,28 +145,28 @@ def _numbered_by(numbering: Numbering) -> Extents:
     return partial(_bounds, numbering)
 
 
-def _bounds(numbering: Numbering, rows: pl.DataFrame) -> list[tuple[int, int]]:
+def _bounds(numbering: Numbering, rows: pl.DataFrame) -> list[Extent]:
     return [numbering.bounds(wid) for wid in rows[WINDOW_ID]]
 
 
-def _drawn(rows: pl.DataFrame) -> list[tuple[int, int]]:
-    """Return start and end from columns of the rows."""
+def drawn_extents(_: object, rows: pl.DataFrame) -> list[Extent]:
+    """Start and end of each session or pair, from columns of the rows."""
     # Their sum may exceed 64 bits, like other windows' ends.
     ends = zip(rows[AT_LAST].to_list(), rows[GAP].to_list(), strict=True)
     return [(start, sum(end)) for start, end in zip(rows[WINDOW_ID].to_list(), ends, strict=True)]
 
 
-def _sliding(window: Window) -> Parts[Query]:
+def _sliding(window: Window) -> Parts:
     extents = _numbered_by(wids.grid(window))
     return Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES, extents, settles=True)
 
 
-def _landmark(window: Window) -> Parts[Query]:
+def _landmark(window: Window) -> Parts:
     extents = _numbered_by(wids.grid(window))
     return Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, extents, settles=True)
 
 
-def _of_rows(window: Window) -> Parts[Query]:
+def _of_rows(window: Window) -> Parts:
     extents = _numbered_by(wids.grid(window))
     if window.traits.order is Order.CANONICAL:
         return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED, extents)
@@ -158,32 +174,33 @@ def _of_rows(window: Window) -> Parts[Query]:
     return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED, extents)
 
 
-def _at_records(window: Window) -> Parts[Query]:
+def _at_records(window: Window) -> Parts:
     by_rank = window.traits.order is Order.CANONICAL
     told = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
     extents = _numbered_by(wids.grid(window))
     return Parts(AtRecordsLanePart, AtRecordsShardPart, told, extents)
 
 
-def _of_sessions(window: Window) -> Parts[Query]:
+def _of_sessions(window: Window) -> Parts:
     what = "rows of other keys" if window.traits.counts_arrivals else "time"
-    return Parts(SessionLanePart, SessionShardPart, evaluation.parted_by(what), _drawn)
+    extents = partial(drawn_extents, window)
+    return Parts(SessionLanePart, SessionShardPart, evaluation.parted_by(what), extents)
 
 
-JOIN: Final = Parts(JoinLanePart, JoinShardPart, evaluation.PAIRED, _drawn)
-"""How joins by distance are evaluated."""
-
-
-def join_parts_of(query: JoinQuery) -> Parts[JoinQuery]:
-    """Give the parts that evaluate a join."""
-    if isinstance(query, PolicyJoinQuery):
-        return Parts(JoinLanePart, _policy_join, evaluation.WINDOWED, _drawn)
-    return JOIN
-
-
-def _policy_join(query: JoinQuery, pipeline: Pipeline) -> ShardPart:
-    assert isinstance(query, PolicyJoinQuery)  # noqa: S101 - no other has these parts
-    return PolicyJoinShardPart(query, pipeline)
+def plan_join(query: JoinQuery, pipeline: Pipeline) -> FlowPlan[JoinQuery]:
+    """Decide how a join is run: by event time, and nothing is shown before it is whole."""
+    windowed = isinstance(query, PolicyJoinQuery)
+    return FlowPlan(
+        query,
+        JoinLanePart,
+        PolicyJoinShardPart if windowed else JoinShardPart,
+        replaces=False,
+        evaluation=evaluation.WINDOWED if windowed else evaluation.PAIRED,
+        schema=StateSchema.of_records(),
+        route=tuple(equal_columns(query)),
+        clock=clock_by(query.attribute, pipeline.source),
+        whole=evaluation.ONE_BY_ONE,
+    )
 
 
 for _kind, _parts in (

@@ -60,8 +60,8 @@ def past_end(query: Flow) -> int:
     return (query.retention_us or 0) + (query.late.every_us or 0)
 
 
-def _unknown(_: Query, __: Source) -> None:
-    return None
+def unknown(_: Query, __: Source) -> None:
+    """Give no estimate: how many there are follows from the records."""
 
 
 def _behind(query: Query, source: Source) -> int | None:
@@ -106,7 +106,7 @@ SHARED = Evaluation(
     because="queries with the same key and late policy see the same records",
     keeps=Keeps.PARTIALS,
     counted="slices between the oldest window that can still change and the newest record",
-    estimate=_unknown,
+    estimate=unknown,
 )
 CUMULATIVE = Evaluation(
     way="one partial state per window not yet closed, and one of all that closed before",
@@ -127,7 +127,7 @@ RANKED = Evaluation(
     because="a record that is still to come would renumber those after it",
     keeps=Keeps.RECORDS,
     counted="records between progress and the newest, besides slices by row number",
-    estimate=_unknown,
+    estimate=unknown,
 )
 _BINS = "bins at the positions where the aggregate changes, each with a partial state"
 _BINS_COUNTED = "bins: two per record in (progress - range, newest + range]"
@@ -136,21 +136,21 @@ DEFINED = Evaluation(
     because="between two bins the aggregate is the same, whatever windows come to lie there",
     keeps=Keeps.PARTIALS,
     counted=_BINS_COUNTED,
-    estimate=_unknown,
+    estimate=unknown,
 )
 DEFINED_BY_RANK = Evaluation(
     way=f"{_BINS}; windows are counted off when progress passes",
     because="one late arrival would shift all ranks after it",
     keeps=Keeps.PARTIALS,
     counted=_BINS_COUNTED,
-    estimate=_unknown,
+    estimate=unknown,
 )
 PAIRED = Evaluation(
     way="records in the shard of what is equal, each from an instant on",
     because="any record in reach may be the partner of one that is still to come",
     keeps=Keeps.RECORDS,
     counted="records that one still to come can reach",
-    estimate=_unknown,
+    estimate=unknown,
 )
 
 WINDOWED = Evaluation(
@@ -158,8 +158,12 @@ WINDOWED = Evaluation(
     because="policy windows depend on the order of the records, which progress decides",
     keeps=Keeps.RECORDS,
     counted="records between progress and the newest, and those in both windows",
-    estimate=_unknown,
+    estimate=unknown,
 )
+
+
+ONE_BY_ONE = "records of operators and joins are kept one by one, in the order of their lanes"
+"""Why lanes have a stage of their own where the order of records decides."""
 
 
 def valued(kind: str) -> Evaluation:
@@ -173,7 +177,7 @@ def valued(kind: str) -> Evaluation:
         because=f"{kind} says which windows a value lies in, and where these end",
         keeps=Keeps.PARTIALS,
         counted="sets of windows that records share, as long as these can still change",
-        estimate=_unknown,
+        estimate=unknown,
     )
 
 
@@ -189,5 +193,5 @@ def parted_by(what: str) -> Evaluation:
         because=f"{together} are in one session for ever",
         keeps=Keeps.CHAINS,
         counted="sessions that a record can still reach, times the epochs of their late records",
-        estimate=_unknown,
+        estimate=unknown,
     )

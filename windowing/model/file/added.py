@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.fingerprint import fingerprint
-from windowing.model.query import AnyFlow, Query
+from windowing.model.query import Flow, Query
 from windowing.model.windows.activity import Activity, Places
 from windowing.model.windows.sliding import is_sliding, with_active
 
@@ -41,7 +41,7 @@ def query_change(
     Returns:
         None: they do not change in such a way, or anything else differs.
     """
-    if before.join_query is not None or after.join_query is not None:
+    if not (before.query_files and after.query_files):
         return None
     dropped = [flow.name for flow in before.flows if flow.name in after.conflicts]
     known = {flow.name: flow for flow in before.flows if flow.name not in dropped}
@@ -77,7 +77,7 @@ def added_queries(before: Pipeline, after: Pipeline, shards: int | None = None) 
     return () if change is None else change.added
 
 
-def _as_before(old: AnyFlow, new: AnyFlow) -> AnyFlow:
+def _as_before(old: Flow, new: Flow) -> Flow:
     """Return a query with the activity that it had."""
     if not (isinstance(old, Query) and isinstance(new, Query)):
         return new
@@ -86,9 +86,8 @@ def _as_before(old: AnyFlow, new: AnyFlow) -> AnyFlow:
     return new.model_copy(update={"window": with_active(new.window, old.window.active)})
 
 
-def _activity(flow: AnyFlow) -> Activity:
-    window = flow.window if isinstance(flow, Query) else None
-    return (None if window is None else window.active) or Activity()
+def _activity(flow: Flow) -> Activity:
+    return (flow.window and flow.window.active) or Activity()
 
 
 def _goes_on(old: Activity, new: Activity) -> bool:

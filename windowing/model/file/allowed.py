@@ -67,18 +67,19 @@ class _Same(NamedTuple):
 @lru_cache(maxsize=8)
 def _permits(of: _Same) -> _Permits:
     pipeline, added = of.pipeline, dict[str, list[tuple[int, int]]]()
-    for query in pipeline.queries:
+    queries = pipeline.of(Query)
+    for query in queries:
         for lane, at in (query.window.active and query.window.active.joined) or ():
             added.setdefault(lane, []).append((at, cells_of(query)))
     for conflict in pipeline.conflicts.values():
         for lane, own in conflict.items():
             added.setdefault(lane, []).append((own.at, own.cells))
-    kinds = (query.window.kind for query in pipeline.queries if isinstance(query.window, OwnWindow))
+    kinds = (window.kind for window in pipeline.windows if isinstance(window, OwnWindow))
     return _Permits(
         frozenset(one.reference for one in user_classes(pipeline) if one.settings is None),
-        frozenset(use for query in pipeline.queries for use in _uses(pipeline, query)),
+        frozenset(use for query in queries for use in _uses(pipeline, query)),
         frozenset(kinds),
-        frozenset({None, *(query.entries_max for query in pipeline.queries)}),
+        frozenset({None, *(query.entries_max for query in queries)}),
         _columns(pipeline),
         added,
     )
@@ -89,7 +90,7 @@ def _columns(pipeline: Pipeline) -> dict[str, str] | None:
     if pipeline.destination.layout != "one":
         return None
     found: dict[str, str] = {}
-    for query in pipeline.queries:
+    for query in pipeline.of(Query):
         if query.window.active is None or query.window.active.joined is None:
             found |= column_types(query, pipeline.source.fields)
     return found

@@ -144,7 +144,7 @@ def changed(pipeline: Pipeline, copy: Copy) -> Pipeline | ChangeRefusal:
         copy: one in its lane, which is not too late; those behind it do not matter.
     """
     added = copy.change.added
-    if pipeline.join is not None:
+    if not pipeline.query_files:
         return "malformed"
     if names_too_much(pipeline, copy.lane, copy.offset, added):
         return "not_allowed"
@@ -266,7 +266,7 @@ class _Draft:
     def _of_query(self, name: str) -> Conflict:
         """Return the copies of a query, which are all the same, as those of a conflict."""
         written = self._queries[name]
-        query = next(one for one in self._pipeline.queries if one.name == name)
+        query = next(one for one in self._pipeline.of(Query) if one.name == name)
         own, left = own_copy(0, _as_added(written), query), written.get("left", {})
         return {
             lane: own.model_copy(update={"at": offset, "left": left.get(lane)})

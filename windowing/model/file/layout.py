@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from windowing.model.fields import FieldType, value_type
-from windowing.model.query import AnyFlow, Query
+from windowing.model.query import Flow
 
 
 class LayoutError(ValueError):
@@ -25,7 +25,7 @@ class LayoutError(ValueError):
         super().__init__(message)
 
 
-def check_one_table(flows: Sequence[AnyFlow], fields: Mapping[str, FieldType]) -> None:
+def check_one_table(flows: Sequence[Flow], fields: Mapping[str, FieldType]) -> None:
     """Check that the rows of all queries can go to one table.
 
     Args:
@@ -57,12 +57,12 @@ def check_one_table(flows: Sequence[AnyFlow], fields: Mapping[str, FieldType]) -
                 raise LayoutError(flow.name, msg)
 
 
-def column_types(flow: AnyFlow, fields: Mapping[str, FieldType]) -> dict[str, str]:
+def column_types(flow: Flow, fields: Mapping[str, FieldType]) -> dict[str, str]:
     """Return the types of a query's values, in words; of a user's class, its name.
 
     Reading a file imports no code of the user's.
     """
-    if not isinstance(flow, Query):
+    if not flow.aggregates:
         return {name: _word(one.kind, one.many) for name, one in flow.value_types(fields).items()}
     found = {}
     for one in flow.aggregates:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 import yaml
 from pydantic import (
@@ -39,14 +39,15 @@ from windowing.model.join import Join, JoinedSource
 from windowing.model.late import Late
 from windowing.model.names import PipelineName, QueryName
 from windowing.model.operators.file import OperatorFile, StepsFile, section
-from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Unordered
-from windowing.model.query import AnyFlow, JoinQuery, Kept, Query, QueryFile
+from windowing.model.query import Flow, Kept, Query, QueryFile
 from windowing.model.schedule import Schedule
 from windowing.model.sink import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel
 from windowing.model.upkeep import Upkeep
-from windowing.model.windows.sliding import begins_later
+from windowing.model.windows.window import Window
+
+F = TypeVar("F", bound=Flow)
 
 # Placeholder for the source of a join that cannot be parsed.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
@@ -162,7 +163,7 @@ class Pipeline(SpecModel):
     @cached_property
     def log_places(self) -> frozenset[Place]:
         """Lane and offset of each record of a log by which the pipeline is what it is."""
-        active = [query.window.active for query in self.queries]
+        active = [window.active for window in self.windows]
         found = {
             place
             for one in active
@@ -215,8 +216,8 @@ class Pipeline(SpecModel):
         Raises:
             ValueError: a query breaks a rule.
         """
-        known = {flow.name: flow for flow in self._resolved}
-        files, flows = dict[str, Any](), list[Query | OperatorQuery]()
+        known = {flow.name: flow for flow in self.flows}
+        files, flows = dict[str, Any](), list[Flow]()
         for name, written in document["queries"].items():
             new = name in touched
             files[name] = QueryFile.model_validate(written) if new else self.query_files[name]
@@ -225,9 +226,9 @@ class Pipeline(SpecModel):
             check_one_table(flows, self.source.fields)
         conflicts = _CONFLICTS.validate_python(document.get("conflicts", {}))
         after = self.model_copy(update={"query_files": files, "conflicts": conflicts})
-        for name in ("_resolved", "tables", "fingerprint", "earlier", "log_places"):
+        for name in ("flows", "tables", "fingerprint", "earlier", "log_places"):
             after.__dict__.pop(name, None)
-        after.__dict__["_resolved"] = tuple(flows)
+        after.__dict__["flows"] = tuple(flows)
         after._text, after._document = None, document
         return after
 
@@ -242,9 +243,9 @@ class Pipeline(SpecModel):
         return self.sink or Sink("table", self.name)
 
     @cached_property
-    def tables(self) -> dict[str, tuple[AnyFlow, ...]]:
+    def tables(self) -> dict[str, tuple[Flow, ...]]:
         """The flows whose rows are in each table of results, by its name."""
-        found: dict[str, list[AnyFlow]] = {}
+        found: dict[str, list[Flow]] = {}
         for flow in self.flows:
             found.setdefault(self.table_of(flow.name), []).append(flow)
         return {name: tuple(flows) for name, flows in found.items()}
@@ -253,36 +254,32 @@ class Pipeline(SpecModel):
         """Return the name of the table that has the rows of a query, or of the join."""
         return self.destination.table_of(query)
 
-    @property
-    def queries(self) -> tuple[Query, ...]:
-        """The queries with windows of aggregates, in the order of the file; a join has none."""
-        return tuple(flow for flow in self._resolved if isinstance(flow, Query))
-
-    @property
-    def operators(self) -> tuple[OperatorQuery, ...]:
-        """The queries with operators over policy windows, in the order of the file."""
-        return tuple(flow for flow in self._resolved if isinstance(flow, OperatorQuery))
-
     @cached_property
-    def _resolved(self) -> tuple[Query | OperatorQuery, ...]:
-        """All queries, validated against the source."""
+    def flows(self) -> tuple[Flow, ...]:
+        """All that it computes: its queries in the order of the file, or its join; validated."""
+        if self.join is not None:
+            return (resolve_join(self, self.join),)
         found = tuple(resolve_query(self, name, query) for name, query in self.query_files.items())
-        if found and self.destination.layout == "one":
+        if self.destination.layout == "one":
             try:
                 check_one_table(found, self.source.fields)
             except LayoutError as error:
                 raise FieldError(("queries", error.query), str(error)) from None
         return found
 
-    @cached_property
-    def join_query(self) -> JoinQuery | None:
-        """The join, validated with what stands around it; None: there are queries instead."""
-        return None if self.join is None else resolve_join(self, self.join)
+    def of(self, kind: type[F]) -> tuple[F, ...]:
+        """Return the flows of one kind, for what only these have, in the order of the file."""
+        return tuple(flow for flow in self.flows if isinstance(flow, kind))
 
     @property
-    def flows(self) -> tuple[AnyFlow, ...]:
-        """All that it computes: its queries, or its join."""
-        return self._resolved if self.join_query is None else (self.join_query,)
+    def one_topic(self) -> bool:
+        """Whether all flows read the same records, as all but joins do."""
+        return len(self.source.parts) == 1
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The windows of all flows that have one."""
+        return tuple(flow.window for flow in self.flows if flow.window is not None)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -321,11 +318,8 @@ class Pipeline(SpecModel):
 
         Queries that begin later are left out: what is wrong with a value does not depend on them.
         """
-        if self.join_query is not None:
-            source, _ = self.source.place(number)
-            return frozenset(self.join_query.key_fields(self.join_query.side_of(source.topic)))
-        keys = [query.key for query in self.queries if not begins_later(query.window)]
-        keys += [query.key_fields for query in self.operators]
+        source, _ = self.source.place(number)
+        keys = [flow.record_key(source.topic) for flow in self.flows if not flow.begins_later]
         return frozenset(field for key in keys for field in key)
 
 

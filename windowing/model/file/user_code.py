@@ -14,7 +14,9 @@ from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
 from windowing.model.operators.file import StepsFile
+from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, Scalar, UserStep
+from windowing.model.query import Query
 from windowing.model.user import user_aggregate, user_operator
 
 
@@ -46,9 +48,9 @@ class UserClass:
 
 def user_classes(pipeline: Pipeline) -> Iterator[UserClass]:
     """Yield the classes that a pipeline names, without importing them."""
-    for query in pipeline.queries:
+    for query in pipeline.of(Query):
         yield from _of_aggregates(("queries", query.name), query.aggregates)
-    for operators in pipeline.operators:
+    for operators in pipeline.of(OperatorQuery):
         within: Path = ("queries", operators.name)
         several = isinstance(pipeline.query_files[operators.name], StepsFile)
         for number, step in enumerate(operators.windows):

@@ -34,7 +34,7 @@ class PolicyJoinQuery(JoinQuery):
     windows: tuple[WindowClause, WindowClause]
     partitions: dict[str, str]
 
-    def window(self, side: Side) -> WindowClause:
+    def side_window(self, side: Side) -> WindowClause:
         """Return the window of a side."""
         return self.windows[SIDES.index(side)]
 
@@ -67,7 +67,7 @@ class PolicyJoinQuery(JoinQuery):
 
     def needed(self, side: Side) -> tuple[str, ...]:
         """Return the fields of a side that its window, a row or a condition needs."""
-        window, event_time = self.window(side), self.source(side).event_time.field
+        window, event_time = self.side_window(side), self.source(side).event_time.field
         field = window.eviction.attribute if isinstance(window.eviction, Delta) else event_time
         # The event time is known without being a field.
         compared = () if field == event_time else (field,)

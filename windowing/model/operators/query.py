@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import replace
+from typing import ClassVar, Literal
 
 from windowing.model.emission import Accumulation
-from windowing.model.fields import FieldType, Kind, ValueType, value_type
+from windowing.model.fields import Aggregate, FieldType, Kind, ValueType, value_type
 from windowing.model.late import Late
 from windowing.model.operators.steps import (
     AggregateStep,
@@ -15,6 +16,7 @@ from windowing.model.operators.steps import (
     UserStep,
     WindowStep,
 )
+from windowing.model.query import MostFlows
 from windowing.model.source import SpecModel
 
 LANE = "lane"
@@ -24,7 +26,7 @@ Order = Literal["canonical", "lane"]
 Clock = Literal["record", "wall"]
 
 
-class OperatorQuery(SpecModel):
+class OperatorQuery(SpecModel, MostFlows):
     """A flow of a pipeline whose rows its operators send; all defaults applied.
 
     Attributes:
@@ -37,6 +39,7 @@ class OperatorQuery(SpecModel):
         late: the policy for late records; never `update`.
     """
 
+    flow_kind: ClassVar[str] = "operators"
     name: str
     steps: tuple[Step, ...]
     attribute: str
@@ -75,6 +78,29 @@ class OperatorQuery(SpecModel):
         groups = self.last.group_by if isinstance(self.last, AggregateStep) else ()
         return tuple(dict.fromkeys((*self.last.window.partition_by, *groups)))
 
+    def record_key(self, topic: str) -> tuple[str, ...]:
+        """Return the fields of a record that are part of a row's key."""
+        del topic
+        return self.key_fields
+
+    @property
+    def window(self) -> None:
+        """None: each step has a window of its own."""
+
+    @property
+    def early(self) -> None:
+        """None: reports follow triggers."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a row waits for progress: not in lane order."""
+        return self.order == "canonical"
+
+    @property
+    def by_wall_clock(self) -> bool:
+        """Whether time policies follow the machine's clock."""
+        return self.clock == "wall"
+
     def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
         """Give the types of a row's key, in the order of its fields; the lane is its name.
 
@@ -85,10 +111,15 @@ class OperatorQuery(SpecModel):
         return {**lane, **{name: fields[name].kind for name in self.key_fields}}
 
     @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates of the last step; none of operators that send records or rows of users."""
+        return self.last.aggregates if isinstance(self.last, AggregateStep) else ()
+
+    @property
     def shows(self) -> tuple[str, ...]:
         """The names of a row's values, in the order of its columns."""
         if isinstance(self.last, AggregateStep):
-            return tuple(aggregate.name for aggregate in self.last.aggregates)
+            return tuple(aggregate.name for aggregate in self.aggregates)
         if isinstance(self.last, UserStep):
             return tuple(name for name, _ in self.last.outputs)
         return self.fields
@@ -107,6 +138,23 @@ class OperatorQuery(SpecModel):
         if isinstance(self.last, UserStep):
             return {name: ValueType(kind) for name, kind in self.last.outputs}
         return {name: ValueType(fields[name].kind) for name in self.fields}
+
+    @property
+    def values(self) -> Mapping[str, object]:
+        """What each value is: an aggregate, or by its name alone."""
+        return super().values or {name: name for name in self.shows}
+
+    @property
+    def by_users(self) -> tuple[str, ...]:
+        """The names of the user's aggregates; all values, if a user's operator sends the rows."""
+        return self.shows if isinstance(self.last, UserStep) else super().by_users
+
+    def without_values(self) -> OperatorQuery:
+        """Return the query without the aggregates of its last step."""
+        if not isinstance(self.last, AggregateStep):
+            return self
+        last = replace(self.last, aggregates=())
+        return self.model_copy(update={"steps": (*self.steps[:-1], last)})
 
     @property
     def marks(self) -> tuple[str, ...]:

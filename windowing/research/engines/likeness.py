@@ -55,7 +55,7 @@ def propose(profile: Profile, pipeline: Pipeline, first_us: int | None = None) -
     """
     return [
         _Asked(profile, pipeline.source.event_time, query, first_us).proposal()
-        for query in pipeline.queries
+        for query in pipeline.of(Query)
     ]
 
 

@@ -133,7 +133,7 @@ def _stays(
 
 def _by_time(query: PolicyJoinQuery, side: Side) -> WindowClause:
     """Return a side's window, whose delta compares event times as numbers."""
-    window = query.window(side)
+    window = query.side_window(side)
     eviction = window.eviction
     if isinstance(eviction, Delta) and eviction.attribute == query.source(side).event_time.field:
         return replace(window, eviction=Delta(_TIME, eviction.threshold))

@@ -28,13 +28,13 @@ from windowing.engine.effects import took_effect
 from windowing.engine.families.apart import Apart
 from windowing.engine.families.family import MARK
 from windowing.engine.families.shard_part import together
+from windowing.engine.flow_kinds import extents
 from windowing.engine.storage.frames import from_bytes
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
-from windowing.engine.windows.classes import extents
 from windowing.model import Pipeline
 from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
-from windowing.model.query import AnyFlow
+from windowing.model.query import Flow
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
 from windowing.spark.sinks.growth import conformed
 from windowing.spark.sinks.shared_rows import SharedRows
@@ -126,9 +126,7 @@ class BatchRows:
                 tables[name] = self._passed(name, parts, batch_id)
         return tables
 
-    def results(
-        self, frames: Sequence[Emitted], batch_id: int
-    ) -> Iterator[tuple[AnyFlow, pa.Table]]:
+    def results(self, frames: Sequence[Emitted], batch_id: int) -> Iterator[tuple[Flow, pa.Table]]:
         """Yield the rows of queries, with the columns of their own; the arguments as above."""
         emitted: dict[tuple[str, str], list[pl.DataFrame]] = {}
         for one in frames:
@@ -141,7 +139,7 @@ class BatchRows:
                 if own := emitted.get((name, kind)):
                     yield flow, self._results(flow, pl.concat(own), batch_id, early=kind == EARLY)
 
-    def _by_table(self, results: Iterator[tuple[AnyFlow, pa.Table]]) -> dict[str, list[pa.Table]]:
+    def _by_table(self, results: Iterator[tuple[Flow, pa.Table]]) -> dict[str, list[pa.Table]]:
         found: dict[str, list[pa.Table]] = {}
         for flow, rows in results:
             found.setdefault(self._pipeline.table_of(flow.name), []).append(rows)
@@ -149,7 +147,7 @@ class BatchRows:
 
     def _results(
         self,
-        query: AnyFlow,
+        query: Flow,
         frame: pl.DataFrame,
         batch_id: int,
         *,
@@ -207,12 +205,12 @@ class BatchRows:
         }
         return columns | ({"key": frame[KEY].to_arrow()} if KEY in frame.columns else {})
 
-    def _own_schema(self, query: AnyFlow) -> pa.Schema:
+    def _own_schema(self, query: Flow) -> pa.Schema:
         if query.name not in self._own:
             self._own[query.name] = result_schema(query, self._pipeline)
         return self._own[query.name]
 
-    def _lags(self, query: AnyFlow, ends: Sequence[int]) -> list[int | None]:
+    def _lags(self, query: Flow, ends: Sequence[int]) -> list[int | None]:
         """How long after its window's end each row is written; null where an end is no time.
 
         Only a diagnostic: never compared.
@@ -261,7 +259,7 @@ def schemas(pipeline: Pipeline) -> dict[str, pa.Schema]:
     }
 
 
-def _table_schema(flows: Sequence[AnyFlow], pipeline: Pipeline) -> pa.Schema:
+def _table_schema(flows: Sequence[Flow], pipeline: Pipeline) -> pa.Schema:
     """Return the columns of a table: those of all its queries, each where it first occurs."""
     found: dict[str, pa.DataType] = {}
     parts: dict[str, dict[str, pa.DataType]] = {}
@@ -289,7 +287,7 @@ def _passed_type(name: str) -> pa.DataType:
     return types.get(polars, pa.string())
 
 
-def result_schema(query: AnyFlow, pipeline: Pipeline) -> pa.Schema:
+def result_schema(query: Flow, pipeline: Pipeline) -> pa.Schema:
     """Return the columns of a query's rows, of which its table may have more."""
     fields = pipeline.source.fields
     key = pa.struct([(name, _TYPES[kind]) for name, kind in query.key_kinds(fields).items()])

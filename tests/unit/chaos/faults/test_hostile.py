@@ -31,7 +31,7 @@ from infra.layout import STATE_DIR_VARIABLE
 from jobs.brokers.producing import control_of
 from tests.unit.chaos.faults.test_faults import Job, context_of
 from windowing.engine.reading.pack import RawRows
-from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.rows import row_line
 from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
@@ -127,7 +127,7 @@ def test_a_log_that_is_believed_shows_every_kind_of_dispute() -> None:
     log, _ = attacked(OF_THE_PLAN, 1)
     after = effective(OF_THE_PLAN, log.records)
     assert [*after.conflicts] == ["disputed"]
-    active = {query.name: query.window.active for query in after.queries}
+    active = {query.name: query.window.active for query in after.of(Query)}
     granted, hourly = active["granted"], active["hourly"]
     assert granted is not None
     assert hourly is not None

@@ -178,7 +178,7 @@ def test_a_block_that_compares_nothing_with_the_log_reads_none(tmp_path: Path) -
 
 def test_columns_are_flat_and_a_name_that_is_taken_gets_a_prefix(tmp_path: Path) -> None:
     write_tables(tmp_path, P, OUTCOME)
-    query = P.queries[0]
+    query = P.flows[0]
     rows = RunTables(tmp_path, P, "r1").rows(query)
     assert list(rows.columns) == column_names(query)
     assert column_names(query)[-4:] == ["k", "n", "values.records", "top"]

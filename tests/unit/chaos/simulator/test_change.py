@@ -13,7 +13,7 @@ from chaos.simulator.draw.wish import Wish
 from chaos.simulator.platform.job import SimulatedJob
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
-from windowing.model import parse_pipeline
+from windowing.model import Query, parse_pipeline
 from windowing.semantics import evaluate
 from windowing.semantics.effective import effective
 
@@ -142,7 +142,7 @@ def test_what_is_drawn() -> None:
             continue
         seen["drawn"] += 1
         seen["missing"] += len(copies) % len(drawn.lanes) != 0
-        for query in effective(pipeline, log).queries:
+        for query in effective(pipeline, log).of(Query):
             active = query.window.active
             if active is not None:
                 seen["joined"] += active.joined is not None

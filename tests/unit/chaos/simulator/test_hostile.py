@@ -11,7 +11,7 @@ from chaos.simulator.case import Case, Event, PlannedBatch, record
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
 from tests.unit.chaos.simulator.test_change import data, lane
-from windowing.model import parse_pipeline
+from windowing.model import Query, parse_pipeline
 from windowing.semantics import evaluate
 from windowing.semantics.effective import effective
 
@@ -77,7 +77,7 @@ def test_what_is_drawn() -> None:
         if rule.believe != "all":
             continue
         after = effective(pipeline, log)
-        actives = [query.window.active for query in after.queries]
+        actives = [query.window.active for query in after.of(Query)]
         seen["disputed names"] += bool(after.conflicts)
         seen["disputed ends"] += any(active and active.later for active in actives)
         refused |= {one.reason for one in evaluate(after, log).dead if one.query is None}

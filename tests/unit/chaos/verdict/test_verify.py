@@ -529,7 +529,7 @@ def test_tables_of_another_pipeline(tmp_path: Path) -> None:
 def test_a_damaged_table_is_named(tmp_path: Path, harm: str) -> None:
     pipeline = load_pipeline(DATA / "tumbling" / "pipeline.yml")
     log = list(read_events(DATA / "tumbling" / "events.jsonl"))
-    query = pipeline.queries[0].name
+    query = pipeline.flows[0].name
     write_tables(tmp_path, pipeline, evaluate(pipeline, log))
     (commit, *_) = sorted((tmp_path / query / "_delta_log").glob("*.json"))
     (data, *_) = sorted((tmp_path / query).glob("*.parquet"))

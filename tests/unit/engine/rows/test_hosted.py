@@ -18,6 +18,7 @@ from tests.unit.engine.test_engine import defined
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.operators.query import OperatorQuery
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine, run
 
@@ -187,7 +188,7 @@ def test_every_step_sends_rows(order: str) -> None:
     """The property above would hold for an engine that sends nothing."""
     spec, log = all_steps(order), interleaved(drawn_log(7, 80), random.Random(7))
     rows = run(spec, batches(map(entry, log), 20)).rows
-    assert {row.query for row in rows} == {query.name for query in spec.operators}
+    assert {row.query for row in rows} == {query.name for query in spec.of(OperatorQuery)}
 
 
 # --- by hand ------------------------------------------------------------------------------------

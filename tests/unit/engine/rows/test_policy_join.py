@@ -269,6 +269,6 @@ def test_the_unit_is_the_partition_unless_a_window_looks_at_all_of_them() -> Non
 
 def _query(left: str, right: str) -> PolicyJoinQuery:
     text = JOIN.format(left=left, right=right, kind="inner", equal="[]", where="[]")
-    query = parse_pipeline(text).join_query
+    query = parse_pipeline(text).flows[0]
     assert isinstance(query, PolicyJoinQuery)
     return query

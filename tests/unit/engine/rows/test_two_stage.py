@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.engine.rows.test_hosted import STEPS, drawn_log, fed, interleaved, pipeline
-from windowing.engine import plan
-from windowing.engine.rows.two_stage import why_one_stage
+from windowing.engine.rows import planned
+from windowing.engine.rows.shard_part import RowShardPart
+from windowing.engine.rows.two_stage import TwoStagePart, why_one_stage
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine
 
@@ -27,18 +28,20 @@ def test_both_ways_give_the_same_rows(name: str, seed: int) -> None:
     spec, rng = pipeline(STEPS[name], "canonical"), random.Random(seed)
     log = interleaved(drawn_log(seed, 40), rng)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "why_one_stage", lambda _: "the test says so")
+        patch.setattr(planned, "why_one_stage", lambda _: "the test says so")
         one = fed(spec, log, rng, restarts=False)
     two = fed(spec, log, rng, restarts=True)
-    assert [flow.one_stage for flow in two.plan.operators] == [None]
-    assert one.plan.operators[0].one_stage is not None
+    assert [flow.shard for flow in (*two.plan.flows, *one.plan.flows)] == [
+        TwoStagePart,
+        RowShardPart,
+    ]
     assert sorted(row_lines(two.output.rows)) == sorted(row_lines(one.output.rows))
 
 
 @pytest.mark.parametrize("name", [name for name in STEPS if name not in PANES])
 def test_all_other_steps_run_in_one_stage(name: str) -> None:
-    (flow,) = LocalEngine(pipeline(STEPS[name], "canonical")).plan.operators
-    assert flow.one_stage is not None
+    (flow,) = LocalEngine(pipeline(STEPS[name], "canonical")).plan.flows
+    assert flow.shard is RowShardPart
 
 
 @pytest.mark.parametrize(
@@ -57,12 +60,12 @@ def test_all_other_steps_run_in_one_stage(name: str) -> None:
 def test_the_reason_is_said(change: tuple[str, str], reason: str) -> None:
     step = STEPS["panes"].replace(*change)
     assert step != STEPS["panes"]
-    (query,) = pipeline(step, "canonical").operators
+    (query,) = pipeline(step, "canonical").flows
     assert reason in (why_one_stage(query) or "")
 
 
 def test_lane_order_and_the_machines_clock_have_no_panes() -> None:
-    (by_lane,) = pipeline(STEPS["panes"], "lane").operators
-    (by_wall,) = pipeline(STEPS["panes"] + ", clock: wall", "canonical").operators
+    (by_lane,) = pipeline(STEPS["panes"], "lane").flows
+    (by_wall,) = pipeline(STEPS["panes"] + ", clock: wall", "canonical").flows
     assert "order of the clock" in (why_one_stage(by_lane) or "")
     assert "order of the clock" in (why_one_stage(by_wall) or "")

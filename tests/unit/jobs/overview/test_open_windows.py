@@ -52,7 +52,7 @@ def test_windows_are_counted_as_the_definition_has_them(
     text = f"RANGE {range_} us SLIDE {slide} us WATTR ts ORIGIN {origin} us{align}"
     pipeline = of(text)
     ((found, end),) = open_windows(stand(pipeline, least + apart, least))
-    extent = extents_of(pipeline.queries[0]).extent
+    extent = extents_of(pipeline.flows[0]).extent
     begin = -500 if align else 0
     wids = [
         w for w in range(begin, 600) if extent(w)[1] > least and extent(w)[0] <= least + apart + 5
@@ -69,7 +69,7 @@ def test_what_releases_a_window_is_what_why_says() -> None:
         for lane, ts in ((0, 40), (1, 17))
     ]
     ((found, _),) = open_windows(stand(pipeline, 35, 12))
-    sought = Sought(pipeline.queries[0], 1, None, ())
+    sought = Sought(pipeline.flows[0], 1, None, ())
     (line,) = [
         line for line in Told(pipeline, why(pipeline, sought, log)).lines() if "s/1 h" in line
     ]

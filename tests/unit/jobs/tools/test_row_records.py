@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from jobs.tools.row_records import NoRows, Span, row_records
 from tests.unit.jobs.overview.test_run_tables import DROP, TEXT, UPDATE, Job, log
-from windowing.model import parse_pipeline
+from windowing.model import Query, parse_pipeline
 from windowing.semantics.log import LogEntry
 from windowing.semantics.why import Sought, why
 from windowing.spark.sinks import upkeep
@@ -38,7 +38,7 @@ def test_records_are_those_of_the_definition(tmp_path: Path, name: str) -> None:
     Job(pipeline, tmp_path, "r 1").step(ROUNDS)
     upkeep.optimize(pipeline, tmp_path)
     checked = late = 0
-    for query in pipeline.queries:
+    for query in pipeline.of(Query):
         rows = DeltaTable(str(tmp_path / query.name)).to_pyarrow_table().to_pylist()
         places = {(row["window_id"], tuple((row.get("key") or {}).values())) for row in rows}
         for wid, key in sorted(places)[::2]:
@@ -67,7 +67,7 @@ def test_what_is_lost_from_the_log_is_noticed(tmp_path: Path) -> None:
     reader = Reader()
     Job(UPDATE, tmp_path, "r1").step(5)
     row = DeltaTable(str(tmp_path / "r")).to_pyarrow_table().to_pylist()[0]
-    sought = Sought(UPDATE.queries[1], row["window_id"], None, ())
+    sought = Sought(UPDATE.flows[1], row["window_id"], None, ())
     whole = row_records(UPDATE, tmp_path, "r1", sought, reader)
     gone = whole.records[0]
     reader.log = [
@@ -101,5 +101,5 @@ def test_what_cannot_be_found_so_is_said(tmp_path: Path, text: str, wid: int, wh
     Job(pipeline, tmp_path, "r1").step(3)
     with pytest.raises(NoRows, match=why_not):
         row_records(
-            pipeline, tmp_path, "r1", Sought(pipeline.queries[0], wid, None, ("a",)), Reader()
+            pipeline, tmp_path, "r1", Sought(pipeline.flows[0], wid, None, ("a",)), Reader()
         )

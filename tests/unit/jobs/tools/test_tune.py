@@ -19,7 +19,7 @@ from jobs.tools.tune import Scale, TuneError, tune
 from jobs.tools.tune_windows import UnitError
 from slackwater.main import app
 from tests.strategies import KINDS, Case, Entry, cases, entry
-from windowing.engine.plan import plan_of
+from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.progress import Disorder, Punctuation, Slack, SlackRows
 from windowing.model.rows import Key
@@ -59,7 +59,7 @@ def defined(pipeline: Pipeline, log: list[Entry], disorder: Disorder) -> tuple[i
     pipeline = under(pipeline, disorder)
     view = Views(pipeline, log).by(None)
     items, lanes = view.items, view.lanes
-    queries = [flow.query for flow in plan_of(pipeline).timed]
+    queries = [flow.query for flow in closing_by_event_time(plan_of(pipeline))]
     late = sum(any(definition_of(query).lateness(item) for query in queries) for item in items)
     rows = {
         (query.name, shown.wid, key_of(query, shown)): frozenset(i.place for i in shown.holds)
@@ -154,7 +154,7 @@ def test_operators_have_no_windows_to_weigh() -> None:
 
 def test_latency_and_closing_by_hand() -> None:
     pipeline = load_pipeline(DATA / "tumbling" / "pipeline.yml")
-    size = pipeline.queries[0].window.slide
+    size = pipeline.flows[0].window.slide
     name = pipeline.source.topic
     field = pipeline.source.event_time
     unit = {"us": 1, "ms": 1_000, "s": 1_000_000}[field.unit]

@@ -1,0 +1,191 @@
+"""What flows of each kind mean: which records they take, and which rows they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from windowing.model.file.pipeline import Query, Source
+from windowing.model.operators.join import PolicyJoinQuery
+from windowing.model.operators.query import OperatorQuery
+from windowing.model.operators.steps import AggregateStep
+from windowing.model.query import Flow, JoinQuery
+from windowing.model.rows import Key, Row
+from windowing.semantics.revisions import key_of, revisions
+from windowing.semantics.row_values import offsets_of, row_of, values_of
+from windowing.semantics.units import Shown
+from windowing.semantics.view import View
+from windowing.semantics.windows import joins, operators, policy_joins
+from windowing.semantics.windows.by_value import ByValueDefinition
+from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.definition import FlowDefinition
+
+Place = tuple[int, int]
+"""Partition and offset of a record."""
+
+
+@dataclass(frozen=True)
+class RowId:
+    """The identity of a row: query, window, key and revision."""
+
+    query: str
+    window_id: int
+    key: Key
+    revision: int
+
+
+class FlowMeaning(Protocol):
+    """What one flow means."""
+
+    @property
+    def definition(self) -> FlowDefinition:
+        """What becomes of each record."""
+
+    def rows(self, source: Source, view: View) -> Iterator[Row]:
+        """Yield the rows; none if they follow the machine's clock.
+
+        Args:
+            source: the pipeline's source.
+            view: the log, or the part of it that decides them.
+
+        Raises:
+            IntSumError: as of `windowing.semantics.definition.evaluate`.
+        """
+
+    def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
+        """Return the places of the records that a row is made of; none if there is no such row.
+
+        Args:
+            source: the pipeline's source.
+            view: the log, or the part of it that decides the row.
+            row: the row's identity.
+        """
+
+    def unit_fields(self, topic: str) -> Sequence[str]:
+        """Return the fields of a topic's records whose values separate those that share no row."""
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """A query with windows."""
+
+    query: Query
+
+    @property
+    def definition(self) -> FlowDefinition:
+        return definition_of(self.query)
+
+    def rows(self, source: Source, view: View) -> Iterator[Row]:
+        for shown in revisions(self.query, view.items, view.lanes, view.newest):
+            yield row_of(self.query, source, shown)
+
+    def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
+        del source
+        query = self.query
+        for shown in revisions(query, view.items, view.lanes, view.newest):
+            if RowId(query.name, shown.wid, key_of(query, shown), shown.revision) == row:
+                return [(item.partition, item.offset) for item in shown.holds]
+        return []
+
+    def unit_fields(self, topic: str) -> Sequence[str]:
+        del topic
+        window = self.query.window
+        if window.traits.per_key or isinstance(self.definition, ByValueDefinition):
+            return self.query.key
+        return () if window.pattr is None else (window.pattr,)
+
+
+@dataclass(frozen=True)
+class _Join:
+    """A join, by distance or over policy windows."""
+
+    query: JoinQuery
+
+    @property
+    def definition(self) -> FlowDefinition:
+        return joins.JoinDefinition(self.query)
+
+    def rows(self, source: Source, view: View) -> Iterator[Row]:
+        del source
+        if isinstance(self.query, PolicyJoinQuery):
+            yield from policy_joins.rows(self.query, view.items, view.lanes)
+        else:
+            yield from joins.rows(self.query, view.items, view.lanes)
+
+    def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
+        del source, view, row
+        return []  # a row of a join has its records in its key
+
+    def unit_fields(self, topic: str) -> Sequence[str]:
+        return self.query.shard_fields(self.query.side_of(topic))
+
+
+@dataclass(frozen=True)
+class _Operators:
+    """A query of operators."""
+
+    query: OperatorQuery
+
+    @property
+    def definition(self) -> FlowDefinition:
+        return operators.OperatorDefinition(self.query)
+
+    def rows(self, source: Source, view: View) -> Iterator[Row]:
+        if self.query.by_wall_clock:
+            return
+        for report in self._reports(source, view):
+            yield self._row(source, report)
+
+    def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
+        return [
+            (item.partition, item.offset)
+            for report in self._reports(source, view)
+            if RowId(self.query.name, report.number, report.key, 0) == row
+            for item in report.items
+        ]
+
+    def unit_fields(self, topic: str) -> Sequence[str]:
+        del topic
+        return self.query.unit
+
+    def _reports(self, source: Source, view: View) -> Iterator[operators.ReportedRow]:
+        for unit in operators.operator_units(self.query, view.items, view.lanes):
+            yield from operators.reported(self.query, source.event_time.field, unit)
+
+    def _row(self, source: Source, report: operators.ReportedRow) -> Row:
+        query, times = self.query, [item.value for item in report.items]
+        shown = Shown(
+            report.number, min(times), max(times) + 1, None, report.key, 0, None, report.items
+        )
+        if isinstance(query.last, AggregateStep):
+            values = values_of(query.name, query.last.aggregates, source, shown, report.key)
+        elif report.values is not None:
+            values = dict(report.values)
+        else:
+            (item,) = report.items
+            values = {name: item.fields[name] for name in query.fields}
+        return Row(
+            query=query.name,
+            window_id=report.number,
+            window_start_us=shown.start,
+            window_end_us=shown.end,
+            key=report.key,
+            pane="full",
+            revision=0,
+            records=len(report.items),
+            offsets=offsets_of(shown),
+            values=values,
+        )
+
+
+KINDS: Final[Mapping[str, Callable[[Any], FlowMeaning]]] = {
+    Query.flow_kind: _Windows,
+    JoinQuery.flow_kind: _Join,
+    OperatorQuery.flow_kind: _Operators,
+}
+
+
+def meaning_of(flow: Flow) -> FlowMeaning:
+    """Return what a flow of a pipeline means."""
+    return KINDS[flow.flow_kind](flow)
