@@ -125,7 +125,7 @@ def slice_by_slice(*_: object) -> None:
 @planted(
     "float_sum_in_order",
     "deterministic, repeatable",
-    also={"windowing.engine.windows.sliding:rolled_up": slice_by_slice},
+    also={"windowing.engine.windows.roll_up:rolled_up": slice_by_slice},
     shows_in=some_query(computing(("sum", "mean"), "float")),
 )
 class PlainSums(Accumulators):

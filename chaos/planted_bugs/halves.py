@@ -31,7 +31,7 @@ _SLIDING = Wish(classes=("sliding", "keyed sliding"), refusals=False)
 NARROW = {"half_bits": 16}
 """Values and sums of few digits have a higher half, too."""
 
-ROLL_UP = {"rolled_cells_per_listed": 1 << 20}
+ROLL_UP = {"compiled_from_rows": 0, "rolled_cells_per_listed": 1 << 20}
 """Slices are rolled up wherever they can be."""
 
 

@@ -10,13 +10,13 @@ from windowing.engine.loops.compiled import compiled
 from windowing.engine.loops.numbering import _FREE, _ONE, _are_equal, _hash, _larger
 from windowing.engine.storage.groups import Ints, Words
 
-_NUMBER = "windowing.engine.storage.groups:number"
+_NUMBER = "windowing.engine.loops.numbering:number"
 _BY_ROWS = "deterministic, no error, exactly once, closing"
 
 HASHED = some_query(keyed, without_floats)
 """Floats are numbered first, in an order that is not always the same."""
 
-SMALL_TABLES = {"hash_slots": 1}
+SMALL_TABLES = {"compiled_from_rows": 0, "hash_slots": 1}
 """Hash tables that grow in small logs, too."""
 
 

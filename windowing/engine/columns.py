@@ -19,6 +19,7 @@ OFFSET: Final = "offset"
 PARTITION: Final = "partition"
 KIND: Final = "kind"
 TIME: Final = "ts_us"
+WRITTEN_TIME: Final = "_instant"  # the event time, as it stands in a value
 REFUSAL: Final = "refusal"
 COUNTER: Final = "counter"
 

@@ -89,6 +89,8 @@ class Tuning:
     """State of as many rows is divided by when it is due: a smaller one costs little to read."""
 
     # --- groups and aggregates ---
+    compiled_from_rows: int = _threshold(256, least=0)
+    """So many rows are worth a compiled loop: to load the first one takes half a second."""
     hash_slots: int = _threshold(1 << 12, power_of_two=True, most=1 << 30)
     """The slots that a hash table begins with; it grows before it is more than half full."""
     half_bits: int = _threshold(32, least=16, most=40, of_run=True)

@@ -12,16 +12,19 @@ import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from windowing.engine.columns import TIME, field_column
+from windowing.engine.columns import TIME, WRITTEN_TIME, field_column
 from windowing.engine.reading.decode import DTYPES
-from windowing.engine.reading.shape import INSTANT_COLUMN, Shape
 from windowing.engine.reading.values import UNIT_US, ValueRules
 from windowing.engine.tuning import tuning
 from windowing.model.lengths import INT64_MAX
 from windowing.model.limits import LATEST
+
+if TYPE_CHECKING:
+    from windowing.engine.reading.shape import Shape
 
 # Texts have no year 0; polars would read one.
 _YEAR_1_US = -62_135_596_800_000_000
@@ -91,7 +94,11 @@ def _names(value: bytes | None, rules: ValueRules) -> tuple[str, ...] | None:
     return tuple(record) if all(_PLAIN.fullmatch(name) for name in record) else None
 
 
-_shape = lru_cache(maxsize=64)(Shape.of)
+@lru_cache(maxsize=64)
+def _shape(names: tuple[str, ...], rules: ValueRules) -> Shape:
+    from windowing.engine.reading.shape import Shape  # noqa: PLC0415 - loads numba
+
+    return Shape.of(names, rules)
 
 
 def _judged(
@@ -99,7 +106,7 @@ def _judged(
 ) -> pl.DataFrame:
     """Return the columns of the values, and which have the shape and are legal."""
     read = groups.select(
-        _instant(rules).alias(INSTANT_COLUMN),
+        _instant(rules).alias(WRITTEN_TIME),
         append_us.cast(pl.Int64).alias(_APPENDED),
         shaped.alias(_SHAPED),
         *(_field(rules, name, there=field_column(name) in groups) for name in rules.fields),
@@ -107,7 +114,7 @@ def _judged(
     unit_us = UNIT_US.get(rules.event_time.unit, 1)
     legal = [_legal_time(rules, unit_us), *_legal_fields(rules)]
     return read.select(
-        (pl.col(INSTANT_COLUMN) * unit_us).alias(TIME),
+        (pl.col(WRITTEN_TIME) * unit_us).alias(TIME),
         *map(field_column, rules.fields),
         pl.all_horizontal(_SHAPED, *legal).alias(_MATCHED),
     )
@@ -115,7 +122,7 @@ def _judged(
 
 def _instant(rules: ValueRules) -> pl.Expr:
     """Return the event time in the file's unit, or of ISO texts in microseconds."""
-    instant = pl.col(INSTANT_COLUMN)
+    instant = pl.col(WRITTEN_TIME)
     if rules.event_time.unit != "iso":
         return instant
     text = instant.str.slice(0, _SECONDS)
@@ -128,7 +135,7 @@ def _field(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
     """Return a declared field's column; null where the values leave it out."""
     own = field_column(name)
     if name == rules.event_time.field:
-        return pl.col(INSTANT_COLUMN).alias(own)
+        return pl.col(WRITTEN_TIME).alias(own)
     if there and rules.fields[name][0] == "float":
         number = pl.col(own).cast(pl.Float64)
         # There is one zero.
@@ -140,7 +147,7 @@ def _field(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
 
 def _legal_time(rules: ValueRules, unit_us: int) -> pl.Expr:
     """Return which event times are legal, compared in their own unit, so that nothing overflows."""
-    time, instant = rules.event_time, pl.col(INSTANT_COLUMN)
+    time, instant = rules.event_time, pl.col(WRITTEN_TIME)
     first_us = max(rules.first_us, _YEAR_1_US) if time.unit == "iso" else rules.first_us
     legal = instant.is_between(-(-first_us // unit_us), (time.end_us - 1) // unit_us)
     if time.max_ahead_us is not None:

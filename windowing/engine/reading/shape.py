@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from windowing.engine.columns import field_column
+from windowing.engine.columns import WRITTEN_TIME, field_column
 from windowing.engine.loops import shapes
 from windowing.engine.loops.shapes import (
     IGNORED,
@@ -27,9 +27,6 @@ from windowing.engine.loops.shapes import (
 from windowing.engine.reading.values import ValueRules
 from windowing.engine.storage.frames import text_arrays
 from windowing.engine.tuning import tuning
-
-INSTANT_COLUMN: Final = "_instant"
-"""The event time, as it stands in the values."""
 
 _KIND: Final = {"int": INTEGER, "float": NUMBER, "string": TEXT}
 _PLACES: Final = (NUMBER, TEXT, INSTANT)
@@ -143,7 +140,7 @@ def _member(name: str, rules: ValueRules) -> Member:
     time = rules.event_time
     if name == time.field:
         kind = INSTANT if time.unit == "iso" else INTEGER
-        return Member(name, kind, INSTANT_COLUMN)
+        return Member(name, kind, WRITTEN_TIME)
     if name not in rules.fields:
         return Member(name, IGNORED, None)
     type_, nullable = rules.fields[name]

@@ -16,7 +16,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.effects import took_effect
-from windowing.engine.loops.numbering import number
 from windowing.engine.tuning import tuning
 
 Ints = NDArray[np.int64]
@@ -50,10 +49,22 @@ class Groups:
         table = np.empty((rows, len(words)), dtype=np.uint64)
         for place, word in enumerate(words):
             table[:, place] = word
+        if rows < tuning().compiled_from_rows:
+            return cls._of_few(table)
+        from windowing.engine.loops.numbering import number  # noqa: PLC0415 - loads numba
+
         numbers, firsts = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
         count = number(table, numbers, firsts, tuning().hash_slots)
         took_effect("hash table grown", count if 2 * count > tuning().hash_slots else 0)
         return cls(numbers, firsts[:count].copy())
+
+    @classmethod
+    def _of_few(cls, table: Words) -> Groups:
+        firsts: dict[bytes, int] = {}
+        first = [firsts.setdefault(words.tobytes(), row) for row, words in enumerate(table)]
+        place = {row: number for number, row in enumerate(firsts.values())}
+        numbers = np.array([place[row] for row in first], dtype=np.int64)
+        return cls(numbers, np.array([*place], dtype=np.int64))
 
     @property
     def count(self) -> int:

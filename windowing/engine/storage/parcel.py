@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -9,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from windowing.engine.loops.checksums import TABLE, crc32
 from windowing.engine.progress.reached import Reached
 from windowing.engine.reading.refusals import DETAIL_SCHEMA
 from windowing.engine.storage.formats import MessageFormat
 from windowing.engine.storage.frames import slices, text_arrays, to_bytes
 from windowing.engine.storage.groups import Groups
+from windowing.engine.tuning import tuning
 
 
 class Addition(msgspec.Struct, array_like=True):
@@ -106,6 +107,10 @@ def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
 
 
 def _crc32(texts: pl.Series) -> NDArray[np.uint64]:
+    if len(texts) < tuning().compiled_from_rows:
+        return np.array([zlib.crc32(text.encode()) for text in texts], dtype=np.uint64)
+    from windowing.engine.loops.checksums import TABLE, crc32  # noqa: PLC0415 - loads numba
+
     offsets, data = text_arrays(texts)
     found = np.empty(len(texts), np.uint64)
     crc32(offsets, data, TABLE, found)

@@ -34,6 +34,7 @@ from windowing.engine.columns import (
 )
 from windowing.engine.progress.reached import Progress
 from windowing.engine.storage.frames import chosen, where
+from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
 from windowing.engine.windows.active import ActiveWindows
 from windowing.engine.windows.evaluation import past_end
@@ -41,7 +42,6 @@ from windowing.engine.windows.intervals import content
 from windowing.engine.windows.keys import key_columns
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.results import Results
-from windowing.engine.windows.roll_up import rolled_up
 from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
@@ -205,7 +205,9 @@ class SlidingShardPart:
         """Return the rows of revision 0 of the windows that end while progress moves."""
         partials, first, last = self._windows_due(tables, before, after)
         several = bool((last > first).any())
-        if several:
+        if several and np.maximum(last - first + 1, 0).sum() >= tuning().compiled_from_rows:
+            from windowing.engine.windows.roll_up import rolled_up  # noqa: PLC0415 - loads numba
+
             merged = rolled_up(self._accumulators, partials, (first, last), self._keys)
             if merged is not None:
                 marked = self._marked(_first_revision(merged))

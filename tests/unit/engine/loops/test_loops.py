@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +21,7 @@ from windowing.engine.reading.shape import Shape
 from windowing.engine.reading.values import ValueRules
 from windowing.engine.storage.groups import Groups
 from windowing.engine.storage.parcel import shard_of
+from windowing.engine.tuning import tuned
 from windowing.engine.windows.roll_up import rolled_up
 
 
@@ -35,6 +38,13 @@ def versions() -> dict[str, int]:
     return {loop.__name__: len(loop.signatures) for loop in loops}
 
 
+@pytest.fixture
+def always_compiled() -> Iterator[None]:
+    with tuned(compiled_from_rows=0):
+        yield
+
+
+@pytest.mark.usefixtures("always_compiled")
 def test_what_the_engine_calls_is_ready() -> None:
     make_ready()
     ready = versions()
@@ -70,7 +80,10 @@ def test_a_key_has_the_shard_that_it_always_had(
     schema = {"=k": pl.String, "=n": pl.Int64}
     spelled = ["\x1f".join(["\x00" if k is None else k, str(n)]) for k, n in keys]
     expected = [zlib.crc32(text.encode()) % shards for text in spelled]
-    assert shard_of(pl.DataFrame(keys, schema=schema, orient="row"), shards).to_list() == expected
+    frame = pl.DataFrame(keys, schema=schema, orient="row")
+    assert shard_of(frame, shards).to_list() == expected
+    with tuned(compiled_from_rows=0):
+        assert shard_of(frame, shards).to_list() == expected
 
 
 def test_a_loop_is_compiled_where_its_code_cannot_be_kept() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies.columns import CROWDED, ROWS, tables
 from windowing.engine.storage.groups import Groups, no_extreme
+from windowing.engine.tuning import tuned
 from windowing.model.lengths import INT64_MAX
 
 # Which values a column of a type has, and how they follow from those.
@@ -68,6 +69,10 @@ def test_there_may_be_thousands_of_groups(table: dict[str, list[Any]]) -> None:
 
 def check_groups(frame: pl.DataFrame) -> None:
     groups = Groups.by(frame, by(frame))
+    with tuned(compiled_from_rows=0):
+        compiled = Groups.by(frame, by(frame))
+    assert np.array_equal(groups.number, compiled.number)
+    assert np.array_equal(groups.first, compiled.first)
     value = pl.col("value")
     for found, wanted in [
         (groups.sums(frame["value"]), value.sum()),
