@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import FAILED, PASSED, bar, err, plain, say, tell
-from slackwater.files import PipelineFile
+from slackwater.options import PipelineFile
 
 if TYPE_CHECKING:
     from chaos.audit.verdict import Audit
@@ -27,11 +27,6 @@ class Reads(StrEnum):
 
     together = "together"
     apart = "apart"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(audit)
 
 
 Like = Annotated[str, typer.Option(metavar="ENGINE", help="spark-window, flink or kafka-streams.")]
@@ -88,7 +83,7 @@ def audit(
     from chaos.audit.output import read_written
     from chaos.audit.verdict import audit as judge
     from chaos.audit.windows import expected
-    from slackwater.since import Log
+    from slackwater.verify import Log
     from windowing.model import load_pipeline
 
     if topic == (input_ is not None):
@@ -168,3 +163,6 @@ def _keep(name: str, found: Audit, page: Path | None) -> None:
     at = datetime.now(UTC).isoformat(timespec="seconds")
     verdict = Verdict(at, found.ok, next(found.lines()))
     note_verdict(audits_file(state_dir, name), "audit", verdict, page and page.resolve())
+
+
+COMMANDS = (audit,)

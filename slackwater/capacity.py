@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import say
-from slackwater.files import PipelineFile
+from slackwater.options import PipelineFile
 
 if TYPE_CHECKING:
     from windowing.model import Pipeline
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 
 _TIMES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kMG]?)")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(capacity)
 
 
 def capacity(
@@ -117,3 +112,6 @@ def _bytes(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1_000
     return f"{count:,.1f} TB"
+
+
+COMMANDS = (capacity,)

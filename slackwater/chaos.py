@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from slackwater import chaos_nightly, chaos_run
 from slackwater.console import FAILED, PASSED, UNKNOWN, USAGE, bar, complain, say
 
 if TYPE_CHECKING:
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
 chaos = typer.Typer(
     help="Break a pipeline on purpose, and check its results.", no_args_is_help=True
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.add_typer(chaos, name="chaos")
 
 
 @chaos.callback()
@@ -218,3 +214,53 @@ def _parts(name: str) -> EngineParts:
         complain(f"no engine is called {name!r}; the guilty ones are: {', '.join(PLANTED_BUGS)}")
         raise typer.Exit(USAGE)
     return PLANTED_BUGS[name].parts
+
+
+def convictions(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder of the recorded cases.")
+    ] = Path("tests") / "data" / "convictions",
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A page to write the table into, too."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes; default: one per core.")
+    ] = None,
+) -> None:
+    """Tell which mechanisms of the engine the cases that convict planted bugs come through."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    from chaos.planted_bugs import PLANTED_BUGS
+    from chaos.planted_bugs.coverage import reached, table, with_table
+    from windowing.files.whole_files import whole_file
+
+    found = []
+    with bar("replaying", len(PLANTED_BUGS)) as progress:
+        for one in reached(folder, jobs or len(os.sched_getaffinity(0))):
+            found.append(one)
+            progress.advance(progress.task_ids[0])
+    if not any(one.mechanisms for one in found):
+        complain(f"{folder} has no recorded case of a planted bug")
+        raise typer.Exit(USAGE)
+    lines = table(found)
+    for line in lines:
+        say(line)
+    if write is not None:
+        try:
+            page = with_table(write.read_text(encoding="utf-8"), lines)
+        except (OSError, ValueError) as error:
+            complain(f"{write}: {error}")
+            raise typer.Exit(USAGE) from None
+        with whole_file(write) as file:
+            file.write(page.encode())
+    raise typer.Exit(PASSED if all(one.mechanisms for one in found) else FAILED)
+
+
+for _command in (
+    chaos_run.run,
+    chaos_run.init,
+    chaos_nightly.nightly,
+    convictions,
+    chaos_nightly.mutants,
+):
+    chaos.command()(_command)

@@ -1,7 +1,8 @@
-"""`slackwater chaos nightly`: everything that takes hours, or parts of it; a page of verdicts."""
+"""`slackwater chaos nightly` and `mutants`: what takes hours, with a page of verdicts."""
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +16,7 @@ if TYPE_CHECKING:
     from chaos.nightly.parts import Part
     from chaos.nightly.verdicts import PartVerdict
 
-
-def register(app: typer.Typer) -> None:
-    """Add `nightly` to the commands under `chaos`."""
-    app.command()(nightly)
+_GOAL = 0.9
 
 
 def nightly(
@@ -112,3 +110,51 @@ def _run(
     if Outcome.failed in outcomes:
         return FAILED
     return UNKNOWN if Outcome.unknown in outcomes or (unable and not forever) else PASSED
+
+
+def mutants(
+    number: Annotated[int, typer.Option(min=1, help="How many to judge.")] = 30,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="Begin none after so many minutes.")
+    ] = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Judge survivors without a proof again, by the tests of now."),
+    ] = False,
+    commit: Annotated[
+        str, typer.Option(metavar="REVISION", help="The commit whose engine is changed.")
+    ] = "HEAD",
+    verdicts: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for what became of each.")
+    ] = Path("docs") / "nightly",
+) -> None:
+    """Judge mutants of a commit's engine by the tests of their rooms and simulated runs.
+
+    They are drawn by the commit's hash, and applied to a copy of it. What became of each is written
+    at once, and the next run goes on from there.
+    """
+    from chaos.mutants.draw import copy_of
+    from chaos.mutants.judge import Judge
+    from chaos.mutants.results import read_judged, score
+    from chaos.mutants.run import Bench
+    from infra.layout import MUTANTS_VENV
+
+    if not MUTANTS_VENV.exists():
+        complain("what makes mutants is not installed: run make setup-mutants")
+        raise typer.Exit(USAGE)
+    asked = ["git", "rev-parse", "--verify", f"{commit}^{{commit}}"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if found.returncode:
+        complain(f"--commit {commit}: {found.stderr.strip()}: name a commit of this repository")
+        raise typer.Exit(USAGE)
+    commit = found.stdout.strip()
+    until = float("inf") if minutes is None else time.monotonic() + 60 * minutes
+    with copy_of(commit) as tree:
+        bench = Bench(tree, commit, verdicts, tell, Judge(tree))
+        for one in bench.run(number, until, again=again):
+            place = f"{one.mutant.file}:{one.mutant.line}"
+            say(f"{one.fate:<20} {place} {one.mutant.operator}  {one.said}")
+    known = read_judged(verdicts)
+    say(f"mutants: {score(known)}, of all so far")
+    enough = sum(one.killed for one in known) >= _GOAL * len(known)
+    raise typer.Exit(PASSED if enough else FAILED)

@@ -1,7 +1,8 @@
-"""`slackwater chaos run`: break a running system, or batch a log in two ways, and judge it."""
+"""`slackwater chaos init` and `run`: write a plan, break a running system by it, and judge it."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,24 +15,24 @@ from slackwater.console import (
     UNKNOWN,
     USAGE,
     complain,
+    err,
     say,
     tell,
 )
-from slackwater.ending import when_interrupted
-from slackwater.own_stack import killed_when_interrupted
+from slackwater.ending import killed_when_interrupted, when_interrupted
+from slackwater.options import PipelineFile
 
 if TYPE_CHECKING:
-    from chaos.batch_comparison.run import CutsReport
+    from collections.abc import Callable
+
+    from chaos.batch_comparison.run import CutsReport, Emitted
+    from chaos.readers.log import LogRecord
     from chaos.run.runner import PreparedPlan, RunReport
     from infra.layout import Layout
+    from windowing.runtime.local import Output
 
 StackKind = Literal["local", "containers", "yarn"]
 """`chaos.faults.kind.StackKind`, which takes a second to import."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add `run` to the commands under `chaos`."""
-    app.command()(run)
 
 
 def run(
@@ -146,7 +147,7 @@ def _foretell(orders: Sequence[PreparedPlan], cuts: Sequence[tuple[Path, Path]])
 
 def _broker() -> str:
     """Return the broker whose topic a plan copies: the running stack's, or the Kafka settings'."""
-    from slackwater.files import broker
+    from slackwater.options import broker
 
     return broker(None)
 
@@ -171,7 +172,6 @@ def _run_all(
         found += run_plans(orders, seed=seed, layout=layout, news=tell, kind=stack, done=done)
     for file, folder in cuts:
         from chaos.batch_comparison.report import write_cuts
-        from slackwater.chaos_cuts import run_cuts_plan
 
         came = run_cuts_plan(file)
         _tell(came, write_cuts(came, folder))
@@ -186,3 +186,97 @@ def _tell(found: RunReport | CutsReport, page: Path) -> None:
             say(f"         {line}")
     say(f"report: {page}")
     say(f"again: {found.command}")
+
+
+def init(
+    pipeline: PipelineFile,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Records: EVENTS.jsonl, or one value per line; default: the pipeline's topic.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PLAN.yml", help="The plan; default: NAME.chaos.yml in the working directory."
+        ),
+    ] = None,
+) -> None:
+    """Write a first plan with the faults that make sense for a pipeline; overwrites nothing."""
+    from chaos.run.first_plan import PlanLog, first_plan
+    from chaos.workload.records import read_records
+    from windowing.model import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    plan = out or Path(f"{spec.name}.chaos.yml")
+    if plan.exists():
+        complain(f"{plan} is there already, and is not written over: name another file with --out")
+        raise typer.Exit(USAGE)
+    if not plan.parent.is_dir():
+        complain(f"--out {plan}: there is no folder {plan.parent}: make it first")
+        raise typer.Exit(USAGE)
+    log = PlanLog()
+    if events is not None:
+        with err.status(f"reading {events}"):
+            log = PlanLog(events, sum(1 for _ in read_records(events, spec)))
+    text = first_plan(spec, pipeline, log, plan.parent)
+    _check_plan(text, plan, whole=events is not None)
+    with plan.open("x", encoding="utf-8") as file:
+        file.write(text)
+    say(f"{plan}: `slackwater chaos run {plan} --dry-run` says what it would do")
+
+
+def _check_plan(text: str, plan: Path, *, whole: bool) -> None:
+    """Check that the plan can be carried out before writing it.
+
+    Args:
+        text: the plan.
+        plan: its future file.
+        whole: whether to check its records too, which are in a file.
+    """
+    from chaos.run.fitting import fitting_faults, make_order
+
+    # In its folder, because its paths are relative to that folder.
+    with tempfile.NamedTemporaryFile("w", dir=plan.parent, suffix=".tmp", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        draft = Path(file.name)
+        if whole:
+            make_order(draft, draft, seed=1, kind="local", bootstrap=str)
+        else:
+            fitting_faults(draft, "local")
+
+
+def run_cuts_plan(file: Path) -> CutsReport:
+    """Run a batch comparison in a local Spark session.
+
+    Args:
+        file: the plan.
+
+    Raises:
+        PipelineError: the plan or its pipeline breaks a rule.
+        WindowingError: Spark's `window()` cannot express the pipeline.
+    """
+    from chaos.batch_comparison.plan import load_cuts_plan, pipeline_of
+    from chaos.batch_comparison.run import run_cuts
+    from jobs import builtin, file_run
+    from windowing.engine.reading.batches import batches
+
+    plan = load_cuts_plan(file)
+    pipeline = pipeline_of(plan, file)
+    with file_run.own_session(f"slackwater {plan.name}") as spark:
+
+        def on(run: Callable[..., Output], log: Sequence[LogRecord], rows: int) -> Emitted:
+            output = run(pipeline, batches(log, rows), spark)
+            return output.rows, output.dead_letters
+
+        return run_cuts(
+            plan,
+            pipeline,
+            spark=lambda log, rows: on(builtin.run, log, rows),
+            ours=lambda log, rows: on(file_run.run, log, rows),
+            command=f"slackwater chaos run {file}",
+            news=tell,
+        )

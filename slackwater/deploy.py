@@ -1,4 +1,4 @@
-"""Commands that deploy: submit, handover, migrate."""
+"""Commands that deploy: submit, handover, migrate, reshard."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater import answers
-from slackwater.chosen import stack_for
-from slackwater.classes import check_classes
 from slackwater.console import FAILED, PASSED, bar, err, say, tell
-from slackwater.files import PipelineFile
+from slackwater.limited import check_classes
+from slackwater.options import OptionalRun, PipelineFile, stack_for
 
 if TYPE_CHECKING:
     from infra.endpoints import Endpoints
+    from jobs.checkpoints.conversion import Conversion
     from jobs.deployment.deploy import Deployment
     from jobs.runs import Run
 
@@ -44,15 +44,8 @@ Beside = Annotated[
 Replace = Annotated[
     bool, typer.Option("--replace", help="Stop the jobs of the pipeline's other runs first.")
 ]
-
 _CAUGHT_UP_S = 60.0
 """How long a run that has caught up may take for what came meanwhile, in seconds."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    for command in (submit, handover, migrate):
-        app.command()(command)
 
 
 def submit(
@@ -230,3 +223,42 @@ def _take_over(
         tell(f"ended the job of run {ended}; its rows and checkpoint stay")
     say(f"run {green.run} is the live run of pipeline {green.pipeline} now")
     raise typer.Exit(PASSED)
+
+
+def reshard(
+    pipeline: PipelineFile,
+    shards: Annotated[int, typer.Option(min=1, help="How many shards the run will have.")],
+    run: OptionalRun = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Divide the state and compare it; change nothing.")
+    ] = False,
+) -> None:
+    """Divide a stopped run's state among another number of shards, and prove that it is the same.
+
+    The run goes on where it was, with the next batch, into the same tables.
+    """
+    from jobs.checkpoints.conversion import reshard_run
+    from jobs.runs.choice import meant
+    from jobs.runs.orders import one_at_a_time
+
+    endpoints = stack_for(pipeline)
+    found = meant(endpoints, pipeline, run)
+    with one_at_a_time(endpoints, found.pipeline), err.status("dividing the state"):
+        result = reshard_run(found, shards, dry_run=dry_run)
+    _tell_resharded(result, str(pipeline))
+
+
+def _tell_resharded(result: Conversion, file: str) -> None:
+    name, shards = result.run.run, result.after.shards
+    say(
+        f"run {name}, before batch {result.batch}: {result.rows:,} rows of state, the same in "
+        f"{result.before.shards} shards and in {shards} (digest {result.digest})"
+    )
+    if result.kept is None:
+        say("nothing was changed")
+        return
+    say(f"the run has {shards} shards now; its old checkpoint is kept in {result.kept}")
+    say(f"write `shards: {shards}` into {file}, then `slackwater start {file} --run {name}`")
+
+
+COMMANDS = (submit, handover, migrate, reshard)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from slackwater.console import USAGE, bar, complain, say, tell
-from slackwater.files import PipelineFile, broker
+from slackwater.options import PipelineFile, broker
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
@@ -42,12 +42,6 @@ class ClockName(StrEnum):
 
     event = "event"
     append = "append"
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    for command in (heartbeat, punctuate, tune, trace):
-        app.command()(command)
 
 
 def heartbeat(
@@ -80,7 +74,7 @@ def heartbeat(
 ) -> None:
     """Write bounds into silent partitions until SIGTERM; prints a line for each."""
     from jobs.tools.heartbeat import delays_of, emit
-    from slackwater.single import load_single
+    from slackwater.options import load_single
 
     spec = load_single(pipeline)
     delays = delays_of(spec, _delays(max_delay, min_delay, skew))
@@ -158,7 +152,7 @@ def punctuate(
     """Add the tightest bounds that hold for a recorded log."""
     from jobs.tools.punctuate import check_believed, punctuated, punctuations, step_of
     from jobs.tools.recording import record, write_events
-    from slackwater.single import load_single
+    from slackwater.options import load_single
 
     spec = load_single(pipeline)
     if (input_ is None) != (output is None) or topic != (to is not None) or topic == bool(input_):
@@ -226,7 +220,7 @@ def tune(
     from jobs.tools.recording import record
     from jobs.tools.tune import tune as weigh
     from jobs.tools.tune_plot import draw
-    from slackwater.single import load_single
+    from slackwater.options import load_single
     from windowing.model.progress.adaptive import parse_share
 
     spec = load_single(pipeline)
@@ -314,7 +308,7 @@ def trace(
     ] = None,
 ) -> None:
     """Print a JSON line for each record: its windows, lateness, and what it closed."""
-    from slackwater.single import load_single
+    from slackwater.options import load_single
     from windowing.semantics.trace import trace as lines
 
     check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
@@ -383,3 +377,6 @@ def _instant(us: int) -> str:
         return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)).isoformat()
     except OverflowError:
         return f"{us} us"
+
+
+COMMANDS = (heartbeat, punctuate, tune, trace)

@@ -19,6 +19,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -30,7 +31,6 @@ from slackwater.console import FAILED, complain
 
 GRACE_S: Final = 1.0
 """From the signal to SIGKILL, in seconds."""
-
 _LAST_S: Final = 0.3  # for killed processes to disappear
 _INTERRUPTED: Final = 128 + signal.SIGTERM  # an exit code by the shells' convention
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -217,3 +217,21 @@ def _prctl(option: int, value: int) -> None:
     """Set an attribute of this process in the kernel; only on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+@contextmanager
+def killed_when_interrupted(state_dir: Path) -> Iterator[None]:
+    """Kill the stack as soon as a signal comes, and at the end whatever was started since.
+
+    Args:
+        state_dir: the folder of the stack's state; its processes are marked with it.
+    """
+    from infra import process
+
+    def at_once() -> None:
+        for one in process.marked(state_dir):
+            process.send(one, signal.SIGKILL)
+
+    kill_afterwards(state_dir)
+    with when_interrupted(at_once):
+        yield

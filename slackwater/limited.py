@@ -1,15 +1,44 @@
-"""Calls that may never end: made in a separate process, which is killed at a time limit."""
+"""Calls of users' code, which may never end: in a separate process, with a time limit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import typer
 
 from chaos.deaf import deaf_children
 
+if TYPE_CHECKING:
+    from windowing.model import Pipeline
+
+WITHIN_S: Final = 60.0
+"""Time limit for importing them, in seconds; the first import of a large library is slow."""
 Found = TypeVar("Found")
+
+
+def check_classes(spec: Pipeline, file: Path) -> None:
+    """Import every class that the pipeline names, in a separate process.
+
+    Args:
+        spec: the pipeline.
+        file: its file, for messages.
+
+    Raises:
+        PipelineError: with every class that cannot be used.
+        BadParameter: the import hangs, or ends the process.
+    """
+    from windowing.model.file.user_code import check_user_code, user_classes
+
+    if not any(user_classes(spec)):
+        return
+    try:
+        limited(WITHIN_S, f"{file}: importing its classes", check_user_code, spec, str(file))
+    except LimitReached as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 class LimitReached(RuntimeError):

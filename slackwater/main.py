@@ -18,86 +18,19 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from slackwater import (
-    aggregates,
-    audit,
-    capacity,
-    chaos,
-    chaos_convictions,
-    chaos_init,
-    chaos_mutants,
-    chaos_nightly,
-    chaos_run,
-    cluster,
-    conform,
-    dead,
-    deploy,
-    disorder,
-    files,
-    init,
-    machine,
-    newest,
-    operators,
-    overview,
-    quality,
-    queries,
-    record,
-    replay,
-    reshard,
-    rooms,
-    runs,
-    secret,
-    send,
-    stack,
-    state,
-    tables,
-    why,
-)
+from slackwater import rooms
+from slackwater.commands import AllCommands
 from slackwater.console import FAILED, PASSED, complain, tell
 from slackwater.ending import Interrupted, is_interrupted, supervised
 
 app = typer.Typer(
+    cls=AllCommands,
     help="Windowed streaming pipelines whose results are a pure function of the log.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (
-    files,
-    aggregates,
-    capacity,
-    conform,
-    operators,
-    disorder,
-    init,
-    machine,
-    stack,
-    cluster,
-    quality,
-    deploy,
-    runs,
-    overview,
-    queries,
-    send,
-    state,
-    reshard,
-    tables,
-    replay,
-    record,
-    dead,
-    newest,
-    why,
-    secret,
-    audit,
-    chaos,
-):
-    module.register(app)
-chaos_run.register(chaos.chaos)
-chaos_init.register(chaos.chaos)
-chaos_nightly.register(chaos.chaos)
-chaos_convictions.register(chaos.chaos)
-chaos_mutants.register(chaos.chaos)
 
 
 @app.callback()

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.chosen import what_is_up
 from slackwater.console import err, plain, say
+from slackwater.options import what_is_up
 
 if TYPE_CHECKING:
     from jobs.overview.schema import Light, Overview
@@ -26,11 +26,6 @@ _COLOURS = {"green": "green", "yellow": "yellow", "red": "bold red", "grey": "di
 _WIDTH = 120
 """Width in characters, if there is no terminal."""
 _LANES_SHOWN = 16
-
-
-def register(app: typer.Typer) -> None:
-    """Add `overview`."""
-    app.command()(overview)
 
 
 def overview(
@@ -220,3 +215,6 @@ def _sentences(one: Overview) -> list[str]:
 
 def _count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
+
+
+COMMANDS = (overview,)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from slackwater import answers
-from slackwater.chosen import OptionalRun, chosen, stack_for
 from slackwater.console import FAILED, PASSED, plain, say, tell
-from slackwater.files import PipelineFile
+from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
 from slackwater.places import check_picture
 
 if TYPE_CHECKING:
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 160
 """Width in characters, if there is no terminal."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    app.command()(quality)
 
 
 def quality(
@@ -164,3 +158,6 @@ def _table(found: Sequence[Kept]) -> None:
         table.add_row(*(Text(plain(cell)) for cell in cells))
     width = None if sys.stdout.isatty() else _WIDTH
     Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+
+
+COMMANDS = (quality,)

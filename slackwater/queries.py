@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slackwater.chosen import OptionalRun, stack_for, what_is_up
 from slackwater.console import err, say
-from slackwater.files import PipelineFile, broker
+from slackwater.options import OptionalRun, PipelineFile, broker, stack_for, what_is_up
 
 if TYPE_CHECKING:
     from jobs.runs import Run
@@ -25,11 +24,6 @@ Wait = Annotated[
 ]
 Bootstrap = Annotated[str | None, typer.Option(help="Broker; default: the local stack's.")]
 _PATIENCE_S = 300.0
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.add_typer(queries, name="queries")
 
 
 @queries.command(name="list")

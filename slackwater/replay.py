@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.chosen import stack_for, warn
 from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, tell
 from slackwater.ending import when_interrupted
-from slackwater.files import Engine
+from slackwater.options import Engine, stack_for, warn
 
 if TYPE_CHECKING:
     from chaos.readers.output import Output
@@ -20,11 +19,6 @@ if TYPE_CHECKING:
     from windowing.model import Pipeline
 
 _SHOWN = 20
-
-
-def register(app: typer.Typer) -> None:
-    """Add `replay`."""
-    app.command()(replay)
 
 
 def replay(
@@ -85,7 +79,7 @@ def _trials(
     from chaos.replay.run import replay as run_again
     from jobs.runs.choice import meant_or_none
     from jobs.runs.verdicts import Judge, keep_verdict
-    from slackwater.single import load_single
+    from slackwater.options import load_single
 
     endpoints = stack_for(pipeline, "kafka", "spark")
     production = meant_or_none(endpoints, pipeline, run)
@@ -131,7 +125,7 @@ def _shadow(
 ) -> None:
     from chaos.replay.shadow import shadow, write_shadow
     from chaos.reports.report_folder import ReportFolderError, claim
-    from slackwater.single import load_single
+    from slackwater.options import load_single
 
     if engine is Engine.spark and input_ is not None:
         complain("--engine spark runs a shadow on the cluster, from the topic: take --input out")
@@ -247,3 +241,6 @@ def _offsets(
         raise typer.BadParameter(msg) from None
     msg = f'{text!r}: a file has offsets only, as {{"0": 100}}'
     raise typer.BadParameter(msg)
+
+
+COMMANDS = (replay,)

@@ -1,12 +1,13 @@
-"""Commands over runs: runs, start, stop."""
+"""Commands over runs: runs, start, stop, progress, state."""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 from rich.box import SIMPLE
 from rich.console import Console
@@ -14,9 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater import answers
-from slackwater.chosen import OptionalRun, stack_for, warn, what_is_up
-from slackwater.console import err, plain, say, tell
-from slackwater.files import PipelineFile
+from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, tell
+from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for, warn, what_is_up
 
 if TYPE_CHECKING:
     from jobs.runs.overview import Overview
@@ -31,12 +31,11 @@ _COLOURS = {
 }
 _WIDTH = 120
 """Width in characters, if there is no terminal."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    for command in (runs, start, stop):
-        app.command()(command)
+_ROWS_SHOWN = 10
+_STATE_WIDTH = 200
+"""Width in characters, if there is no terminal."""
+_LEAST_US = -(2**63)
+_ENDED_US = 2**63 - 1
 
 
 def runs(
@@ -59,7 +58,7 @@ def runs(
         for one in found:
             say(json.dumps(one.as_json()))
     elif found:
-        _show(found)
+        _show_runs(found)
     else:
         whose = "no pipeline has a run" if pipeline is None else f"pipeline {names[0]} has no run"
         tell(f"{whose} yet: `slackwater submit FILE --run NAME` begins one")
@@ -104,7 +103,7 @@ def stop(
         )
 
 
-def _show(found: list[Overview]) -> None:
+def _show_runs(found: list[Overview]) -> None:
     """Print a table that fits a narrow terminal, and sentences below it."""
     table = Table(box=SIMPLE, pad_edge=False)
     for title in ("pipeline", "run", "state"):
@@ -165,3 +164,132 @@ def _sentences(one: Overview) -> list[str]:
     if one.file_differs:
         said.append(f"the file differs from the run's own copy: {'; '.join(one.file_differs)}")
     return said
+
+
+def progress(
+    pipeline: PipelineFile,
+    run: OptionalRun = None,
+    ends: Annotated[
+        bool, typer.Option("--ends", help="Only print the topic's end per partition.")
+    ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help='Target, as {"0": 100}; default: the topic\'s end.'),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+) -> None:
+    """Show how far a run's committed offsets are from a target, and the run's state."""
+    from jobs import runs
+    from jobs.brokers.topics import lane_ends
+    from jobs.runs.overview import page_now
+    from windowing.model import load_pipeline
+
+    target = None if until is None else _offsets(until)
+    endpoints = stack_for(pipeline, "kafka", "spark")
+    if ends:
+        source = load_pipeline(pipeline).source
+        target = target or lane_ends(endpoints.kafka_bootstrap, source)
+        say(json.dumps({str(lane): end for lane, end in target.items()}))
+        return
+    of, spec = chosen(endpoints, pipeline, run)
+    if target is None:
+        # The reason for a job's failure, even an undeclared partition, is reported below.
+        gave_up = runs.failure(of) is not None
+        target = lane_ends(endpoints.kafka_bootstrap, spec.source, declared_only=gave_up)
+    found = runs.progress(endpoints, of, target, spec.source)
+    if as_json:
+        say(json.dumps(answers.progress(found, spec, page_now(endpoints, of))))
+        return
+    state = found.state.upper()
+    say(f"{of.run}: {state}, {found.batches} batches, {found.behind} offsets behind")
+    if found.why:
+        say(found.why)
+    raise typer.Exit(FAILED if found.error else PASSED)
+
+
+def _offsets(text: str) -> dict[int, int]:
+    """Parse offsets by lane from JSON.
+
+    Raises:
+        BadParameter: it is something else.
+    """
+    try:
+        found = msgspec.json.decode(text, type=dict[int, int])
+    except (msgspec.MsgspecError, UnicodeError):
+        found = {-1: -1}
+    if any(lane < 0 or end < 0 for lane, end in found.items()):
+        msg = f'--until {text}: give the offset of each partition as JSON, as {{"0": 100}}'
+        raise typer.BadParameter(msg)
+    return found
+
+
+def state(
+    pipeline: PipelineFile,
+    run: OptionalRun = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A checkpoint, instead of a run.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=0, help="As of the end of this batch; default: the newest.")
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option(help="Only one lane or shard, as in --part 'shard 3'.")
+    ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="As this many shards would hold it: whether more of them would spread the keys. "
+            "Nothing is changed.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="All rows as JSON, one table per line.")
+    ] = False,
+) -> None:
+    """Show the state of lanes and shards of a running or stopped job."""
+    from jobs import state as states
+    from jobs.file_run import own_session
+    from windowing.model import load_pipeline
+
+    if checkpoint is None:
+        of, spec = chosen(stack_for(pipeline), pipeline, run)
+        where = of.checkpoint
+    else:
+        where, spec = checkpoint, load_pipeline(pipeline)
+    if not states.is_there(where):
+        complain(f"{where} holds no committed batch: has the job begun? is it a checkpoint?")
+        raise typer.Exit(USAGE)
+    with err.status("reading"), own_session("slackwater state") as spark:
+        for line in states.read_state(spark, where, spec, batch, shards=shards):
+            if part not in (None, line["part"]):
+                continue
+            text = states.as_json(line)
+            if as_json:
+                say(text)
+            else:
+                _show_table(json.loads(text))
+
+
+def _show_table(line: dict[str, Any]) -> None:
+    """Print the first rows of one table of a lane or a shard."""
+    rows = [row if isinstance(row, dict) else {"": row} for row in line["rows"]]
+    title = f"{line['part']}: {line['table']}, {len(rows)} rows"
+    if len(rows) > _ROWS_SHOWN:
+        title += f", the first {_ROWS_SHOWN} of them"
+    table = Table(title=plain(title), title_justify="left", box=SIMPLE)
+    for name in rows[0] if rows else ():
+        table.add_column(plain(name.removeprefix("=")), no_wrap=True)
+    for row in rows[:_ROWS_SHOWN]:
+        table.add_row(*(_cell(value) for value in row.values()))
+    width = None if err.is_terminal else _STATE_WIDTH
+    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+
+
+def _cell(value: object) -> str:
+    if value == _LEAST_US:
+        return "-∞"
+    return "ended" if value == _ENDED_US else plain(str(value))
+
+
+COMMANDS = (runs, start, stop, progress, state)

@@ -1,4 +1,4 @@
-"""Commands over the local stack: up, down, status."""
+"""Commands over the local stack: up, down, status, demo."""
 
 from __future__ import annotations
 
@@ -29,12 +29,6 @@ WhichStack = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    for command in (up, down, status):
-        app.command()(command)
-
-
 def report(component: str, message: str, seconds: float) -> None:
     """Print one step of a start or a stop."""
     name = (f"{plain(component):<8}", "cyan")
@@ -59,10 +53,10 @@ def up(
         msg = f"{unknown[0]!r} is not a part of the stack: name some of {', '.join(stack.PARTS)}"
         raise typer.BadParameter(msg)
     with when_interrupted(lambda: tell("what has started goes on: `slackwater down` ends it")):
-        _tell(stack.up(report, only=only or stack.STACKS[which]))
+        _tell_addresses(stack.up(report, only=only or stack.STACKS[which]))
 
 
-def _tell(endpoints: Endpoints) -> None:
+def _tell_addresses(endpoints: Endpoints) -> None:
     """Print the addresses of the stack."""
     from infra import outside
     from infra.redacted import shown
@@ -101,6 +95,25 @@ def status() -> None:
     for one in found:
         if one.detail:
             tell(f"{one.name}: {one.detail}")
-    _tell(stack.endpoints(only=(), check=False))
+    _tell_addresses(stack.endpoints(only=(), check=False))
     unwell = any(one.state in ("unwell", "dead") for one in found)
     raise typer.Exit(FAILED if unwell else PASSED)
+
+
+def demo(
+    max_offsets: Annotated[
+        int,
+        typer.Option(min=1000, help="Throttle, so that the job lives long enough to be broken."),
+    ] = 40_000,
+    which: WhichStack = Which.standalone,
+) -> None:
+    """Start the stack, deploy the flights, break the job twice, and prove the result."""
+    from slackwater.demo import Demo
+
+    left = "the stack and the demo's job go on: `slackwater down` ends them"
+    with when_interrupted(lambda: tell(left)):
+        verdict = Demo(max_offsets, err, which).run()
+    raise typer.Exit(verdict)
+
+
+COMMANDS = (up, down, status, demo)

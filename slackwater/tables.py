@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.chosen import chosen, stack_for
 from slackwater.console import say
-from slackwater.files import PipelineFile
+from slackwater.options import PipelineFile, chosen, stack_for
 
 if TYPE_CHECKING:
     from windowing.model import Pipeline
@@ -26,11 +25,6 @@ class Action(StrEnum):
 
     optimize = "optimize"
     vacuum = "vacuum"
-
-
-def register(app: typer.Typer) -> None:
-    """Add `tables`."""
-    app.command()(tables)
 
 
 def tables(
@@ -138,3 +132,6 @@ def _check_sink(spec: Pipeline) -> None:
 
 def _mb(size: int) -> str:
     return f"{size / 1e6:,.1f} MB"
+
+
+COMMANDS = (tables,)

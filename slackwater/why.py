@@ -10,20 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import err, plain, say
-from slackwater.files import PipelineFile
+from slackwater.options import PipelineFile
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
     from jobs.tools.row_records import RowRecords
-    from slackwater.since import Log
+    from slackwater.verify import Log
     from windowing.model import Pipeline, Query
     from windowing.model.rows import Key, Scalar
     from windowing.semantics.why import Sought
-
-
-def register(app: typer.Typer) -> None:
-    """Add `why`."""
-    app.command()(why)
 
 
 def why(
@@ -89,7 +84,7 @@ def _records(
     """Find the records of a window by its rows."""
     from chaos.readers.topic import read_topic
     from jobs.tools.row_records import Span, row_records
-    from slackwater.chosen import chosen, stack_for
+    from slackwater.options import chosen, stack_for
 
     endpoints = stack_for(file, "kafka")
     found, spec = chosen(endpoints, file, run)
@@ -134,8 +129,8 @@ def _log_of(
 ) -> tuple[Pipeline, Iterable[LogRecord]]:
     """Return the pipeline, as its log makes it, and the log as far as it has been read."""
     from jobs.runs.offsets import committed_offsets
-    from slackwater.chosen import chosen, stack_for
-    from slackwater.since import Log
+    from slackwater.options import chosen, stack_for
+    from slackwater.verify import Log
     from windowing.model import load_pipeline
     from windowing.semantics.changes import may_change
     from windowing.semantics.effective import effective
@@ -209,3 +204,6 @@ def _value(kind: str, text: str) -> Scalar:
     except ValueError:
         msg = f"--key {text}: not of type {kind}"
         raise typer.BadParameter(msg) from None
+
+
+COMMANDS = (why,)

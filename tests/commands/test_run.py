@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slackwater import classes
+from slackwater import limited
 from tests.unit.slackwater.pipelines import written
 from tests.unit.slackwater.test_run import FAILING, command, with_class
 
@@ -65,7 +65,7 @@ def test_a_module_that_never_ends_has_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(classes, "WITHIN_S", 5.0)
+    monkeypatch.setattr(limited, "WITHIN_S", 5.0)
     pipeline, _ = with_class(tmp_path, "while True: pass")
     ran = command("validate", pipeline)
     assert ran.exit_code == 2

@@ -16,7 +16,7 @@ from chaos.plan import load_plan_with_lines
 from infra import layout
 from infra.daemon import shared_environment
 from infra.errors import InfraError
-from slackwater.init import files
+from slackwater.project import files
 from slackwater.main import app
 from windowing.model import Query, load_pipeline
 

@@ -1,9 +1,10 @@
-"""Choice of the run that a command works on, with a warning if the user's file differs."""
+"""Options that several commands have, and what they stand for: a run, a stack, a broker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,10 +17,34 @@ if TYPE_CHECKING:
     from jobs.runs import Run
     from windowing.model import Pipeline
 
+PipelineFile = Annotated[
+    Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
+]
+Topic = Annotated[bool, typer.Option("--topic", help="Read the log from the pipeline's topic.")]
 OptionalRun = Annotated[
     str | None,
     typer.Option("--run", metavar="NAME", help="The run; default: the live one, else the newest."),
 ]
+
+
+class Engine(StrEnum):
+    """Where a pipeline runs."""
+
+    local = "local"
+    spark = "spark"
+
+
+def broker(bootstrap: str | None) -> str:
+    """Return the broker: the given one, that of the Kafka settings, or the local stack's.
+
+    Args:
+        bootstrap: as given; Kafka settings apply to it too.
+    """
+    from infra import kafka_settings, stack
+
+    if bootstrap is not None:
+        return kafka_settings.use_addresses(bootstrap)
+    return stack.endpoints(only=["kafka"]).kafka_bootstrap
 
 
 def chosen(endpoints: Endpoints, file: Path, run: str | None) -> tuple[Run, Pipeline]:
@@ -90,3 +115,23 @@ def warn(endpoints: Endpoints, run: Run, file: Path) -> None:
         tell(f"run {run.run} runs its own copy of the file, {run.file}; {file} differs now:")
         for sentence in differing:
             tell(f"  {sentence}")
+
+
+def load_single(file: Path) -> Pipeline:
+    """Read a pipeline file with one source.
+
+    Raises:
+        PipelineError: the file breaks a rule.
+        BadParameter: it is a join.
+    """
+    from windowing.model import load_pipeline
+
+    pipeline = load_pipeline(file)
+    if not pipeline.one_topic:
+        topics = " and ".join(part.topic for part in pipeline.source.parts)
+        msg = (
+            f"{file} joins {topics}, and this command works on one topic: give it a pipeline that "
+            "reads one of them"
+        )
+        raise typer.BadParameter(msg)
+    return pipeline

@@ -1,29 +1,148 @@
-"""`slackwater record`: a topic, or a range of it, as a file that `run` and `verify` read."""
+"""Commands over topics: topics, produce, send, record."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import bar, say
-from slackwater.files import PipelineFile, broker
+from slackwater.console import bar, err, say
+from slackwater.options import OptionalRun, PipelineFile, broker
 from slackwater.places import check_places
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
+    from windowing.model import Pipeline
     from windowing.model.source import Source
 
 _Lanes = dict[int, int]
 """Offsets by the numbers of lanes."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add `record`."""
-    app.command()(record)
+class Data(StrEnum):
+    """What can be published."""
+
+    flights = "flights"
+    departures = "departures"
+
+
+def produce(
+    data: Annotated[
+        Data,
+        typer.Option(help="flights; or departures with tail numbers, and the weather."),
+    ] = Data.flights,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="EVENTS.jsonl", help="Write to a file instead of the topic."),
+    ] = None,
+) -> None:
+    """Publish the flights of New York 2013; skips what a topic already holds."""
+    from infra import stack
+    from jobs.datasets import flights, weather
+
+    check_places({"--output": output}, {})
+    by_topic = {flights.TOPIC: flights.flights()} if data is Data.flights else weather.logs()
+    if output is not None:
+        log = by_topic[flights.TOPIC] if data is Data.flights else weather.merged(by_topic)
+        count = flights.events_jsonl(output, log)
+        say(f"{count} events written to {output}")
+        return
+    bootstrap = stack.endpoints(only=["kafka"]).kafka_bootstrap
+    for topic, log in by_topic.items():
+        with bar(f"publishing {topic}") as shown:
+            task = shown.task_ids[0]
+            published = flights.publish(
+                bootstrap,
+                lambda done, total: shown.update(task, completed=done, total=total),  # noqa: B023
+                topic=topic,
+                log=log,
+            )
+        say(
+            f"{published.records} records on topic {topic}, {published.appended} appended "
+            f"in {published.seconds:.1f} s"
+        )
+
+
+def topics(
+    pipeline: PipelineFile,
+    accept_partitions: Annotated[
+        bool,
+        typer.Option(
+            "--accept-partitions",
+            help="Let partitions that were added to the topic join a run, at its current progress.",
+        ),
+    ] = False,
+    run: OptionalRun = None,
+) -> None:
+    """Create the pipeline's topic, with its declared partitions, if it does not exist."""
+    from infra import stack
+    from jobs.brokers.topics import create_topics
+    from windowing.model import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    if accept_partitions:
+        _accept(spec, run)
+        return
+    for topic in create_topics(spec, stack.endpoints(only=["kafka"]).kafka_bootstrap):
+        made = "created" if topic.created else "there already"
+        say(f"{topic.name}: {topic.partitions} partitions, {made}")
+
+
+def _accept(spec: Pipeline, run: str | None) -> None:
+    """Let new partitions join a run, and print the entry for the user's file."""
+    from infra import stack
+    from jobs import runs
+    from jobs.checkpoints.partitions import accept
+    from jobs.runs.orders import live_run
+    from windowing.model.file.joining import spelled
+
+    endpoints = stack.endpoints(only=["kafka"])
+    found = runs.find(endpoints, spec, run) if run else live_run(endpoints, spec.name)
+    if found is None:
+        msg = (
+            f"pipeline {spec.name} has no run that a partition could join: declare as many "
+            "partitions as the topic has, and submit one"
+        )
+        raise runs.RunError(msg)
+    with err.status(f"reading how far run {found.run} is"):
+        accepted = accept(found, spec, endpoints.kafka_bootstrap)
+    for lane in accepted.lanes:
+        at = ", ".join(f"{field} {value}" for field, value in lane.at) or "none yet"
+        say(f"{lane.name} joins run {found.run} as lane {lane.number}; its progress: {at}")
+    for topic in dict.fromkeys(lane.topic for lane in accepted.lanes):
+        lanes = accepted.pipeline.source.joined_lanes
+        say(f"put this under the source of topic {topic}, for verify and every other command:")
+        say(spelled(topic, lanes).rstrip())
+
+
+def send(
+    pipeline: PipelineFile,
+    input_: Annotated[
+        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event per line.")
+    ],
+    bootstrap: Annotated[
+        str | None, typer.Option(help="Broker; default: the local stack's.")
+    ] = None,
+) -> None:
+    """Send a file of events to the pipeline's topic; skips what it already holds."""
+    from chaos.readers.log import read_events
+    from jobs.tools.send_events import send_events
+    from windowing.engine.reading import batches
+    from windowing.model import load_pipeline
+
+    spec = load_pipeline(pipeline)
+    entries = batches.checked(read_events(input_, spec.source), spec)
+    with bar(f"sending to {spec.source.topic}") as shown:
+        task = shown.task_ids[0]
+        found = send_events(
+            spec, broker(bootstrap), entries, lambda sent: shown.update(task, completed=sent)
+        )
+    for one in found:
+        say(f"{one.records} records on topic {one.topic}, {one.appended} appended")
 
 
 def record(
@@ -139,3 +258,6 @@ def named_offsets(option: str, text: str, source: Source) -> _Lanes:
         msg = f"{option}: the pipeline reads no lane {strange[0]!r}, but {lanes}"
         raise typer.BadParameter(msg)
     return {known[lane]: at for lane, at in given.items()}
+
+
+COMMANDS = (topics, produce, send, record)

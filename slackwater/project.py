@@ -1,23 +1,20 @@
-"""`slackwater init`: a new project, with a pipeline that runs, its data and its tests."""
+"""Commands for a machine and a new project: init, doctor, setup."""
 
 from __future__ import annotations
 
+import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from slackwater.console import say
+from slackwater.console import FAILED, PASSED, say
 
 TEMPLATE = Path(__file__).resolve().parent / "template"
-
 _HIDDEN = "dot-"  # the template's spelling of names that begin with a dot
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(init)
+_MARK = {"ok": "ok     ", "note": "note   ", "missing": "MISSING"}
 
 
 def init(
@@ -49,3 +46,25 @@ def target_of(name: Path) -> Path:
     parts = (part.removeprefix(_HIDDEN) for part in name.parts)
     dots = ("." if part.startswith(_HIDDEN) else "" for part in name.parts)
     return Path(*map(str.__add__, dots, parts))
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+) -> None:
+    """Say what this machine lacks to run the local stack: Java, jars, Airflow, memory, ports."""
+    from infra.doctor import examine
+
+    findings = examine()
+    for one in findings:
+        say(json.dumps(asdict(one)) if as_json else f"{_MARK[one.verdict]} {one.sentence}")
+    raise typer.Exit(FAILED if any(one.verdict == "missing" for one in findings) else PASSED)
+
+
+def setup() -> None:
+    """Install what the local stack needs besides Python packages: Airflow, Kafka, Spark's jars."""
+    from infra import setup as machine
+
+    raise typer.Exit(machine.run(only=("uv", "jvm", "airflow")))
+
+
+COMMANDS = (init, doctor, setup)
