@@ -174,6 +174,8 @@ def _sought(spec: Pipeline, name: str | None, window: str, key: Sequence[str]) -
 
 
 def _query(spec: Pipeline, name: str | None) -> Query:
+    from windowing.model import Query
+
     queries = spec.of(Query)
     names = [query.name for query in queries]
     if not names or (name is not None and name not in names):

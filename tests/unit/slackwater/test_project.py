@@ -16,8 +16,8 @@ from chaos.plan import load_plan_with_lines
 from infra import layout
 from infra.daemon import shared_environment
 from infra.errors import InfraError
-from slackwater.project import files
 from slackwater.main import app
+from slackwater.project import files
 from windowing.model import Query, load_pipeline
 
 VARIABLES = ("SLACKWATER_PROJECT", "SLACKWATER_STATE_DIR", "SLACKWATER_PIPELINES")
