@@ -21,7 +21,6 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from infra import kafka_settings
 from infra.errors import SettingsError
 from infra.layout import (
     PIPELINES_VARIABLE,
@@ -98,6 +97,8 @@ def choose(named: Path | None) -> Path | None:
     folder = named or (Path(variable) if variable else _around())
     if folder is None:
         return None
+    from infra import kafka_settings  # noqa: PLC0415 - its models take as long as all of the rest
+
     folder = folder.resolve()
     settings = read(folder)
     os.environ[PROJECT_VARIABLE] = str(folder)

@@ -10,7 +10,6 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from croniter import CroniterError, croniter
 from pydantic import BeforeValidator
 
 from windowing.model.errors import shown
@@ -41,6 +40,8 @@ def check_schedule(value: object) -> str:
             'schedule: "*/15 * * * *" (minute hour day month weekday)'
         )
         raise ValueError(msg)
+    from croniter import CroniterError, croniter  # noqa: PLC0415 - wanted only here
+
     try:
         croniter(value, _SOME_INSTANT).get_next()
     except (CroniterError, ValueError) as error:
