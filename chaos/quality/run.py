@@ -1,6 +1,6 @@
 """Judge one run of a pipeline by the `quality` block of its file, and publish Data Docs.
 
-Only `check` and `validate` import Great Expectations, since that takes seconds.
+Only `check` imports Great Expectations, since that takes seconds.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from chaos.quality.batches import RunOutput, defined_windows, final
-from chaos.quality.block import Check, read_block, with_defaults
+from chaos.quality.block import Check, with_defaults
 from chaos.quality.finality import final_until, instant
 from chaos.quality.frames import frames_of
 from chaos.quality.names import CONSERVED, FRESH, OF_COUNTS, WINDOW_SET
 from chaos.quality.report import QualityError, QualityReport, QualityResult, threshold
+from chaos.quality.valid import validate
 from chaos.readers.output import read_files
 from windowing.files.places import place
 from windowing.model.file.pipeline import Pipeline
@@ -31,24 +32,6 @@ if TYPE_CHECKING:
     from chaos.quality.suites import Evidence
 
 Progress = Callable[[str], None]
-
-
-def validate(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
-    """Read a pipeline's `quality` block with the names and arguments of Great Expectations.
-
-    Args:
-        pipeline: the pipeline.
-        file: its file's name, for messages.
-
-    Raises:
-        PipelineError: with every problem that was found.
-    """
-    checks = read_block(pipeline, file)
-    if checks:
-        from chaos.quality import suites  # noqa: PLC0415 - seconds, wanted only here
-
-        suites.validate(pipeline, checks, file)
-    return checks
 
 
 def check(

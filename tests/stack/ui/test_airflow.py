@@ -13,7 +13,7 @@ from selenium.webdriver.support.expected_conditions import (
 )
 from selenium.webdriver.support.ui import WebDriverWait
 
-from chaos.quality import check
+from chaos.quality.run import check
 from infra.endpoints import Endpoints
 from infra.layout import Layout
 from tests.stack.ui.conftest import PATIENCE_S, log_in_by_form, shows

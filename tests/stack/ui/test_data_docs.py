@@ -8,7 +8,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from chaos.quality import check
+from chaos.quality.run import check
 from tests.stack.ui.colors import READABLE, color, contrast
 from tests.unit.chaos.quality.test_expectations import LOG, OUTCOME, P
 from tests.unit.chaos.verdict.test_verify import write_tables

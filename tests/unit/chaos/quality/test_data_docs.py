@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.quality import check
 from chaos.quality.page_view import PageView, block
+from chaos.quality.run import check
 from tests.strategies import Entry
 from tests.unit.chaos.quality.test_expectations import HEAD
 from tests.unit.chaos.verdict.test_verify import write_tables

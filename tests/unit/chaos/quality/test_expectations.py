@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from chaos.quality import QualityError, QualityReport, check, read_block, validate
+from chaos.quality import QualityError, QualityReport, read_block, validate
 from chaos.quality.batches import RunTables, final
 from chaos.quality.columns import column_names
+from chaos.quality.run import check
 from chaos.readers.output import OutputError
 from slackwater.main import app
 from tests.strategies import Entry

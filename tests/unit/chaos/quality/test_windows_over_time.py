@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.quality import QualityReport, check, read_block, validate
+from chaos.quality import QualityReport, read_block, validate
 from chaos.quality.expectation import EXPECTATIONS
 from chaos.quality.names import COMPLETE, FEW_REVISED, FRESH, STEADY
+from chaos.quality.run import check
 from tests.strategies import Entry
 from tests.unit.chaos.verdict.test_verify import Rows, write_tables
 from windowing.model import PipelineError, parse_pipeline
