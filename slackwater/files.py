@@ -115,7 +115,6 @@ def explain(
 
 def validate(pipeline: PipelineFile) -> None:
     """Check a pipeline file; every mistake is reported with line, field, rule and example."""
-    from windowing.explain.operators import WALL
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
@@ -133,6 +132,8 @@ def validate(pipeline: PipelineFile) -> None:
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")
     for query in spec.flows:
         if query.by_wall_clock:
+            from windowing.explain.operators import WALL
+
             say(f"query {query.name} is {WALL}")
 
 
