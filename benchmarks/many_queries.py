@@ -39,7 +39,7 @@ from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.output import Emitted, tagged
 from windowing.spark.plan import emissions
 from windowing.spark.sinks.table import TableSink
-from windowing.spark.sinks.written import Tell
+from windowing.spark.sinks.written import OnWritten
 
 _SOURCE = """name: many_queries
 source:
@@ -122,7 +122,7 @@ def in_process(pipeline: Pipeline, batches: list[dict[int, RawRows]]) -> Cost:
     took: list[tuple[float, float, int]] = []
     rows: list[int] = []
     with tempfile.TemporaryDirectory(prefix="slackwater-bench-") as folder:
-        sink = TableSink(pipeline, Path(folder), "bench", tell=_counting(rows))
+        sink = TableSink(pipeline, Path(folder), "bench", on_written=_counting(rows))
         core = Core(pipeline)
         for number, batch in enumerate(batches):
             began, cpu = _now(), time.process_time()
@@ -163,7 +163,7 @@ def on_spark(pipeline: Pipeline, batches: list[dict[int, RawRows]]) -> Cost:
         tempfile.TemporaryDirectory(prefix="slackwater-bench-") as folder,
         own_session("slackwater many queries") as spark,
     ):
-        sink = TableSink(pipeline, Path(folder) / "tables", "bench", tell=_counting(rows))
+        sink = TableSink(pipeline, Path(folder) / "tables", "bench", on_written=_counting(rows))
         begun = [_now(), _cpu_s()]
 
         def write(batch: object, number: int) -> None:
@@ -178,7 +178,7 @@ def on_spark(pipeline: Pipeline, batches: list[dict[int, RawRows]]) -> Cost:
     return _cost(pipeline, took, rows)
 
 
-def _counting(rows: list[int]) -> Tell:
+def _counting(rows: list[int]) -> OnWritten:
     return lambda one: rows.append(sum(portion.count for portion in one.portions))
 
 

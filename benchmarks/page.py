@@ -36,7 +36,7 @@ from infra import stack
 from infra.airflow_api import AirflowApi
 from infra.endpoints import Endpoints
 from infra.layout import Layout
-from jobs.overview.keeper import Keeper
+from jobs.overview.updater import Updater
 
 PATIENCE_S = 120.0
 QUIET_S = 20.0
@@ -73,7 +73,7 @@ def main(
         old.make()
         shutil.move(old.file, layout.pipelines)
         folder = layout.state_dir / "runs/old/r1"
-        Keeper(folder, old.tables, "r1", ["hourly"], bytes_max=None).keep()
+        Updater(folder, old.tables, "r1", ["hourly"], bytes_max=None).update()
         found = [_round(layout, lanes) for _ in range(rounds)]
     table = [["opened", "seconds, median (min – max)"], *_spelled(found)]
     about = machine()

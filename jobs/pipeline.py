@@ -43,7 +43,7 @@ from jobs.driver.noting import noting
 from jobs.driver.orphan import Orphan, executors
 from jobs.metrics.lineage import Subject
 from jobs.metrics.observer import Metrics, Place, observed
-from jobs.overview.keeper import Keeper
+from jobs.overview.updater import Updater
 from jobs.runs.attempts import Attempt, TooManyDeaths
 from jobs.runs.folder import FAILURE_FILE, NOTE_FILE, read_run, write_whole
 from jobs.runs.names import job_name
@@ -157,15 +157,15 @@ def _metrics_place(args: argparse.Namespace, pipeline: Pipeline) -> Place:
         first_batch=read_base(args.checkpoint).batch,
         subject=Subject(pipeline, args.run, args.bootstrap, args.table),
         windows=pipeline,
-        keeper=_keeper(args, pipeline),
+        updater=_updater(args, pipeline),
     )
 
 
-def _keeper(args: argparse.Namespace, pipeline: Pipeline) -> Keeper | None:
-    """Return what keeps up the counts of the run's Delta tables; None: its sink has others."""
+def _updater(args: argparse.Namespace, pipeline: Pipeline) -> Updater | None:
+    """Return what updates the counts of the run's Delta tables; None: its sink has others."""
     if pipeline.destination.kind != "table":
         return None
-    return Keeper(args.folder, args.table, args.run, [*pipeline.tables])
+    return Updater(args.folder, args.table, args.run, [*pipeline.tables])
 
 
 def run(args: argparse.Namespace, attempt: Attempt) -> None:

@@ -84,7 +84,7 @@ def _follow() -> None:
 
     All that an answer needs is imported before the first question comes.
     """
-    import_module("jobs.overview.gather")
+    import_module("jobs.overview.collect")
     from jobs.runs.overview import Surroundings
     from windowing.model.file.yaml_lines import SHARED_LIMITS
 
@@ -106,8 +106,8 @@ def _found(
     about: Surroundings, files: list[Path], run: str | None, limits: Limits | None = None
 ) -> list[Overview]:
     from infra.layout import default_layout
-    from jobs.overview.gather import overview as of_pipeline
-    from jobs.overview.gather import overviews, pipelines
+    from jobs.overview.collect import overview as of_pipeline
+    from jobs.overview.collect import overviews, pipelines
     from jobs.runs.choice import name_in
     from jobs.runs.folder import find_named
     from windowing.model.file.yaml_lines import LIMITS

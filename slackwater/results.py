@@ -40,7 +40,7 @@ def newest(
 ) -> None:
     """Show the newest revision of each window of a run, with key fields and values as columns."""
     from jobs.tools.results import format_of, lines, of_run, write
-    from windowing.runtime.newest import check_named
+    from windowing.runtime.latest import check_named
 
     if output is not None:
         format_of(output)
@@ -72,7 +72,7 @@ def _check_sink(spec: Pipeline) -> None:
     """
     from windowing.spark.sinks import sink_of
 
-    if (elsewhere := sink_of(spec).newest(spec)) is not None:
+    if (elsewhere := sink_of(spec).latest(spec)) is not None:
         raise typer.BadParameter(elsewhere)
 
 

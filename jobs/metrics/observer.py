@@ -22,8 +22,8 @@ from jobs.metrics.exposition import Exposition
 from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
 from jobs.metrics.lineage import Lineage, Subject, lineage_of
 from jobs.metrics.lines import Lines
-from jobs.overview.keeper import Keeper
 from jobs.overview.lanes import Stand, open_windows
+from jobs.overview.updater import Updater
 from jobs.runs.targets import announce, withdraw
 from windowing.model import Pipeline
 from windowing.model.source import Source
@@ -54,7 +54,7 @@ class Place:
         first_batch: the run's number of the checkpoint's batch 0.
         subject: of what lineage tells, if anybody wants it; None: of nothing.
         windows: the pipeline whose open windows are counted; None: they are not.
-        keeper: keeps up what overviews count in the run's tables; None: they are not ours.
+        updater: updates what overviews count in the run's tables; None: they are not ours.
     """
 
     pipeline: str
@@ -66,7 +66,7 @@ class Place:
     first_batch: int = 0
     subject: Subject | None = None
     windows: Pipeline | None = None
-    keeper: Keeper | None = None
+    updater: Updater | None = None
 
 
 class Metrics:
@@ -106,8 +106,8 @@ class Metrics:
     def look(self, query: StreamingQuery) -> None:
         """Take note of the batches that have ended since the last look."""
         self._safely("figures of batches are missing", lambda: self._look(query))
-        if (keeper := self._place.keeper) is not None:
-            self._safely("overviews have to count more", keeper.look)
+        if (updater := self._place.updater) is not None:
+            self._safely("overviews have to count more", updater.update_if_due)
 
     def close(self, error: BaseException | None = None) -> None:
         """End the endpoint.
@@ -117,8 +117,8 @@ class Metrics:
         """
         self._safely("the last batches' figures are missing", lambda: self._flush(None))
         self._safely("the endpoint of the metrics does not end", self._shown.close)
-        if (keeper := self._place.keeper) is not None:
-            self._safely("overviews have to count more", keeper.keep)
+        if (updater := self._place.updater) is not None:
+            self._safely("overviews have to count more", updater.update)
         if self._telemetry is not None:
             self._safely("the last export to OpenTelemetry is missing", self._telemetry.end)
         if self._lineage is not None:

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from jobs.overview.found import Dead, LaneCounts, Results
+from jobs.overview.totals import Dead, LaneCounts, Results
 from windowing.files.places import commit_file
 from windowing.files.whole_files import WriteError, whole_file
 
@@ -90,7 +90,7 @@ def stamp(table: Path, version: int) -> list[int] | None:
     return [found.st_size, found.st_mtime_ns, found.st_ino]
 
 
-def is_newest(table: Path, seen: Seen | None) -> bool:
+def is_latest(table: Path, seen: Seen | None) -> bool:
     """Whether a table is still at the version that was seen."""
     if seen is None or stamp(table, seen.version) != seen.stamp:
         return False

@@ -11,7 +11,8 @@ from polars.exceptions import PolarsError
 from jobs.overview.batch_times import BatchTimes
 from jobs.overview.buckets import Buckets, of_times
 from jobs.overview.files import AT, BATCH, Files, Unreadable, unreadable
-from jobs.overview.found import (
+from jobs.overview.rows import rows_in, written
+from jobs.overview.totals import (
     EXAMPLES_MAX,
     LATE,
     Dead,
@@ -20,9 +21,8 @@ from jobs.overview.found import (
     Letter,
     Reason,
     Results,
-    Sums,
+    Totals,
 )
-from jobs.overview.rows import rows_in, written
 
 _WRITTEN: Final = pl.col("window_end").dt.epoch("us") + pl.col("lag_us")
 """When a row was written; null for windows that do not end in time."""
@@ -54,7 +54,7 @@ DEAD: Final = {
 }
 
 
-def counted(kind: type[Sums], files: Files, times: BatchTimes) -> Sums:
+def counted(kind: type[Totals], files: Files, times: BatchTimes) -> Totals:
     """Count what is in files of a table.
 
     Args:
@@ -67,7 +67,7 @@ def counted(kind: type[Sums], files: Files, times: BatchTimes) -> Sums:
     """
     count: Callable[[Files, BatchTimes], Any] = _COUNT[kind]
     try:
-        return cast("Sums", count(files, times))
+        return cast("Totals", count(files, times))
     except (OSError, PolarsError) as error:
         raise Unreadable(unreadable(files.folder, error)) from None
 

@@ -27,12 +27,12 @@ class Fresh:
     """How far an output is final.
 
     Attributes:
-        told: the same for people.
+        shown: the same for people.
         waits_for: the lane that is furthest back; None: none is behind, or that does not matter.
         lag_s: how far behind the furthest, in seconds of event time; None: without progress.
     """
 
-    told: Freshness
+    shown: Freshness
     waits_for: str | None = None
     lag_s: float | None = 0.0
 
@@ -75,8 +75,8 @@ def freshness(stand: Stand, flow: Flow, at: datetime, last_batch_us: int | None)
     if lag >= 1:
         sentence += f"; lane {lane} is {spell_s(lag)} behind the furthest lane"
     age_s = _age_s(stand, least, at, last_batch_us)
-    told = Freshness(final_until=spell_instant(least), age_s=age_s, sentence=sentence)
-    return Fresh(told, lane if lag else None, lag)
+    shown = Freshness(final_until=spell_instant(least), age_s=age_s, sentence=sentence)
+    return Fresh(shown, lane if lag else None, lag)
 
 
 def _age_s(stand: Stand, least_us: int, at: datetime, last_batch_us: int | None) -> float | None:

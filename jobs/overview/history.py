@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobs.overview.buckets import Buckets, beginnings, common_width
-from jobs.overview.found import Dead, LaneCounts, Results
 from jobs.overview.lanes import spell_clock
 from jobs.overview.metrics_file import Measured
 from jobs.overview.schema import BUCKETS_MAX, Bucket
+from jobs.overview.totals import Dead, LaneCounts, Results
 
 
 def history(
     results: Sequence[Results],
     counts: LaneCounts | None,
     dead: Dead | None,
-    told: Measured,
+    metrics: Measured,
 ) -> list[Bucket]:
     """Return the buckets of a run's life, the oldest first, with those in which nothing happened.
 
@@ -23,10 +23,10 @@ def history(
         results: what the tables of its queries say.
         counts: what the table of metrics says; None: unreadable.
         dead: what the table of dead letters says; None: unreadable.
-        told: the driver's metrics.
+        metrics: the driver's.
     """
     read = counts.history if counts else Buckets()
-    letters, measured = dead.history if dead else Buckets(), told.history()
+    letters, measured = dead.history if dead else Buckets(), metrics.history()
     every = [*(one.history for one in results), read, letters, measured]
     width_us = common_width(every, BUCKETS_MAX)
     rows = Buckets(width_us)
@@ -34,7 +34,7 @@ def history(
         rows.merge(one.history)
     by_lane, by_letter = read.widened(width_us), letters.widened(width_us)
     by_line, by_row = measured.widened(width_us), rows.widened(width_us)
-    state_bytes = told.state_bytes(width_us)
+    state_bytes = metrics.state_bytes(width_us)
     found = []
     for at_us in beginnings(every, width_us):
         records, dropped, batches = by_lane.get(at_us, (0, 0, 0))

@@ -69,8 +69,8 @@ def checks_of(run: Run) -> tuple[list[Checked], list[str]]:
                 found += _checked(json.loads(line))
             except (ValueError, KeyError, TypeError, AttributeError):
                 bad += 1
-        told = f"{file}: {bad:,} lines are not those of a check, and were left out"
-        return found, [told] if bad else []
+        problem = f"{file}: {bad:,} lines are not those of a check, and were left out"
+        return found, [problem] if bad else []
     return [], []
 
 
@@ -160,8 +160,8 @@ def verdicts_of(
     for judge in Judge:
         last = judged(run, judge)
         if last is not None and (str(judge), last.at) not in known:
-            told = {"kind": str(judge), **last.model_dump(), "href": None}
-            found.append(PastVerdict.model_validate(told))
+            verdict = {"kind": str(judge), **last.model_dump(), "href": None}
+            found.append(PastVerdict.model_validate(verdict))
     found = [
         one.model_copy(update={"href": str(docs)})
         if one.kind == "quality" and one.href is None and docs.exists()
@@ -173,9 +173,9 @@ def verdicts_of(
 
 
 def _noted(file: Path) -> Iterator[PastVerdict]:
-    for told in noted_verdicts(file)[-VERDICTS_MAX:]:
+    for noted in noted_verdicts(file)[-VERDICTS_MAX:]:
         try:
-            yield PastVerdict.model_validate({**told, "at": utc(told["at"])})
+            yield PastVerdict.model_validate({**noted, "at": utc(noted["at"])})
         except (ValidationError, KeyError, TypeError, ValueError):
             continue  # of another version
 

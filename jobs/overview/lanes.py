@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from jobs.overview.found import Dead, LaneCounts
 from jobs.overview.metrics_file import Measured
 from jobs.overview.schema import Lane, OpenWindows
+from jobs.overview.totals import Dead, LaneCounts
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
@@ -40,7 +40,7 @@ class Stand:
     progress: Mapping[str, int]
 
     @classmethod
-    def of(cls, pipeline: Pipeline, counts: LaneCounts | None, told: Measured) -> Stand:
+    def of(cls, pipeline: Pipeline, counts: LaneCounts | None, metrics: Measured) -> Stand:
         """Return it, as the tables say, or else the driver's metrics."""
         known: dict[str, int | None] = {}
         ended = set()
@@ -49,7 +49,7 @@ class Stand:
             count = counts.lanes.get(name) if counts else None
             if count is not None and count.ended:
                 ended.add(name)
-            known[name] = told.progress_us(name) if count is None else count.progress_us
+            known[name] = metrics.progress_us(name) if count is None else count.progress_us
         return cls.at(pipeline, known, ended)
 
     @classmethod
@@ -196,7 +196,7 @@ def lanes(
     stand: Stand,
     counts: LaneCounts | None,
     dead: Dead | None,
-    told: Measured,
+    metrics: Measured,
     *,
     offsets: Offsets,
     releases_us: Sequence[int],
@@ -207,7 +207,7 @@ def lanes(
         stand: how far they are.
         counts: what the table of metrics says; None: unreadable.
         dead: what the table of dead letters says; None: unreadable.
-        told: the driver's metrics.
+        metrics: the driver's.
         offsets: where they are on the log.
         releases_us: where the oldest open window of each query ends.
     """
@@ -218,7 +218,7 @@ def lanes(
         end = None if offsets.ends is None else offsets.ends.get(number)
         committed = offsets.committed.get(number)
         holds_back = held is not None and name == stand.last_lane
-        late, late_share = _late(stand.pipeline, name, counts, dead, told)
+        late, late_share = _late(stand.pipeline, name, counts, dead, metrics)
         silent = count is not None and counts is not None and 0 <= count.heard < counts.last
         known_us = stand.known_us(name)
         found.append(
@@ -243,7 +243,7 @@ def lanes(
 
 
 def _late(
-    pipeline: Pipeline, lane: str, counts: LaneCounts | None, dead: Dead | None, told: Measured
+    pipeline: Pipeline, lane: str, counts: LaneCounts | None, dead: Dead | None, metrics: Measured
 ) -> tuple[int | None, float | None]:
     """Return how many records of a lane no window took, and their share, over all queries."""
     queries = len(pipeline.flows)
@@ -252,11 +252,11 @@ def _late(
         read = count.read if count else 0
         late = dead.late.get(lane, 0) + (count.dropped if count else 0)
         return late, _share(late, read * queries)
-    measured = told.lane(lane)
+    measured = metrics.lane(lane)
     if measured is None:
         return None, None
     read, late = measured
-    return late if told.is_whole else None, _share(late, read * queries)
+    return late if metrics.is_whole else None, _share(late, read * queries)
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -154,11 +154,11 @@ def worst(lights: Iterable[tuple[str, Light]]) -> Light:
         if one.colour is colour:
             for reason in one.reasons:
                 reasons.setdefault(reason, []).append(name)
-    told = [
+    shown = [
         reason if len(names) == len(named) else f"{', '.join(names)}: {reason}"
         for reason, names in reasons.items()
     ]
-    return Light(colour=colour, reasons=told)
+    return Light(colour=colour, reasons=shown)
 
 
 def spell_s(seconds: float) -> str:

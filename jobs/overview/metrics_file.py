@@ -82,20 +82,20 @@ class Measured:
 
     def lane(self, name: str) -> tuple[int, int] | None:
         """Return the records and the late ones of a lane, over queries; None: not counted."""
-        told = [line.lanes[name] for line in self.batches.values() if name in line.lanes]
-        if not told or any(one.late is None or one.records is None for one in told):
+        found = [line.lanes[name] for line in self.batches.values() if name in line.lanes]
+        if not found or any(one.late is None or one.records is None for one in found):
             return None
-        return sum(one.records or 0 for one in told), sum(one.late or 0 for one in told)
+        return sum(one.records or 0 for one in found), sum(one.late or 0 for one in found)
 
     def progress_us(self, name: str) -> int | None:
-        """Return a lane's progress after the newest batch; None: none, or it is not told."""
-        told = self.last.lanes.get(name) if self.last else None
-        if told is None or told.progress is None:
+        """Return a lane's progress after the newest batch; None: none, or it is unknown."""
+        lane = self.last.lanes.get(name) if self.last else None
+        if lane is None or lane.progress is None:
             return None
-        if isinstance(told.progress, int):
-            return told.progress
+        if isinstance(lane.progress, int):
+            return lane.progress
         try:
-            return instant_us(told.progress)
+            return instant_us(lane.progress)
         except ValueError:
             return None  # beyond all calendars
 
@@ -139,8 +139,8 @@ def measured(run_folder: Path) -> Measured:
                 continue
             batches[line.batch_id] = line
     if bad:
-        told = f"{bad:,} lines are not those of a driver, and were left out"
-        problems.append(f"{run_folder / FILE}: {told}")
+        problem = f"{bad:,} lines are not those of a driver, and were left out"
+        problems.append(f"{run_folder / FILE}: {problem}")
     is_whole = whole and not problems and sorted(batches) == list(range(len(batches)))
     return Measured(batches, is_whole, tuple(problems))
 

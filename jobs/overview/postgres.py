@@ -14,7 +14,7 @@ from psycopg import sql
 from jobs.overview.batch_times import BatchTimes
 from jobs.overview.counting import DEAD, METRICS, dead_of, lanes_of, results_of
 from jobs.overview.files import AT, BATCH
-from jobs.overview.found import Dead, LaneCounts, Results
+from jobs.overview.totals import Dead, LaneCounts, Results
 
 _ROWS: Final = (
     "select batch_id, query, count(*), count(*) filter (where pane = 'late' and {}),"
@@ -81,8 +81,8 @@ class PostgresTables:
     def _columns(self, table: str) -> set[str]:
         query = sql.SQL("select * from {} limit 0").format(sql.Identifier(self.schema, table))
         with psycopg.connect() as connection:
-            told = connection.execute(query).description or ()
-            return {column.name for column in told}
+            described = connection.execute(query).description or ()
+            return {column.name for column in described}
 
     def _frame(
         self,

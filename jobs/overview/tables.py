@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.overview.batch_times import BatchTimes
-from jobs.overview.cache import Cache, Seen, is_newest
+from jobs.overview.cache import Cache, Seen, is_latest
 from jobs.overview.counting import counted
 from jobs.overview.files import Files, Unreadable, added_since
-from jobs.overview.found import Dead, LaneCounts, Results, Sums
+from jobs.overview.totals import Dead, LaneCounts, Results, Totals
 
 
 @dataclass
@@ -63,10 +63,10 @@ class Tables:
             self.cache.times = self.times.points()
         return self.cache
 
-    def _updated(self, name: str, known: Sums | None, kind: type[Sums]) -> Sums | None:
+    def _updated(self, name: str, known: Totals | None, kind: type[Totals]) -> Totals | None:
         """Return the sums of a table, after reading what is new in it."""
         seen = self.cache.seen.get(name) if known is not None else None
-        if is_newest(self.folder / name, seen):
+        if is_latest(self.folder / name, seen):
             return known
         try:
             files, now = self._files(self.folder / name, seen)
@@ -89,9 +89,9 @@ class Tables:
         Raises:
             Unreadable: it cannot be read.
         """
-        told = added_since(table, self.run, seen)
-        if told is not None:
-            return told
+        added = added_since(table, self.run, seen)
+        if added is not None:
+            return added
         # Imported only here: deltalake and Arrow take longer than all else.
         from jobs.overview.opening import opened  # noqa: PLC0415
 

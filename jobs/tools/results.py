@@ -15,7 +15,7 @@ from deltalake.exceptions import DeltaError
 from windowing.files.table_rows import rows_in
 from windowing.files.whole_files import whole_file
 from windowing.model.query import Flow
-from windowing.runtime.newest import flat, newest
+from windowing.runtime.latest import flat, latest
 
 _INSTANT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
@@ -27,7 +27,7 @@ class ResultsError(RuntimeError):
 
 
 def of_run(table: Path, run: str, query: Flow, *, history: bool = False) -> pl.DataFrame:
-    """Read the rows of one run, flat, as in `windowing.runtime.newest`.
+    """Read the rows of one run, flat, as in `windowing.runtime.latest`.
 
     Args:
         table: folder of the table that has the query's rows, and perhaps those of others.
@@ -37,7 +37,7 @@ def of_run(table: Path, run: str, query: Flow, *, history: bool = False) -> pl.D
 
     Raises:
         ResultsError: there is no such table.
-        NoNewest: the query has no newest rows.
+        NoLatest: the query has no newest rows.
     """
     try:
         found = rows_in(DeltaTable(str(table)), run=run)
@@ -45,7 +45,7 @@ def of_run(table: Path, run: str, query: Flow, *, history: bool = False) -> pl.D
         msg = f"{table} cannot be read as a Delta table ({error}): has the job run?"
         raise ResultsError(msg) from None
     rows = pl.DataFrame(pl.from_arrow(found)).filter(pl.col("query") == query.name)
-    return flat(rows, query) if history else newest(rows, query)
+    return flat(rows, query) if history else latest(rows, query)
 
 
 def lines(rows: pl.DataFrame) -> Iterator[str]:

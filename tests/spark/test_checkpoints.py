@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def test_a_recorded_checkpoint_of_spark_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    from windowing.spark.sinks.table import kept
+    from windowing.spark.sinks.table import TableSink
 
     half, end = on_spark.halves()
     on_spark.unpack(STATES / on_spark.FILE, tmp_path)
     pipeline = on_spark.pipeline()
-    before = kept(pipeline, tmp_path / on_spark.TABLES, on_spark.RUN)
+    before = TableSink.kept(pipeline, tmp_path / on_spark.TABLES, on_spark.RUN)
     output = on_spark.go_on(spark, tmp_path, tables=True)
     defined = (on_spark.CASE / "out.jsonl").read_text(encoding="utf-8").splitlines()
     defined = [line for line in defined if line]
@@ -27,7 +27,7 @@ def test_a_recorded_checkpoint_of_spark_goes_on(spark: SparkSession, tmp_path: P
     assert found
     assert len(found) < len(defined)
     assert {*found} <= {*defined}
-    after = kept(pipeline, tmp_path / on_spark.TABLES, on_spark.RUN)
+    after = TableSink.kept(pipeline, tmp_path / on_spark.TABLES, on_spark.RUN)
     assert [*before.tokens] == [*range(half)]
     assert [*after.tokens] == [*range(end)]
     assert all(pipeline.wrote(token.pipeline) for token in after.tokens.values())

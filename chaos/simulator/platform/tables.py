@@ -168,9 +168,9 @@ class TableFolder:
         def token_of(batch: int) -> Token:
             return token(pipeline, self.plans, batch)
 
-        return RunPlace(pipeline, RUN, self.folder, token_of, tell=self._tell)
+        return RunPlace(pipeline, RUN, self.folder, token_of, on_written=self._note)
 
-    def _tell(self, written: Written) -> None:
+    def _note(self, written: Written) -> None:
         self.told[written.batch_id] = written
 
 

@@ -17,8 +17,8 @@ from jobs.tools.dead_letters import in_postgres, in_tables
 from tests.strategies import Entry, entry
 from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
+from windowing.runtime.latest import latest
 from windowing.runtime.local import LocalEngine
-from windowing.runtime.newest import newest
 from windowing.runtime.output import Emitted, tagged
 from windowing.spark.sinks import PostgresSink, TableSink
 
@@ -79,7 +79,7 @@ def test_a_view_shows_the_newest_rows_of_the_live_run(
         write(pipeline, PostgresSink(pipeline, schema, run, None, lambda: run == live), part)  # noqa: B023
     for query in pipeline.flows:
         table = DeltaTable(str(tmp_path / query.name)).to_pyarrow_table()
-        wanted = newest(pl.DataFrame(pl.from_arrow(table)), query)
+        wanted = latest(pl.DataFrame(pl.from_arrow(table)), query)
         columns = ("run", "window_id", "k", "pane", "revision", "records", "n")
         assert len(wanted) > 2
         found = seen(schema, f"{query.name}_newest")

@@ -37,7 +37,7 @@ class PostgresJob(SimulatedJob):
                 RUN,
                 self._token_of,
                 self._in_transaction,
-                tell=self._behind,
+                on_written=self._behind,
             )
         self._there.take(self.emitted, batch)
         super().write_sink(batch, token, tables)

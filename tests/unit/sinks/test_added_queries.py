@@ -21,7 +21,7 @@ from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.token import Kept
 from windowing.spark.sinks import RunPlace, Sink, begin_tables
-from windowing.spark.sinks.table import TableSink, kept
+from windowing.spark.sinks.table import TableSink
 
 TEXT = """
 name: p
@@ -85,7 +85,7 @@ def test_its_table_belongs_to_the_checkpoint(tmp_path: Path) -> None:
     last = CUT // ROWS - 1
     for _ in range(2):  # again, after an interruption
         begin_tables(place(tmp_path), last, ["added"])
-    tables = kept(AFTER, tmp_path, "r1")
+    tables = TableSink.kept(AFTER, tmp_path, "r1")
     assert tables.tables["added"] == Kept(last, tables.tokens[last].digest)
     checkpoint = Checkpoint("c", last, last, {last: {"s/0": CUT}}, begins=last + 1)
     told = {"known": {}, "may_be_compacted": frozenset[str](), "fingerprint": AFTER.fingerprint}
@@ -98,5 +98,5 @@ def test_no_other_table_is_said_to_have_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(TokenMismatch, match="has no token of batch 3"):
         begin_tables(fresh, 3, ["added"])
     begin_tables(place(tmp_path), 3, ["added"])
-    assert kept(AFTER, tmp_path, "r2").tables["q"] == Kept(None, None)
-    assert kept(AFTER, tmp_path, "r2").tables["added"] == Kept(None, None)
+    assert TableSink.kept(AFTER, tmp_path, "r2").tables["q"] == Kept(None, None)
+    assert TableSink.kept(AFTER, tmp_path, "r2").tables["added"] == Kept(None, None)

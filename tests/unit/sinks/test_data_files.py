@@ -17,7 +17,7 @@ from windowing.runtime.output import DATA_FILE, Emitted
 from windowing.runtime.token import Token
 from windowing.spark.sinks.data_files import is_ours, write_file
 from windowing.spark.sinks.file_stage import FileStage
-from windowing.spark.sinks.table import TableSink, kept
+from windowing.spark.sinks.table import TableSink
 from windowing.spark.sinks.table_log import TableLog
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -58,8 +58,8 @@ def test_both_paths_write_the_same_tables(tmp_path: Path) -> None:
         direct, files = (rows_of(tmp_path / path, name) for path in ("direct", "files"))
         assert direct == files, name
     assert rows_of(tmp_path / "files", "q")
-    assert kept(PIPELINE, tmp_path / "direct", "r1").tables == (
-        kept(PIPELINE, tmp_path / "files", "r1").tables
+    assert TableSink.kept(PIPELINE, tmp_path / "direct", "r1").tables == (
+        TableSink.kept(PIPELINE, tmp_path / "files", "r1").tables
     )
 
 

@@ -24,7 +24,7 @@ from windowing.model.errors import PipelineError
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged
 from windowing.spark.sinks.sink import Sink
-from windowing.spark.sinks.table import TableSink, kept
+from windowing.spark.sinks.table import TableSink
 
 TEXT = """
 name: p
@@ -73,7 +73,7 @@ def test_one_table_has_the_rows_of_all_queries(tmp_path: Path) -> None:
     assert found.counts == {
         name: counts for name, counts in (found.counts or {}).items() if counts.read == 60
     }
-    assert [*kept(ONE, tmp_path, "r1").tables] == ["results", "dead_letters", "metrics"]
+    assert [*TableSink.kept(ONE, tmp_path, "r1").tables] == ["results", "dead_letters", "metrics"]
     table = DeltaTable(str(tmp_path / "results")).to_pyarrow_table()
     assert [field.name for field in table.schema.field("values").type] == ["total", "n", "top"]
     assert [field.name for field in table.schema.field("key").type] == ["k"]

@@ -20,7 +20,7 @@ from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.output import tagged
 from windowing.runtime.token import Kept, Stretch, Token
 from windowing.spark.sinks import MemorySink
-from windowing.spark.sinks.table import TableSink, kept
+from windowing.spark.sinks.table import TableSink
 from windowing.spark.sinks.tokens import Frames, token_rows
 
 PIPELINE = parse_pipeline("""
@@ -61,13 +61,13 @@ def filled(folder: Path, *cuts: int) -> TableSink:
 
 
 def test_every_table_says_which_batch_it_has_also_without_rows(tmp_path: Path) -> None:
-    assert kept(PIPELINE, tmp_path, "r1").tables == dict.fromkeys(NAMES)
+    assert TableSink.kept(PIPELINE, tmp_path, "r1").tables == dict.fromkeys(NAMES)
     filled(tmp_path, 3, 7, 9)
-    found = kept(PIPELINE, tmp_path, "r1")
+    found = TableSink.kept(PIPELINE, tmp_path, "r1")
     assert [*found.tokens] == [0, 1, 2]
     assert found.tokens[1].lanes == {"s/0": Stretch(3, 6)}
     assert found.tables == dict.fromkeys(NAMES, Kept(2, found.tokens[2].digest))
-    assert kept(PIPELINE, tmp_path, "r2").tables == dict.fromkeys(NAMES, Kept(None, None))
+    assert TableSink.kept(PIPELINE, tmp_path, "r2").tables == dict.fromkeys(NAMES, Kept(None, None))
     for name in NAMES:
         said = DeltaTable(str(tmp_path / name)).history(1)[0]["slackwater"]
         assert '"batch": 2' in said
@@ -113,7 +113,9 @@ def test_a_driver_that_died_among_the_tables_is_made_good(tmp_path: Path) -> Non
     rows = count(tmp_path)
     TableSink(PIPELINE, tmp_path, "r1").take(third, 2)
     assert count(tmp_path) > rows
-    assert {one and one.batch for one in kept(PIPELINE, tmp_path, "r1").tables.values()} == {2}
+    assert {
+        one and one.batch for one in TableSink.kept(PIPELINE, tmp_path, "r1").tables.values()
+    } == {2}
 
 
 def test_of_two_drivers_the_same_batch_counts_once_and_another_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.unit.sinks.test_data_files import files_in, filled, in_files, rows_of
 from tests.unit.sinks.test_sink_tokens import NAMES, PIPELINE, batches
 from windowing.runtime.token import Kept
 from windowing.spark.sinks import upkeep
-from windowing.spark.sinks.table import TableSink, kept
+from windowing.spark.sinks.table import TableSink
 
 CUTS = tuple(range(3, 42, 3))
 NOW, WEEK = timedelta(0), timedelta(days=7)
@@ -42,13 +42,13 @@ def vacuumed(folder: Path, run: str | None = None, **more: object) -> int:
 def test_merged_tables_have_the_same_rows_and_tokens_and_go_on(tmp_path: Path) -> None:
     sink = filled(tmp_path, *CUTS)
     rows = {name: rows_of(tmp_path, name) for name in (*NAMES, "tokens")}
-    before = kept(PIPELINE, tmp_path, "r1")
+    before = TableSink.kept(PIPELINE, tmp_path, "r1")
     assert [one.files for one in upkeep.optimize(PIPELINE, tmp_path, dry_run=True)].count(0) < 5
     found = optimized(tmp_path)
     assert found["q"].files > 10
     assert found["q"].added == 1
     assert {name: rows_of(tmp_path, name) for name in rows} == rows
-    assert kept(PIPELINE, tmp_path, "r1") == before
+    assert TableSink.kept(PIPELINE, tmp_path, "r1") == before
     assert optimized(tmp_path)["q"].files == 0
     *_, last = batches(*CUTS, 43)
     for other in (sink, TableSink(PIPELINE, tmp_path, "r1")):
@@ -135,7 +135,7 @@ def test_merging_beside_a_writer_loses_nothing(tmp_path: Path) -> None:
     ]
     verdict = verify(PIPELINE, log, read_tables(tmp_path, PIPELINE, "r1"))
     assert verdict.ok, "\n".join(verdict.lines())
-    found = kept(PIPELINE, tmp_path, "r1")
+    found = TableSink.kept(PIPELINE, tmp_path, "r1")
     assert {one.batch for one in found.tables.values() if isinstance(one, Kept)} == {39}
     compactions = DeltaTable(str(tmp_path / "q")).history()
     assert sum(one["operation"] == "OPTIMIZE" for one in compactions) > 1

@@ -87,8 +87,7 @@ class FileStage:
         """Write a file, and count what is in it while its rows are at hand."""
         file = write_file(self.folder, name, rows, self.schemas[name])
         took_effect("files by executors", len(rows))
-        told = portions_of({name: rows})
-        return msgspec.structs.replace(file, portions=tuple(told))
+        return msgspec.structs.replace(file, portions=tuple(portions_of({name: rows})))
 
 
 def files_of(frames: Sequence[Emitted]) -> dict[str, list[DataFile]]:

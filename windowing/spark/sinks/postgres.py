@@ -29,8 +29,8 @@ from windowing.spark.sinks import postgres_growth as growth
 from windowing.spark.sinks.growth import refusal
 from windowing.spark.sinks.postgres_views import (
     COMMITS,
-    newest_views,
-    tell_live,
+    latest_views,
+    note_live,
     view_names,
 )
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
@@ -44,7 +44,7 @@ from windowing.spark.sinks.tokens import (
     token_rows,
     tokens_of,
 )
-from windowing.spark.sinks.written import Tell, nobody, written
+from windowing.spark.sinks.written import OnWritten, ignore, written
 
 if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
@@ -80,7 +80,7 @@ class PostgresSink:
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
         is_live: whether views show this run; called before each batch.
-        tell: told of each batch that is written.
+        on_written: called with each batch that is written.
 
     Raises:
         TableConflict: existing tables cannot take such rows; none was changed.
@@ -94,14 +94,14 @@ class PostgresSink:
         token_of: TokenOf | None = None,
         is_live: Callable[[], bool] = lambda: True,
         *,
-        tell: Tell = nobody,
+        on_written: OnWritten = ignore,
     ) -> None:
         self._rows, self._schema, self._run = BatchRows(pipeline, run), schema, run
-        self._pipeline, self._token_of, self._tell = pipeline, token_of, tell
+        self._pipeline, self._token_of, self._on_written = pipeline, token_of, on_written
         self._names, one = [*pipeline.tables], pipeline.destination.layout == "one"
         self._identity = (*_RESULT_IDENTITY, "query") if one else _RESULT_IDENTITY
         self._is_live = is_live
-        self._told_live: bool | None = None
+        self._shown_live: bool | None = None
         with _connection() as connection:
             # Two drivers may start at once, and "if not exists" is not a lock.
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [schema])
@@ -111,7 +111,7 @@ class PostgresSink:
             for statement in (
                 *_definitions(pipeline, schema),
                 *growth.columns_added(schema, have, want),
-                *growth.views_of_newest(connection, schema, self._names),
+                *growth.views_of_latest(connection, schema, self._names),
             ):
                 connection.execute(statement)
             self._has_views = is_live()
@@ -123,14 +123,33 @@ class PostgresSink:
         """Open the sink of a run, creating missing schema and tables."""
         schema = place.pipeline.output
         return cls(
-            place.pipeline, schema, place.run, place.token_of, place.is_live, tell=place.tell
+            place.pipeline,
+            schema,
+            place.run,
+            place.token_of,
+            place.is_live,
+            on_written=place.on_written,
         )
 
     @classmethod
     def kept(cls, pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
-        """Return the record of a run in the pipeline's schema."""
+        """Return the record of a run in the pipeline's schema.
+
+        A batch is one transaction, so `commits` is true of every existing table.
+        """
         del folder
-        return kept(pipeline, pipeline.output, run, since)
+        schema, batch, tokens = pipeline.output, None, dict[int, Token]()
+        with _connection() as connection:
+            there = {name: _exists(connection, schema, name) for name in schemas(pipeline)}
+            if _exists(connection, schema, COMMITS):
+                last = sql.SQL("select batch_id from {} where run = %s")
+                last_of = last.format(sql.Identifier(schema, COMMITS))
+                found = connection.execute(last_of, [run]).fetchone()
+                batch = int(found[0]) if found else None
+            if _exists(connection, schema, TOKENS):
+                tokens = _tokens(connection, schema, run, "batch_id >= %s", [since])
+        tables = {name: Kept(batch) if exists else None for name, exists in there.items()}
+        return Tables(f"PostgreSQL schema {schema}", tokens, tables)
 
     @classmethod
     def clashes(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
@@ -148,7 +167,7 @@ class PostgresSink:
         return growth.additions(have, _wanted(pipeline)) if have else []
 
     @classmethod
-    def newest(cls, pipeline: Pipeline) -> str:
+    def latest(cls, pipeline: Pipeline) -> str:
         """Return a sentence about the views beside the tables."""
         views = ", ".join(f'{pipeline.output}."{name}"' for name in view_names(pipeline)) or "none"
         return (
@@ -158,9 +177,9 @@ class PostgresSink:
     def _show(self, connection: psycopg.Connection) -> None:
         """Make the views show this run; a shadow run may have other keys."""
         names = [*self._names, *view_names(self._pipeline)]
-        for statement in newest_views(self._pipeline, self._schema):
+        for statement in latest_views(self._pipeline, self._schema):
             connection.execute(statement)
-        for statement in growth.views_of_newest(connection, self._schema, names):
+        for statement in growth.views_of_latest(connection, self._schema, names):
             connection.execute(statement)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -182,15 +201,15 @@ class PostgresSink:
         tables = self._rows.tables(frames, batch_id)
         with _connection() as connection:
             fresh, live = self._take_token(connection, token), self._is_live()
-            if live != self._told_live:
-                tell_live(connection, self._schema, self._run, live=live)
+            if live != self._shown_live:
+                note_live(connection, self._schema, self._run, live=live)
             if live and not self._has_views:
                 self._show(connection)
             if fresh:
                 for name, rows in tables.items():
                     self._upsert(connection, name, rows)
-        self._told_live, self._has_views = live, live
-        self._tell(written(batch_id, tables))
+        self._shown_live, self._has_views = live, live
+        self._on_written(written(batch_id, tables))
 
     def _take_token(self, connection: psycopg.Connection, token: Token) -> bool:
         """Return whether the batch must be written; its row stays locked until the end.
@@ -244,31 +263,6 @@ class PostgresSink:
             ).format(table, names, values, sql.Identifier(ROW_ID), replaced)
         )
         connection.execute("drop table staged")
-
-
-def kept(pipeline: Pipeline, schema: str, run: str, since: int = 0) -> Tables:
-    """Return the tables' record of a run, without creating any.
-
-    A batch is one transaction, so `commits` is true of every existing table.
-
-    Args:
-        pipeline: the pipeline of the tables.
-        schema: the schema of the tables.
-        run: the run.
-        since: the first batch whose token is needed.
-    """
-    with _connection() as connection:
-        there = {name: _exists(connection, schema, name) for name in schemas(pipeline)}
-        batch, tokens = None, {}
-        if _exists(connection, schema, COMMITS):
-            last = sql.SQL("select batch_id from {} where run = %s")
-            last_of = last.format(sql.Identifier(schema, COMMITS))
-            found = connection.execute(last_of, [run]).fetchone()
-            batch = int(found[0]) if found else None
-        if _exists(connection, schema, TOKENS):
-            tokens = _tokens(connection, schema, run, "batch_id >= %s", [since])
-    tables = {name: Kept(batch) if exists else None for name, exists in there.items()}
-    return Tables(f"PostgreSQL schema {schema}", tokens, tables)
 
 
 def _wanted(pipeline: Pipeline) -> dict[str, growth.Wanted]:

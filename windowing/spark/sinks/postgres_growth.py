@@ -94,7 +94,7 @@ def columns_added(
                 )
 
 
-def views_of_newest(
+def views_of_latest(
     connection: psycopg.Connection, schema: str, tables: Sequence[str]
 ) -> Iterator[sql.Composed]:
     """Return the statements that make the newest version's views show this schema, if it is that.

@@ -20,7 +20,7 @@ _NAME_BYTES = 63
 _SUFFIX = "_newest"
 
 
-def newest_views(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
+def latest_views(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
     """Return the statements that create the views, or adapt them to their tables' columns."""
     for name, table in _viewed(pipeline).items():
         yield _view(pipeline, schema, name, table)
@@ -34,23 +34,23 @@ def view_names(pipeline: Pipeline) -> list[str]:
 def _viewed(pipeline: Pipeline) -> dict[str, str]:
     """The tables that have a view, by its name.
 
-    A table whose queries have no newest row has no view (see `windowing.runtime.newest`), nor has
+    A table whose queries have no newest row has no view (see `windowing.runtime.latest`), nor has
     one whose view's name would be another table, or too long.
     """
     return {
         name: table
         for table, flows in pipeline.tables.items()
-        if any(map(_has_newest, flows))
+        if any(map(_has_latest, flows))
         and (name := table + _SUFFIX) not in pipeline.tables
         and len(name.encode()) <= _NAME_BYTES
     }
 
 
-def _has_newest(flow: Flow) -> bool:
+def _has_latest(flow: Flow) -> bool:
     return flow.accumulation != "discarding"
 
 
-def tell_live(connection: psycopg.Connection, schema: str, run: str, *, live: bool) -> None:
+def note_live(connection: psycopg.Connection, schema: str, run: str, *, live: bool) -> None:
     """Record since when a run is live, or that it is not."""
     since = sql.SQL("clock_timestamp()" if live else "null")
     connection.execute(
@@ -69,7 +69,7 @@ def _view(pipeline: Pipeline, schema: str, name: str, table: str) -> sql.Compose
     window = [*shared, "window_id", *dict.fromkeys(flows[0].key)]
     sent: sql.Composable = sql.SQL("")
     gone: sql.Composable = sql.SQL("")
-    if without := [sql.Literal(flow.name) for flow in flows if not _has_newest(flow)]:
+    if without := [sql.Literal(flow.name) for flow in flows if not _has_latest(flow)]:
         sent = sql.SQL(" and query not in ({})").format(sql.SQL(", ").join(without))
     if "op" in marks:
         sent = sql.SQL("{} and op is null").format(sent)

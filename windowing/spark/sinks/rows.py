@@ -189,14 +189,14 @@ class BatchRows:
         """Return the columns that do not depend on the query."""
         marked, is_late = frame.with_columns(marks(frame)), frame[REVISION] > 0
         pane = pl.when(is_late).then(pl.lit("late")).otherwise(pl.lit("full"))
-        told = marked.select(
+        derived = marked.select(
             run=pl.lit(self._run),
             pane=pl.lit("early") if early else pane,
             op=pl.when(pl.col(RETRACTS)).then(pl.lit("retract")),
             batch_id=pl.lit(batch_id, dtype=pl.Int64),
         )
         columns = {
-            **{name: column.to_arrow() for name, column in told.to_dict().items()},
+            **{name: column.to_arrow() for name, column in derived.to_dict().items()},
             "window_id": frame[WINDOW_ID].to_arrow(),
             "revision": frame[REVISION].to_arrow(),
             "absorbed_by": marked[ABSORBED_BY].to_arrow(),

@@ -16,7 +16,7 @@ from windowing.model import Pipeline
 from windowing.model.registry import PluginError, Registry
 from windowing.runtime.token import Tables
 from windowing.spark.sinks.tokens import Frames, TokenOf
-from windowing.spark.sinks.written import Tell, nobody
+from windowing.spark.sinks.written import OnWritten, ignore
 
 if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
@@ -41,7 +41,7 @@ class RunPlace:
         folder: the folder of the run's tables, for sinks that write files.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
         is_live: whether users see this run; called before each batch.
-        tell: told of each batch, once it is written; for metrics.
+        on_written: called with each batch, once it is written; for metrics.
     """
 
     pipeline: Pipeline
@@ -49,7 +49,7 @@ class RunPlace:
     folder: Path
     token_of: TokenOf | None = None
     is_live: Callable[[], bool] = lambda: True
-    tell: Tell = nobody
+    on_written: OnWritten = ignore
 
 
 class Sink(Protocol):
@@ -94,7 +94,7 @@ class Sink(Protocol):
         """
 
     @classmethod
-    def newest(cls, pipeline: Pipeline) -> str | None:
+    def latest(cls, pipeline: Pipeline) -> str | None:
         """Return a sentence on where the newest rows are; None: Delta tables in the folder."""
 
 
@@ -114,7 +114,7 @@ SINKS: Final = Registry[type[Sink]]("sink", "sinks")
 """Every sink by its key under `sink:`."""
 
 _Class = TypeVar("_Class", bound=type[Sink])
-_ASKED: Final = ("write", "take", "open", "kept", "clashes", "additions", "newest")
+_ASKED: Final = ("write", "take", "open", "kept", "clashes", "additions", "latest")
 
 
 def sink(key: str) -> Callable[[_Class], _Class]:

@@ -46,7 +46,7 @@ from windowing.spark.sinks.tokens import (
     token_rows,
     tokens_of,
 )
-from windowing.spark.sinks.written import Tell, nobody, written
+from windowing.spark.sinks.written import OnWritten, ignore, written
 from windowing.spark.storage.shipped import packed
 
 if TYPE_CHECKING:  # rows are also built and checked without Spark
@@ -62,7 +62,7 @@ class TableSink:
         folder: the table's folder.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
-        tell: told of each batch that is written.
+        on_written: called with each batch that is written.
 
     Raises:
         TableConflict: existing tables cannot take such rows; none was changed.
@@ -75,10 +75,10 @@ class TableSink:
         run: str,
         token_of: TokenOf | None = None,
         *,
-        tell: Tell = nobody,
+        on_written: OnWritten = ignore,
     ) -> None:
         self._rows, self._run, self._pipeline = BatchRows(pipeline, run), run, pipeline
-        self._folder, self._token_of, self._tell = folder, token_of, tell
+        self._folder, self._token_of, self._on_written = folder, token_of, on_written
         self._file = packed(pipeline.text)
         want = schemas(pipeline)
         there = _existing_in(folder, [*want, TOKENS])
@@ -98,8 +98,8 @@ class TableSink:
         """
         # One action, and on the whole batch even if the tables already hold it: Spark would run
         # the stateful plan once per action, and fails if a query's frame is never run.
-        told = batch.sparkSession.conf.get(INLINE_SETTING, str(tuning().inline_result_bytes))
-        stage = giving_back(self.file_stage(batch_id, int(told)))
+        most = batch.sparkSession.conf.get(INLINE_SETTING, str(tuning().inline_result_bytes))
+        stage = giving_back(self.file_stage(batch_id, int(most)))
         self.take(batch.mapInArrow(stage, batch.schema).collect(), batch_id)
 
     def file_stage(self, batch_id: int, inline_bytes: int) -> FileStage:
@@ -125,7 +125,7 @@ class TableSink:
         for name in self._logs:
             self._commit(name, rows.get(name), files.get(name, []), token)
         counted = (one for part in files.values() for file in part for one in file.portions)
-        self._tell(written(batch_id, rows, counted))
+        self._on_written(written(batch_id, rows, counted))
 
     def begin_behind(self, batch_id: int, queries: Collection[str]) -> None:
         """Let the tables of added queries begin behind a batch: it has no rows for them.
@@ -151,12 +151,18 @@ class TableSink:
     @classmethod
     def open(cls, place: RunPlace) -> TableSink:
         """Open the sink of a run, creating missing tables."""
-        return cls(place.pipeline, place.folder, place.run, place.token_of, tell=place.tell)
+        return cls(
+            place.pipeline, place.folder, place.run, place.token_of, on_written=place.on_written
+        )
 
     @classmethod
     def kept(cls, pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
         """Return the record of a run in the tables of a folder."""
-        return kept(pipeline, folder, run, since)
+        want = schemas(pipeline)
+        there = _existing_in(folder, [*want, TOKENS])
+        tables = {name: kept_in(there[name], run) if name in there else None for name in want}
+        tokens = _tokens_in(there[TOKENS], run, since) if TOKENS in there else {}
+        return Tables(str(folder), tokens, tables)
 
     @classmethod
     def clashes(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
@@ -172,7 +178,7 @@ class TableSink:
         return additions(there, want) if there else []
 
     @classmethod
-    def newest(cls, pipeline: Pipeline) -> None:
+    def latest(cls, pipeline: Pipeline) -> None:
         """Return None: the tables themselves have them."""
         del pipeline
 
@@ -229,22 +235,6 @@ class TableSink:
         written, digest = self._logs[name].kept
         place = f"table {self._folder / name} of run {self._run}"
         return due(token, place, written, digest, min(self._held or [token.batch_id])) == "pass"
-
-
-def kept(pipeline: Pipeline, folder: Path, run: str, since: int = 0) -> Tables:
-    """Return the tables' record of a run, without creating any.
-
-    Args:
-        pipeline: the pipeline of the tables.
-        folder: the table's folder.
-        run: the run.
-        since: the first batch whose token is needed.
-    """
-    want = schemas(pipeline)
-    there = _existing_in(folder, [*want, TOKENS])
-    tables = {name: kept_in(there[name], run) if name in there else None for name in want}
-    tokens = _tokens_in(there[TOKENS], run, since) if TOKENS in there else {}
-    return Tables(str(folder), tokens, tables)
 
 
 def schemas_in(folder: Path, names: Iterable[str]) -> dict[str, pa.Schema]:

@@ -73,7 +73,7 @@ def _token(batch_id: int, rows: Sequence[Mapping[str, Any]]) -> Token:
 
 
 def token_of_batch(
-    pipeline: Pipeline, frames: Frames, batch_id: int, told: TokenOf | None
+    pipeline: Pipeline, frames: Frames, batch_id: int, token_of: TokenOf | None
 ) -> Token:
     """Return the token of a batch: the job's, or else from the lanes' metrics.
 
@@ -81,7 +81,7 @@ def token_of_batch(
         QueriesChanged: the log changes the queries: the batch has no token, and is not written.
     """
     check_unchanged(frames)
-    return token_of_frames(pipeline, frames, batch_id) if told is None else told(batch_id)
+    return token_of_frames(pipeline, frames, batch_id) if token_of is None else token_of(batch_id)
 
 
 def token_of_frames(pipeline: Pipeline, frames: Frames, batch_id: int) -> Token:

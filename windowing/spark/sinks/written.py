@@ -1,4 +1,4 @@
-"""What a sink tells of a batch that it has written: counts, from rows that it holds anyway."""
+"""What a sink reports of a batch that it has written: counts, from rows that it holds anyway."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Written:
     Attributes:
         batch_id: its number.
         portions: the rows of its tables, counted.
-        lanes: the rows of the table `metrics`; None: no lane had anything to tell.
+        lanes: the rows of the table `metrics`; None: no lane reported any.
     """
 
     batch_id: int
@@ -48,17 +48,17 @@ class Written:
     lanes: pa.Table | None
 
 
-Tell = Callable[[Written], None]
-"""A function that is told of each batch, once it is written."""
+OnWritten = Callable[[Written], None]
+"""A function that is called with each batch, once it is written."""
 
 
-def nobody(batch: Written) -> None:
-    """Tell nobody."""
+def ignore(batch: Written) -> None:
+    """Do nothing."""
     del batch
 
 
 def written(batch_id: int, tables: Mapping[str, pa.Table], more: Iterable[Portion] = ()) -> Written:
-    """Return what to tell of a batch.
+    """Return what to report of a batch.
 
     Args:
         batch_id: its number.

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.overview.found import LaneCount, LaneCounts
 from jobs.overview.lanes import Stand, open_windows
 from jobs.overview.metrics_file import Measured
+from jobs.overview.totals import LaneCount, LaneCounts
 from tests.strategies import entry
 from windowing.model import Pipeline, parse_pipeline
 from windowing.semantics.why import Sought, why

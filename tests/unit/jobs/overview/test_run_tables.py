@@ -13,8 +13,8 @@ import pytest
 from deltalake import DeltaTable
 
 from jobs.overview import cache
-from jobs.overview.keeper import EVERY_S, Keeper
 from jobs.overview.tables import Tables
+from jobs.overview.updater import EVERY_S, Updater
 from tests.strategies import Entry, entry
 from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
@@ -225,21 +225,21 @@ def test_a_driver_keeps_up_what_overviews_count(tmp_path: Path) -> None:
     folder, known = tmp_path / "tables", tmp_path / "run"
     known.mkdir()
     now_s = [100.0]
-    job, keeper = (
+    job, updater = (
         Job(UPDATE, folder, "r1"),
-        Keeper(known, folder, "r1", QUERIES, clock=lambda: now_s[0]),
+        Updater(known, folder, "r1", QUERIES, clock=lambda: now_s[0]),
     )
     job.step(3)
-    keeper.look()
+    updater.update_if_due()
     assert not (known / cache.FILE).exists(), "it is not time yet"
     now_s[0] += EVERY_S
-    keeper.look()
+    updater.update_if_due()
     job.step(2)
-    keeper.look()
+    updater.update_if_due()
     kept = cache.load(known, folder)
     assert kept.lanes is not None
     assert kept.lanes.last == 2
-    keeper.keep()
+    updater.update()
     tables = Tables(folder, "r1", cache.load(known, folder))
     shown = {"q": tables.results(QUERIES), "lanes": tables.lanes(), "dead": tables.dead()}
     assert not tables.changed, "everything was counted"
@@ -251,10 +251,10 @@ def test_a_driver_reads_nothing_large(tmp_path: Path) -> None:
     known.mkdir()
     job = Job(UPDATE, folder, "r1")
     job.step(2)
-    Keeper(known, folder, "r1", QUERIES).keep()
+    Updater(known, folder, "r1", QUERIES).update()
     before = cache.load(known, folder)
     job.step(2)
-    Keeper(known, folder, "r1", QUERIES, bytes_max=10).keep()
+    Updater(known, folder, "r1", QUERIES, bytes_max=10).update()
     after = cache.load(known, folder)
     assert (after.lanes, after.seen["metrics"]) == (before.lanes, before.seen["metrics"])
     assert timeless(looked(folder, "r1", known)) == timeless(looked(folder, "r1", None))

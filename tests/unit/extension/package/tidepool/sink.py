@@ -18,7 +18,7 @@ class LinesSink:
 
     open = classmethod(lambda cls, place: cls(place))
     clashes = additions = classmethod(lambda cls, pipeline, name, folder_of: [])
-    newest = classmethod(lambda cls, pipeline: f"{pipeline.name} writes files of lines")
+    latest = classmethod(lambda cls, pipeline: f"{pipeline.name} writes files of lines")
 
     def write(self, batch, batch_id):
         self.take([(kind, query, bytes(data)) for kind, query, data in batch.collect()], batch_id)

@@ -1,4 +1,4 @@
-"""Keeps up what an overview counts of a run's tables, beside the job that writes them.
+"""Updates what an overview counts of a run's tables, beside the job that writes them.
 
 So the first look at a run that is a year old reads sums, not rows. What is much to read, as after
 `optimize`, is left to whoever looks: a driver has its memory for its job.
@@ -26,13 +26,13 @@ BYTES_MAX: Final = 32 << 20
 """How large new files of a table may be, in bytes, to be read here."""
 
 
-class KeepError(RuntimeError):
-    """What was counted could not be kept."""
+class UpdateError(RuntimeError):
+    """What was counted could not be written."""
 
 
 @dataclass
-class Keeper:
-    """Keeps the counts of one run.
+class Updater:
+    """The updater of one run's counts.
 
     Args:
         run_folder: the run's.
@@ -53,23 +53,23 @@ class Keeper:
     def __post_init__(self) -> None:
         self._due_s = self.clock() + EVERY_S
 
-    def look(self) -> None:
+    def update_if_due(self) -> None:
         """Count what is new, if it is time to.
 
         Raises:
-            KeepError: the file cannot be written.
+            UpdateError: the file cannot be written.
         """
         began_s = self.clock()
         if began_s < self._due_s:
             return
         try:
-            self.keep()
+            self.update()
         finally:
             took_s = self.clock() - began_s
             self._due_s = began_s + max(EVERY_S, took_s / SHARE)
 
-    def keep(self) -> None:
-        """Count what is new; raise as of `look`."""
+    def update(self) -> None:
+        """Count what is new; raise as of `update_if_due`."""
         if is_remote(self.tables):
             return  # such tables are read as a whole, each time
         known = cache.load(self.run_folder, self.tables)
@@ -79,4 +79,4 @@ class Keeper:
         found.dead()
         # A table that cannot be read is shown by whoever looks.
         if found.changed and (why := cache.save(self.run_folder, found.finish())) is not None:
-            raise KeepError(why)
+            raise UpdateError(why)

@@ -167,5 +167,5 @@ class Dead(msgspec.Struct):
         self.history.merge(other.history)
 
 
-Sums = TypeVar("Sums", Results, LaneCounts, Dead)
+Totals = TypeVar("Totals", Results, LaneCounts, Dead)
 """What is found in a table, by what the table has."""

@@ -23,13 +23,13 @@ SINCE = ("pane", "revision", "records", "offsets", "batch_id", "lag_us")
 _KEY = "key:"  # prefix of key fields beside other columns
 
 
-class NoNewest(ValueError):
+class NoLatest(ValueError):
     """Rows for which a newest revision is meaningless."""
 
     exit_code = 2
 
 
-def newest(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
+def latest(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
     """The newest revision of each window and key, one flat row each, in the order of windows.
 
     Args:
@@ -37,14 +37,14 @@ def newest(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
         query: the query of the rows.
 
     Raises:
-        NoNewest: the query is `discarding`: each row holds only what is new since the previous one.
+        NoLatest: the query is `discarding`: each row holds only what is new since the previous one.
     """
     if query.accumulation == "discarding":
         msg = (
             f"query {query.name} has accumulation: discarding, so its last revision holds only "
             "what came since the one before: add up the rows of a window instead"
         )
-        raise NoNewest(msg)
+        raise NoLatest(msg)
     sent = _with_key(rows.filter(pl.col("pane") != "early"), query)
     window = ["run", "window_id", *(f"{_KEY}{name}" for name in _key(query))]
     if "op" in sent.columns:
@@ -85,13 +85,13 @@ def check_named(pipeline: Pipeline, names: Iterable[str]) -> list[Flow]:
     """The queries of these names; without any, all that have a newest revision.
 
     Raises:
-        NoNewest: a query does not exist or has no newest revision, or no query has one.
+        NoLatest: a query does not exist or has no newest revision, or no query has one.
     """
     by_name = {query.name: query for query in pipeline.flows}
     wanted = list(names)
     if unknown := [name for name in wanted if name not in by_name]:
         msg = f"--query {unknown[0]}: pipeline {pipeline.name} has no such query, but "
-        raise NoNewest(msg + ", ".join(by_name))
+        raise NoLatest(msg + ", ".join(by_name))
     if wanted:
         return [by_name[name] for name in wanted]
     return [query for query in pipeline.flows if query.accumulation != "discarding"]

@@ -21,8 +21,8 @@ from windowing.model import Pipeline, parse_pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import Row
 from windowing.model.run_errors import ArrivalOrder
+from windowing.runtime.latest import NoLatest, columns, flat, latest
 from windowing.runtime.local import LocalEngine
-from windowing.runtime.newest import NoNewest, columns, flat, newest
 from windowing.semantics import evaluate
 from windowing.semantics.units import ArrivalOrderError
 from windowing.spark.sinks.table import TableSink
@@ -77,7 +77,7 @@ def _bits(value: object) -> str:
 def is_as_defined(pipeline: Pipeline, log: Sequence[Entry], rows: int) -> None:
     defined = evaluate(pipeline, log).rows
     for query, table in zip(pipeline.flows, table_of(pipeline, log, rows), strict=True):
-        assert shown(newest(table, query), query) == standing(defined, query)
+        assert shown(latest(table, query), query) == standing(defined, query)
 
 
 @pytest.mark.parametrize("accumulation", ["accumulating", "retracting"])
@@ -113,7 +113,7 @@ def test_sessions_that_were_absorbed_are_gone(accumulation: str) -> None:
     defined = evaluate(pipeline, log).rows
     assert any(row.absorbed_by is not None for row in defined)
     ((table,), query) = table_of(pipeline, log, 2), pipeline.flows[0]
-    found = newest(table, query)
+    found = latest(table, query)
     assert found["window_id"].to_list() == [1, 40]
     assert found["n"].to_list() == [3, 1]
     is_as_defined(pipeline, log, 2)
@@ -124,7 +124,7 @@ def test_provisional_rows_are_no_revisions() -> None:
     pipeline = parse_pipeline(text + "early: {records: 1}\n")
     ((table,), query) = table_of(pipeline, log_of(1, 2, 3), 1), pipeline.flows[0]
     assert len(table)
-    assert not len(newest(table, query))
+    assert not len(latest(table, query))
 
 
 def test_runs_are_kept_apart() -> None:
@@ -133,16 +133,16 @@ def test_runs_are_kept_apart() -> None:
     )
     log, query = log_of(1, 12, 25, 3, 26, 13, 40, 2, 70), pipeline.flows[0]
     (one,), (other,) = (table_of(pipeline, log, 2, run) for run in ("a", "b"))
-    both = newest(pl.concat([one, other]), query)
-    assert both.equals(pl.concat([newest(one, query), newest(other, query)]))
+    both = latest(pl.concat([one, other]), query)
+    assert both.equals(pl.concat([latest(one, query), latest(other, query)]))
 
 
 def test_a_query_that_discards_has_no_newest_row() -> None:
     text = RETRACTING.format(window="RANGE 10 us SLIDE 10 us WATTR ts", shards=2)
     pipeline = parse_pipeline(text.replace("retracting", "discarding"))
     ((table,), query) = table_of(pipeline, log_of(1, 12, 25), 2), pipeline.flows[0]
-    with pytest.raises(NoNewest, match="add up the rows of a window"):
-        newest(table, query)
+    with pytest.raises(NoLatest, match="add up the rows of a window"):
+        latest(table, query)
     assert len(flat(table, query)) == len(table)
 
 

@@ -1,4 +1,4 @@
-"""How a pipeline stands: gathers the facts and puts the answer together."""
+"""How a pipeline stands: collects the facts and puts the answer together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from infra.errors import InfraError
 from infra.layout import Layout
 from jobs.overview import cache
-from jobs.overview.found import Dead, LaneCounts, Results
 from jobs.overview.freshness import bound_s, freshness
 from jobs.overview.history import history
 from jobs.overview.judgements import (
@@ -40,6 +39,7 @@ from jobs.overview.schema import (
     StateSize,
 )
 from jobs.overview.tables import Tables
+from jobs.overview.totals import Dead, LaneCounts, Results
 from jobs.runs.folder import Run, RunError, every_run
 from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import live_run
@@ -69,7 +69,7 @@ class _Known:
         at: now.
         tables: what its tables say; None: its sink has others.
         results, counts, dead: the same by table; None or absent: unreadable.
-        told: what its driver has written of its batches.
+        metrics: what its driver has written of its batches.
         checks: checks of its expectations.
     """
 
@@ -78,7 +78,7 @@ class _Known:
     state: Mapping[str, Any]
     at: datetime
     tables: Tables | PostgresTables | None = None
-    told: Measured = field(default_factory=Measured)
+    metrics: Measured = field(default_factory=Measured)
     checks: list[Checked] = field(default_factory=list)
     results: Mapping[str, Results] = field(default_factory=dict)
     counts: LaneCounts | None = None
@@ -87,7 +87,7 @@ class _Known:
     @property
     def last_batch_us(self) -> int | None:
         """When the last batch was written."""
-        line = self.told.last
+        line = self.metrics.last
         known = [line.at_us] if line else []
         if self.tables is not None and self.counts is not None and self.counts.last >= 0:
             at_us = self.tables.times.at(self.counts.last)
@@ -193,9 +193,9 @@ def _never_run(
 def _read(known: _Known, problems: list[str]) -> None:
     """Read a run's tables and files."""
     run, pipeline = known.run, known.pipeline
-    known.told = measured(run.folder)
+    known.metrics = measured(run.folder)
     known.checks, unread = checks_of(run)
-    problems += [*known.told.problems, *unread]
+    problems += [*known.metrics.problems, *unread]
     known.tables = tables = _tables(run, pipeline)
     if tables is None:
         problems.append(
@@ -203,7 +203,7 @@ def _read(known: _Known, problems: list[str]) -> None:
             "and dead letters are unknown, and lanes are known from the driver's metrics"
         )
         return
-    for batch, at_us in known.told.times():
+    for batch, at_us in known.metrics.times():
         tables.times.note(batch, at_us)
     known.results = tables.results([*pipeline.tables])
     known.counts, known.dead = tables.lanes(), tables.dead()
@@ -229,7 +229,7 @@ def _tables(run: Run, pipeline: Pipeline) -> Tables | PostgresTables | None:
 def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str, Any]:
     """Return the parts that depend on a run."""
     pipeline = known.pipeline
-    stand = Stand.of(pipeline, known.counts, known.told)
+    stand = Stand.of(pipeline, known.counts, known.metrics)
     waiting = open_windows(stand)
     count, committed = committed_offsets(known.run.checkpoint, pipeline.source)
     ends = about.ends.of(pipeline.source)
@@ -237,7 +237,7 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
         topics = ", ".join(part.topic for part in pipeline.source.parts)
         problems.append(f"no broker tells where topic {topics} ends: what is behind is unknown")
     outputs = [_output(known, stand, flow) for flow in pipeline.flows]
-    median_ms, p95_ms = known.told.batch_ms(0.5, 0.95)
+    median_ms, p95_ms = known.metrics.batch_ms(0.5, 0.95)
     return {
         "light": worst((one.query, one.light) for one in outputs),
         "outputs": outputs,
@@ -245,12 +245,12 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
             stand,
             known.counts,
             known.dead,
-            known.told,
+            known.metrics,
             offsets=Offsets(committed, ends),
             releases_us=[end for _, end in waiting if end is not None],
         ),
         "open_windows": [one for one, _ in waiting],
-        "history": history(list(known.results.values()), known.counts, known.dead, known.told),
+        "history": history(list(known.results.values()), known.counts, known.dead, known.metrics),
         "dead_letters": list(_dead_letters(known.dead)),
         "state_size": _state_size(known),
         "batches": Batches(
@@ -280,7 +280,7 @@ def _output(known: _Known, stand: Stand, flow: Flow) -> Output:
         proof_age_s=None if proof is None else _age_s(proof.at, at),
         waits_for=fresh.waits_for,
         lag_s=fresh.lag_s,
-        age_s=fresh.told.age_s,
+        age_s=fresh.shown.age_s,
         bound_s=bound_s(pipeline, at),
         unreadable="its table cannot be read" if unread else None,
     )
@@ -288,7 +288,7 @@ def _output(known: _Known, stand: Stand, flow: Flow) -> Output:
         query=flow.name,
         light=light(facts),
         quality=quality,
-        freshness=fresh.told,
+        freshness=fresh.shown,
         proof=proof,
         rows=rows,
         revisions=revisions,
@@ -318,7 +318,7 @@ def _dead_letters(dead: Dead | None) -> Iterator[DeadLetters]:
 
 
 def _state_size(known: _Known) -> StateSize:
-    plan, line = plan_of(known.pipeline), known.told.last
+    plan, line = plan_of(known.pipeline), known.metrics.last
     shared = {family.name: family for family in plan.families}
     bounds = [
         f"{flow.name}: "
