@@ -5,17 +5,24 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 
 from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from tests.strategies import entry
 from tests.unit.sinks.test_data_files import files_in, filled, in_files, rows_of
 from tests.unit.sinks.test_sink_tokens import NAMES, PIPELINE, batches
+from windowing.engine.tuning import tuned
+from windowing.files.table_rows import folder_of
+from windowing.model import parse_pipeline
 from windowing.runtime.token import Kept
 from windowing.spark.sinks import upkeep
 from windowing.spark.sinks.table import TableSink
@@ -141,6 +148,52 @@ def test_merging_beside_a_writer_loses_nothing(tmp_path: Path) -> None:
     assert sum(one["operation"] == "OPTIMIZE" for one in compactions) > 1
     filled(tmp_path, *cuts)
     assert verify(PIPELINE, log, read_tables(tmp_path, PIPELINE, "r1")).ok
+
+
+def test_two_upkeeps_at_once_keep_each_row_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both would merge the same files, if both looked before one of them has merged."""
+    filled(tmp_path, *CUTS)
+    rows, both = rows_of(tmp_path, "q"), threading.Barrier(2)
+    small_files = upkeep._small_files
+
+    def looked(table: DeltaTable, run: str | None) -> Sequence[int]:
+        found = small_files(table, run)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.5)
+        return found
+
+    monkeypatch.setattr(upkeep, "_small_files", looked)
+    with ThreadPoolExecutor(2) as pool:
+        assert len([*pool.map(optimized, [tmp_path] * 2)]) == 2
+    assert rows_of(tmp_path, "q") == rows
+
+
+def test_a_merge_is_repeated_if_a_job_adds_a_column_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = parse_pipeline(PIPELINE.text.replace("{n: count}", "{n: count, more: sum(v)}"))
+    small_files = upkeep._small_files
+
+    def looked(table: DeltaTable, run: str | None) -> Sequence[int]:
+        found = small_files(table, run)
+        TableSink(changed, folder_of(table).parent, "r2")
+        return found
+
+    monkeypatch.setattr(upkeep, "_small_files", looked)
+    for tries in (1, 2):
+        folder = tmp_path / str(tries)
+        filled(folder, *CUTS)
+        with tuned(merge_tries=tries):
+            if tries == 1:
+                with pytest.raises(CommitFailedError, match="Metadata changed"):
+                    optimized(folder)
+            else:
+                assert optimized(folder)["q"].added == 1
+        rows = DeltaTable(str(folder / "q")).to_pyarrow_table()["values"].to_pylist()
+        assert rows
+        assert all(row["more"] is None for row in rows)
 
 
 def test_missing_tables_have_no_upkeep(tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
 """Upkeep of Delta tables: small files are merged, and files that no version needs are removed.
 
-Both are safe beside a job that writes. A compaction replaces files by files with the same rows, and
-leaves the application transactions alone that make a batch exactly-once (see `adr/0026`).
+Both are safe beside a job that writes, and beside each other. A compaction replaces files by files
+with the same rows, and leaves the application transactions alone that make a batch exactly-once
+(see `adr/0026`).
 """
 
 from __future__ import annotations
 
+import fcntl
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,6 +20,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 
 from windowing.engine.tuning import tuning
+from windowing.files.places import is_remote
 from windowing.model import Pipeline
 from windowing.spark.sinks.data_files import RUN, is_ours
 from windowing.spark.sinks.rows import schemas
@@ -26,6 +29,9 @@ from windowing.spark.sinks.tokens import TOKENS
 
 RETENTION: Final = timedelta(days=7)
 """How long files stay that the newest version of a table does not need; Delta's own default."""
+
+_LOCK: Final = "_upkeep.lock"
+"""A file in a table's folder; readers pass over names that begin so."""
 
 
 class Kept(NamedTuple):
@@ -126,11 +132,29 @@ def _left_commits(table: Path, hours: int) -> Iterator[Path]:
 
 
 def _tables(pipeline: Pipeline, folder: Path) -> Iterator[tuple[str, DeltaTable]]:
+    """Yield each table, locked until the next one is asked for."""
     for name in (*schemas(pipeline), TOKENS):
-        try:
-            yield name, DeltaTable(str(folder / name))
-        except TableNotFoundError:
-            continue
+        with _locked(folder / name):
+            try:
+                table = DeltaTable(str(folder / name))
+            except TableNotFoundError:
+                continue
+            yield name, table
+
+
+@contextmanager
+def _locked(table: Path) -> Iterator[None]:
+    """Keep other processes from the upkeep of a table meanwhile; tables on HDFS have no locks.
+
+    Of two compactions of the same files, deltalake commits both, and every row is there twice: it
+    takes a commit that only moves rows for no conflict (delta-rs 3982; as of 1.6.6).
+    """
+    if is_remote(table) or not table.is_dir():
+        yield
+        return
+    with (table / _LOCK).open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _small_files(table: DeltaTable, run: str | None) -> Sequence[int]:
@@ -146,7 +170,10 @@ def _small_files(table: DeltaTable, run: str | None) -> Sequence[int]:
 
 
 def _compact(table: DeltaTable, run: str | None) -> int:
-    """Merge small files; return how many files replace them."""
+    """Merge small files; return how many files replace them.
+
+    A job that adds a column meanwhile is a conflict: then the files are looked up anew.
+    """
     filters = None if run is None else [(RUN, "=", run)]
     for left in reversed(range(tuning().merge_tries)):
         try:
