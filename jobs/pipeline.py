@@ -163,7 +163,7 @@ def _metrics_place(args: argparse.Namespace, pipeline: Pipeline) -> Place:
 
 def _updater(args: argparse.Namespace, pipeline: Pipeline) -> Updater | None:
     """Return what updates the counts of the run's Delta tables; None: its sink has others."""
-    if pipeline.destination.kind != "table":
+    if not pipeline.destination.rules.in_folder:
         return None
     return Updater(args.folder, args.table, args.run, [*pipeline.tables])
 

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from chaos import faults
 from chaos.faults import Inject
-from chaos.readers.delta import read_tables
+from chaos.readers.catalogue import read_output
 from chaos.readers.output import Output
 from chaos.readers.topic import read_topic
 from chaos.verdict.in_parts import Means
@@ -84,7 +84,7 @@ class Demo:
         table = runs.table_of(endpoints, pipeline)
         with self._step("verify against the definition, beside the quality checks"):
             log = read_topic(endpoints.kafka_bootstrap, pipeline.source.topic)
-            output = read_tables(table, pipeline, name)
+            output = read_output(pipeline, table, name)
             means = Means(jobs=len(os.sched_getaffinity(0)))
             verdict = verify(pipeline, log, output, means)
             run = find_named(endpoints, pipeline.name, name)

@@ -122,7 +122,7 @@ def _check_sink(spec: Pipeline) -> None:
     Raises:
         BadParameter: they are elsewhere.
     """
-    if spec.destination.kind != "table":
+    if not spec.destination.rules.in_folder:
         msg = (
             f"{spec.name} has sink: {spec.destination.kind}, which has no files of ours: "
             "optimize and vacuum are for sink: {table: NAME}"

@@ -184,6 +184,139 @@ def _output(
 ) -> Output:
     """Read the output from the place given on the command line, or else from the run's sink."""
     from chaos.readers.catalogue import read_output
+    from chaos.readers.output import read_files
+
+    if file is not None:
+        return read_files(file)
+    before = None if at is None else at.batches
+    folder = of.table if table is None else table
+    # The options are called after the sinks.
+    sink = "postgres" if postgres else None if table is None else "table"
+    return read_output(of.pipeline, folder, of.name, before=before, sink=sink)
+
+
+_UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+
+LAST: Final = "last"
+"""The value of `--since` for what has come since the last verification."""
+
+UNVERIFIED: Final = "unverified"
+"""The value for the same, or for everything, if no verification has passed yet."""
+
+
+def verify(
+    pipeline: PipelineFile,
+    table: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The pipeline's table folder.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="OUT.jsonl as `run` writes it.")
+    ] = None,
+    postgres: Annotated[
+        bool, typer.Option("--postgres", help="The pipeline's PostgreSQL tables; PGHOST, ….")
+    ] = False,
+    topic: Topic = False,
+    input_: LogFile = None,
+    run: RunName = None,
+    bootstrap: Bootstrap = None,
+    since: Since = None,
+    until: Where = None,
+    engine: Evaluating = Engine.local,
+    master: Master = "local[2]",
+    memory: Memory = "2GB",
+    jobs: Jobs = None,
+) -> None:
+    """Compare an output with the definition, row by row, and account for every record.
+
+    Without an output and a log, takes those of the pipeline's live run, or of `--run NAME`. A
+    run's output is judged by the run's own copy of the file.
+
+    A log of any length is judged in bounded memory, part by part: docs/verify.md says which
+    pipelines cannot be divided.
+
+    `--since last` judges only what has come since a run's last verification that passed. While a
+    run's job goes on, it is judged by the part of the log that it has committed.
+    """
+    from chaos.verdict.in_parts import Means
+
+    outputs = [table is not None, output is not None, postgres].count(True)
+    _check_choice(outputs, [topic, input_ is not None].count(True))
+    means = Means(_bytes(memory), jobs or len(os.sched_getaffinity(0)))
+    of = judged(pipeline, table, run, is_needed=not outputs, is_file=output is not None)
+    if of.first:
+        say(f"run {of.name} was begun at {_places(of.pipeline, of.first)}: so is the log here")
+    since = named_since(since, of)
+    at = committed(
+        until, of, of_run=not outputs, is_file=output is not None
+    )  # before the tables, which have at least that
+    if at is not None:
+        say(f"run {of.name} is judged {at}: {_places(of.pipeline, at.ends)}")
+    of_run = not (output or input_)
+    log = Log(of.pipeline.source, input_, bootstrap, of.first, None if at is None else at.ends)
+    with _evaluating(engine, master, means) as means:
+        read = partial(_output, table=table, file=output, at=at, postgres=postgres)
+        verdict = _judge(of, log, read, means, since, keeps=of_run)
+    for line in verdict.lines():
+        say(line)
+    if of_run:
+        of.keep(verdict, *([f"since {since}"] if since else []), *([str(at)] if at else []))
+    raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+@contextmanager
+def _evaluating(engine: Engine, master: str, means: Means) -> Iterator[Means]:
+    """Provide the means with a cluster, if one was asked for."""
+    if engine is Engine.local:
+        yield means
+        return
+    from jobs.spread import cluster
+
+    with cluster("slackwater verify", master) as calls:
+        yield replace(means, cluster=calls)
+
+
+def _judge(
+    of: Judged,
+    log: Log,
+    read: Callable[[Judged], Output],
+    means: Means,
+    since: str | None,
+    *,
+    keeps: bool,
+) -> Verdict:
+    """Judge an output by the pipeline that the log makes of the file."""
+    from windowing.semantics.changes import Changed
+    from windowing.semantics.effective import following
+
+    try:
+        return _verdict(of, log, read(of), means, since, keeps=keeps)
+    except Changed:
+        tell("the log changes the queries, and is read again with them")
+        of = replace(of, pipeline=following(of.pipeline, log))
+        return _verdict(of, log, read(of), means, since, keeps=keeps)
+
+
+def _verdict(
+    of: Judged, log: Log, found: Output, means: Means, since: str | None, *, keeps: bool
+) -> Verdict:
+    """Judge an output, as a whole or since a point; keep the point at its end, if all is well."""
+    from chaos.verdict.verify import verify as compare
+    from chaos.verdict.verify import with_records
+
+    with bar(f"verify {of.pipeline.name}") as progress, TemporaryDirectory() as folder:
+        point = point_of(since, of, log, means, Path(folder))
+        log = log if point is None else log.after(point)
+        keep = kept_at(of) if keeps and since in (None, LAST) else None
+        read = progress.track(log, task_id=progress.task_ids[0])
+        verdict = compare(of.pipeline, read, found, means, since=point, keep=keep)
+        return with_records(verdict, of.pipeline, log, means, point)
+
+
+def _output(
+    of: Judged, table: Path | None, file: Path | None, at: Committed | None, *, postgres: bool
+) -> Output:
+    """Read the output from the place given on the command line, or else from the run's sink."""
+    from chaos.readers.catalogue import read_output
     from chaos.readers.delta import read_tables
     from chaos.readers.output import read_files
     from chaos.readers.postgres import read_postgres

@@ -30,7 +30,7 @@ _LOOK_S: Final = 0.002
 
 def _no_table(pipeline: Pipeline) -> Iterator[str]:
     """Yield why there are no files to wait for."""
-    if pipeline.destination.kind != "table":
+    if not pipeline.destination.rules.in_folder:
         yield "waits for files of tables, and the pipeline's sink has none"
 
 

@@ -18,15 +18,27 @@ for _module in ("table", "postgres"):
 
 
 def read_output(
-    pipeline: Pipeline, folder: Path | None, run: str | None, *, before: int | None = None
+    pipeline: Pipeline,
+    folder: Path | None,
+    run: str | None,
+    *,
+    before: int | None = None,
+    sink: str | None = None,
 ) -> Output:
-    """Read what a run wrote, wherever its pipeline sends the rows; arguments as of a reader.
+    """Read what a run wrote.
+
+    Args:
+        pipeline: as of a reader.
+        folder: as of a reader.
+        run: as of a reader.
+        before: as of a reader.
+        sink: the key of the sink that has the rows; None: the pipeline's.
 
     Raises:
         OutputError: as of the reader; or it cannot leave out later batches.
         PluginError: the sink is a plug-in's, and no reader for it is there.
     """
-    kind = pipeline.destination.kind
+    kind = sink or pipeline.destination.kind
     if kind not in READERS:
         msg = f"no reader is there for sink: {{{kind}: NAME}}: its package must declare one"
         raise PluginError(msg)

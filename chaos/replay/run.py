@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from chaos.readers.delta import read_tables
+from chaos.readers.catalogue import read_output
 from chaos.readers.log import LogRecord, behind
 from chaos.readers.output import Output
 from chaos.readers.topic import committed_ends, read_topic
@@ -272,7 +272,7 @@ def run_trial(
         # An interrupted trial must not leave a job behind that occupies the cores.
         runs.stop(endpoints, pipeline)
         raise
-    return read_tables(run.table, pipeline, run.run), batches
+    return read_output(pipeline, run.table, run.run), batches
 
 
 def run_once(file: Path, endpoints: Endpoints, ranged: LogRange) -> Output:
@@ -301,7 +301,7 @@ def _production(
         return None
     _, committed = runs.committed_offsets(run.checkpoint)
     ends = {lane: min(end, committed.get(lane, 0)) for lane, end in ranged.ends.items()}
-    written = read_tables(run.table, pipeline, run.run)
+    written = read_output(pipeline, run.table, run.run)
     log = list(behind(pipeline.source, ranged.log, run.options.first))
     return against_production(pipeline, log, ranged.begins, ends, run=run.run, written=written)
 

@@ -112,7 +112,7 @@ def _fitting(faults: list[SuggestedFault], records: int) -> tuple[list[Suggested
 
 
 def _of_sinks(pipeline: Pipeline) -> list[str]:
-    if pipeline.destination.kind == "table":
+    if pipeline.destination.rules.in_folder:
         return []
     return [
         f"# The run writes tables of its own, and nothing to {pipeline.destination.rules.title}."

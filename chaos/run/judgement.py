@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from chaos.plan import Plan
-from chaos.readers.delta import read_tables
+from chaos.readers.catalogue import read_output
 from chaos.readers.output import Output, OutputError
 from chaos.readers.table_history import note_tables
 from chaos.readers.topic import read_topics
@@ -104,7 +104,7 @@ def _compared(fault_run: FaultRun, bootstrap: str) -> tuple[Verdict, Output]:
     job = fault_run.job
     pipeline = job.accepted
     note_tables(fault_run.history, job.table, pipeline, job.run)
-    output = read_tables(job.table, pipeline, job.run)
+    output = read_output(pipeline, job.table, job.run)
     log: list[LogEntry]
     if fault_run.context.log is None:
         log = [*read_topics(bootstrap, pipeline.source)]

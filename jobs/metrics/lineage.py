@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,8 +26,9 @@ from openlineage.client.facet_v2 import RunFacet, error_message_run, job_type_jo
 from openlineage.client.uuid import generate_new_uuid
 
 from jobs.metrics.figures import Counts
-from windowing.files.places import is_remote
 from windowing.model import Pipeline
+from windowing.spark.sinks import reader_of
+from windowing.spark.sinks.reader import dataset_in
 
 PRODUCER: Final = "urn:slackwater"
 NAMESPACE_VARIABLE: Final = "OPENLINEAGE_NAMESPACE"
@@ -77,16 +79,9 @@ class Subject:
 
     def outputs(self) -> list[OutputDataset]:
         """The tables of the queries."""
-        names = [*self.pipeline.tables]
-        if self.pipeline.destination.kind == "postgres":
-            host, port = os.environ.get("PGHOST", "localhost"), os.environ.get("PGPORT", "5432")
-            schema = f"{os.environ.get('PGDATABASE', '')}.{self.pipeline.output}"
-            return [OutputDataset(f"postgres://{host}:{port}", f"{schema}.{n}") for n in names]
-        if is_remote(self.tables):
-            scheme, _, rest = str(self.tables).partition("://")
-            host, _, folder = rest.partition("/")
-            return [OutputDataset(f"{scheme}://{host}", f"/{folder}/{name}") for name in names]
-        return [OutputDataset("file", str(self.tables.absolute() / name)) for name in names]
+        reader = reader_of(self.pipeline, self.tables, self.run)
+        dataset = partial(dataset_in, self.tables) if reader is None else reader.dataset
+        return [OutputDataset(*dataset(name)) for name in self.pipeline.tables]
 
 
 class Lineage:

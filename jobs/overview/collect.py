@@ -55,7 +55,7 @@ from windowing.model.file.yaml_lines import LIMITS, Limits
 from windowing.model.query import Flow
 
 if TYPE_CHECKING:
-    from jobs.overview.postgres import PostgresTables
+    from jobs.overview.database import DatabaseTables
 
 
 @dataclass
@@ -77,7 +77,7 @@ class _Known:
     pipeline: Pipeline
     state: Mapping[str, Any]
     at: datetime
-    tables: Tables | PostgresTables | None = None
+    tables: Tables | DatabaseTables | None = None
     metrics: Measured = field(default_factory=Measured)
     checks: list[Checked] = field(default_factory=list)
     results: Mapping[str, Results] = field(default_factory=dict)
@@ -213,17 +213,14 @@ def _read(known: _Known, problems: list[str]) -> None:
     problems += tables.problems
 
 
-def _tables(run: Run, pipeline: Pipeline) -> Tables | PostgresTables | None:
+def _tables(run: Run, pipeline: Pipeline) -> Tables | DatabaseTables | None:
     """Return the tables of a run; None: only its sink knows them."""
-    match pipeline.destination.kind:
-        case "table":
-            return Tables(run.table, run.run, cache.load(run.folder, run.table))
-        case "postgres":
-            # Imported only here: most pipelines have no database.
-            from jobs.overview.postgres import PostgresTables  # noqa: PLC0415
+    if pipeline.destination.rules.in_folder:
+        return Tables(run.table, run.run, cache.load(run.folder, run.table))
+    # Imported only here: most runs have files, and need no sink to read them.
+    from jobs.overview.database import database_tables  # noqa: PLC0415
 
-            return PostgresTables(pipeline.output, run.run)
-    return None
+    return database_tables(pipeline, run)
 
 
 def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str, Any]:
@@ -292,9 +289,7 @@ def _output(known: _Known, stand: Stand, flow: Flow) -> Output:
         proof=proof,
         rows=rows,
         revisions=revisions,
-        table=f"{pipeline.output}.{table}"
-        if pipeline.destination.kind == "postgres"
-        else str(run.table / table),
+        table=str(run.table / table) if known.tables is None else known.tables.place(table),
     )
 
 

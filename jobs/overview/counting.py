@@ -10,8 +10,7 @@ from polars.exceptions import PolarsError
 
 from jobs.overview.batch_times import BatchTimes
 from jobs.overview.buckets import Buckets, of_times
-from jobs.overview.files import AT, BATCH, Files, Unreadable, unreadable
-from jobs.overview.rows import rows_in, written
+from jobs.overview.files import AT, BATCH, Files, Unreadable, rows_in, unreadable, written
 from jobs.overview.totals import (
     EXAMPLES_MAX,
     LATE,

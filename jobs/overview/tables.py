@@ -15,7 +15,7 @@ from jobs.overview.totals import Dead, LaneCounts, Results, Totals
 
 @dataclass
 class Tables:
-    """The tables of a run.
+    """The Delta tables of a run.
 
     Args:
         folder: the folder that they are in.
@@ -56,6 +56,10 @@ class Tables:
         """Count what is in the table of dead letters; None: it cannot be read."""
         self.cache.dead = self._updated("dead_letters", self.cache.dead, Dead)
         return self.cache.dead
+
+    def place(self, table: str) -> str:
+        """Return where a table is, for people."""
+        return str(self.folder / table)
 
     def finish(self) -> Cache:
         """Return what is known now."""

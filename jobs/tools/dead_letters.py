@@ -7,24 +7,19 @@ found by judging the record again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psycopg
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
-from psycopg import sql
-from psycopg.rows import dict_row
-
 from jobs.tools.ways_out import way_out
 from windowing.engine.reading.batches import Entry
 from windowing.engine.reading.refusals import Detail, detail, late_detail
 from windowing.engine.reading.values import BadValue, ValueRules, read_value
-from windowing.files.table_rows import rows_in
 from windowing.model import Pipeline
+from windowing.spark.sinks import reader_of
+from windowing.spark.sinks.reader import OutputReader
 
 _PLACE = ("source", "partition", "offset")
 _COLUMNS = (*_PLACE, "query", "reason", *Detail._fields)
@@ -134,53 +129,19 @@ def letters_of(pipeline: Pipeline, folder: Path, run: str) -> Letters | None:
         run: the run's name.
 
     Raises:
-        DeadLettersError: they are not there, or cannot be read.
+        OutputUnreadable: they are not there, or cannot be read.
     """
-    looking: dict[str, Callable[[], Letters]] = {
-        "table": partial(in_tables, folder, run),
-        "postgres": partial(in_postgres, pipeline.output, run),
-    }
-    kind = pipeline.destination.kind
-    return looking[kind]() if kind in looking else None
+    reader = reader_of(pipeline, folder, run)
+    return None if reader is None else letters_in(reader)
 
 
-def in_tables(folder: Path, run: str) -> tuple[list[Letter], int | None]:
-    """Read a run's dead letters from Delta tables, and the number of records it has read.
+def letters_in(reader: OutputReader) -> Letters:
+    """Return the dead letters that a reader finds, and the number of records read.
 
     Raises:
-        DeadLettersError: there are no such tables.
+        OutputUnreadable: they are not there, or cannot be read.
     """
-    try:
-        dead, metrics = (
-            rows_in(DeltaTable(str(folder / name)), run=run) for name in ("dead_letters", "metrics")
-        )
-    except (DeltaError, OSError) as error:
-        msg = f"{folder} has no tables of dead letters and metrics ({error}): has the job run?"
-        raise DeadLettersError(msg) from None
-    counted = metrics.select(["query", "read"]).to_pylist()
-    return [_letter(row) for row in dead.to_pylist()], _read(counted)
-
-
-def in_postgres(schema: str, run: str) -> tuple[list[Letter], int | None]:
-    """Read them from PostgreSQL; the connection is libpq's, from the environment.
-
-    Raises:
-        DeadLettersError: no database answers, or it has no such tables.
-    """
-    dead, metrics = (sql.Identifier(schema, name) for name in ("dead_letters", "metrics"))
-    try:
-        with psycopg.connect(row_factory=dict_row) as connection:
-            letters = connection.execute(
-                sql.SQL("select * from {} where run = %s").format(dead), [run]
-            ).fetchall()
-            counted = connection.execute(
-                sql.SQL("select query, read from {} where run = %s").format(metrics), [run]
-            ).fetchall()
-    except psycopg.Error as error:
-        said = str(error).strip().splitlines() or [type(error).__name__]
-        msg = f"PostgreSQL, schema {schema}: {said[0]}: set PGHOST, PGUSER, …; has the job run?"
-        raise DeadLettersError(msg) from None
-    return [_letter(row) for row in letters], _read(counted)
+    return [_letter(row) for row in reader.dead_letters()], _read(reader.read_counts())
 
 
 def _letter(row: Mapping[str, Any]) -> Letter:
@@ -188,11 +149,11 @@ def _letter(row: Mapping[str, Any]) -> Letter:
     return Letter(**{name: row.get(name) for name in _COLUMNS})  # type: ignore[arg-type]
 
 
-def _read(counted: Iterable[Mapping[str, Any]]) -> int | None:
+def _read(counts: Iterable[tuple[str, int]]) -> int | None:
     """Return the number of records read: every query reads all of them."""
     by_query: dict[str, int] = {}
-    for row in counted:
-        by_query[row["query"]] = by_query.get(row["query"], 0) + row["read"]
+    for query, read in counts:
+        by_query[query] = by_query.get(query, 0) + read
     return max(by_query.values(), default=None)
 
 

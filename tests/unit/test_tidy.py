@@ -43,6 +43,17 @@ _INDEX = re.compile(r"--(?:extra-)?index-url|--find-links")
 _ADR_NAME = re.compile(r"`([\w/]+/adr/\d{4}-[\w-]+\.md)`")
 
 
+# Who may know a particular sink; the second line measures or replaces parts of the table sink.
+_SINK_ROOMS = ("windowing/spark/sinks/", "windowing/model/sinks/", "chaos/readers/", "infra/")
+_SINK_ROOMS += ("benchmarks/", "chaos/planted_bugs/", "chaos/simulator/platform/", "chaos/quality/")
+_SINK_MODULES = re.compile(
+    r"psycopg|windowing\.spark\.sinks\.(table|postgres\w*)|chaos\.readers\.(delta|table|postgres)"
+)
+_SINK_NAMES = {"TableSink", "PostgresSink"}
+# `verify --postgres` reads the tables of the sink with this key.
+_SINK_OPTIONS = {("slackwater/files.py", "postgres")}
+
+
 @cache
 def tracked() -> tuple[Path, ...]:
     """The files of the repository, relative to its root: what is in git, or would be added."""
@@ -138,6 +149,55 @@ def test_functions_are_short() -> None:
         if node.end_lineno is not None and node.end_lineno - node.lineno >= FUNCTION_LINES
     ]
     assert not too_long
+
+
+def sinks_named(tree: ast.AST) -> Iterator[str]:
+    """Where a module names a particular sink, except in longer texts."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names):
+                yield from (one.name for one in names if one.name in _SINK_NAMES)
+                if _SINK_MODULES.fullmatch(module):
+                    yield module
+            case ast.Import(names=names):
+                yield from (one.name for one in names if _SINK_MODULES.fullmatch(one.name))
+            case ast.Constant(value="postgres"):
+                yield "postgres"
+            case (
+                ast.Compare(left=ast.Attribute(value=of, attr="kind"))
+                | ast.Match(subject=ast.Attribute(value=of, attr="kind"))
+            ) if ast.unparse(of).endswith("destination"):
+                yield ast.unparse(of) + ".kind"
+
+
+@pytest.mark.parametrize(
+    ("code", "guilty"),
+    [
+        ("from windowing.spark.sinks.postgres import PostgresSink", True),
+        ("from windowing.spark.sinks import TableSink", True),
+        ("import psycopg", True),
+        ("kinds = {'postgres': 1}", True),
+        ("if pipeline.destination.kind == 'table': pass", True),
+        ("if pipeline.destination.kind in ('lines', 'table'): pass", True),
+        ("match destination.kind:\n  case 'table': pass", True),
+        ("from windowing.spark.sinks import sink_of", False),
+        ("found = SINKS[pipeline.destination.kind]", False),
+        ("message = 'sink: {postgres: NAME}'", False),
+    ],
+)
+def test_the_search_for_sinks_finds_them(code: str, guilty: bool) -> None:
+    assert any(sinks_named(ast.parse(code))) == guilty
+
+
+def test_only_the_rooms_of_sinks_know_which_there_are() -> None:
+    """A new sink is a writer, its rules and its readers; everybody else finds them by its key."""
+    found = {
+        (str(path), name)
+        for path in modules()
+        if path.parts[0] != "tests" and not str(path).startswith(_SINK_ROOMS)
+        for name in sinks_named(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+    }
+    assert found == _SINK_OPTIONS
 
 
 def test_the_library_has_few_rooms() -> None:

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from chaos.readers.postgres import read_postgres
 from chaos.verdict.verify import verify
-from jobs.tools.dead_letters import in_postgres, in_tables
+from jobs.tools.dead_letters import letters_in
 from tests.strategies import Entry, entry
 from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
@@ -21,6 +21,8 @@ from windowing.runtime.latest import latest
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import Emitted, tagged
 from windowing.spark.sinks import PostgresSink, TableSink
+from windowing.spark.sinks.postgres_reader import PostgresReader
+from windowing.spark.sinks.reader import FolderReader
 
 TEXT = """
 name: p
@@ -89,7 +91,10 @@ def test_a_view_shows_the_newest_rows_of_the_live_run(
     assert {row[0] for row in seen(schema, "windows_newest")} == {"green"}
     verdict = verify(pipeline, iter(log), read_postgres(pipeline, "blue"))
     assert verdict.ok, "\n".join(verdict.lines())
-    assert sorted(in_postgres(schema, "blue")[0], key=str) == in_tables(tmp_path, "blue")[0]
+    assert (
+        sorted(letters_in(PostgresReader(schema, "blue"))[0], key=str)
+        == letters_in(FolderReader(tmp_path, "blue"))[0]
+    )
 
 
 def test_tables_from_before_there_were_details_and_views_get_them(postgres: str) -> None:
@@ -103,7 +108,7 @@ def test_tables_from_before_there_were_details_and_views_get_them(postgres: str)
             connection.execute(f"alter table old.dead_letters drop column {column}")  # type: ignore[arg-type]
     write(pipeline, PostgresSink(pipeline, "old", "r2"), log)
     assert {row[0] for row in seen("old", "windows_newest")} == {"r2"}
-    (letter,) = in_postgres("old", "r2")[0]
+    (letter,) = letters_in(PostgresReader("old", "r2"))[0]
     assert (letter.field, letter.value) == ("ts", '"soon"')
 
 

@@ -10,11 +10,12 @@ from deltalake import DeltaTable
 from chaos.quality.postgres_batches import PostgresRun
 from chaos.readers.output import output_of
 from chaos.readers.postgres import read_postgres
-from jobs.overview.postgres import PostgresTables
+from jobs.overview.database import DatabaseTables
 from jobs.tools.results import of_run
 from tests.unit.sinks.test_one_table import ONE, TEXT, written
 from windowing.model import Query, parse_pipeline
 from windowing.spark.sinks.postgres import PostgresSink
+from windowing.spark.sinks.postgres_reader import PostgresReader
 from windowing.spark.sinks.table import TableSink
 
 
@@ -24,7 +25,7 @@ def test_one_table_has_the_rows_of_all_queries(postgres: str, tmp_path: Path) ->
     own = output_of(engine.output.rows, [], "local")
     assert sorted(read_postgres(pipeline, "r1").rows) == sorted(own.rows)
     written(ONE, TableSink(ONE, tmp_path, "r1"))
-    found = PostgresTables("one_table", "r1").results(["results"])["results"]
+    found = DatabaseTables(PostgresReader("one_table", "r1")).results(["results"])["results"]
     assert found.rows == len(DeltaTable(str(tmp_path / "results")).to_pyarrow_table())
     for query in pipeline.of(Query):
         assert len(PostgresRun(pipeline, "r1").rows(query)) > 0

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from jobs.overview import cache
-from jobs.overview.postgres import PostgresTables
+from jobs.overview.database import DatabaseTables
 from jobs.overview.tables import Tables
 from tests.unit.jobs.overview.test_run_tables import TEXT, log, timeless
 from windowing.engine.reading.batches import batches
@@ -17,6 +17,7 @@ from windowing.model import parse_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged
 from windowing.spark.sinks.postgres import PostgresSink
+from windowing.spark.sinks.postgres_reader import PostgresReader
 from windowing.spark.sinks.table import TableSink
 
 SINK = "sink: {postgres: overview}\n"
@@ -28,7 +29,7 @@ TEXTS = {
 }
 
 
-def found(tables: Tables | PostgresTables) -> dict[str, Any]:
+def found(tables: Tables | DatabaseTables) -> dict[str, Any]:
     rows = tables.results(["q", "r"])
     told = {"q": rows, "lanes": tables.lanes(), "dead": tables.dead()}
     assert tables.problems == []
@@ -43,7 +44,7 @@ def test_both_sinks_tell_the_same(name: str, postgres: str, tmp_path: Path) -> N
         engine = LocalEngine(pipeline)
         for number, batch in enumerate(batches(log(1), 10, pipeline)):
             sink.take([frame for sent in engine.feed(batch) for frame in tagged(sent)], number)
-    there = found(PostgresTables("overview", "r1"))
+    there = found(DatabaseTables(PostgresReader("overview", "r1")))
     assert timeless(there) == timeless(found(Tables(tmp_path, "r1", cache.Cache())))
     totals = [sum(column) for column in zip(*there["q"]["q"]["history"]["counts"].values())]  # noqa: B905
     assert totals == [there["q"]["q"]["rows"], there["q"]["q"]["revisions"]]
@@ -53,7 +54,7 @@ def test_both_sinks_tell_the_same(name: str, postgres: str, tmp_path: Path) -> N
 def test_a_database_that_does_not_answer_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", "127.0.0.1")
     monkeypatch.setenv("PGPORT", "1")
-    tables = PostgresTables("overview", "r1")
+    tables = DatabaseTables(PostgresReader("overview", "r1"))
     assert (tables.results(["q"]), tables.lanes(), tables.dead()) == ({}, None, None)
     (problem,) = tables.problems
     assert "set PGHOST" in problem

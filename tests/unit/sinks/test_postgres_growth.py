@@ -8,8 +8,7 @@ from __future__ import annotations
 from hypothesis import example, given
 
 from tests.unit.sinks.test_table_growth import ONE, VERSIONS, Version
-from windowing.spark.sinks.postgres import _wanted as wanted
-from windowing.spark.sinks.postgres_growth import additions, conflicts
+from windowing.spark.sinks.postgres_tables import additions, conflicts, wanted
 
 _AS_TOLD = {"timestamptz": "timestamp with time zone"}
 

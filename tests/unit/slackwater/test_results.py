@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from jobs.runs.folder import Run, write_note
-from jobs.tools.dead_letters import Letter, by_reason, in_tables
+from jobs.tools.dead_letters import Letter, by_reason, letters_in
 from slackwater.main import app
 from tests.strategies import Entry, entry
 from tests.unit.test_tidy import ROOT
@@ -27,6 +27,7 @@ from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged
 from windowing.semantics.values import Reason
+from windowing.spark.sinks.reader import FolderReader
 from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.table import TableSink
 
@@ -343,7 +344,7 @@ def test_dead_letters_from_before_there_were_details_are_shown_and_appended_to(
         place / "dead_letters", pa.Table.from_pylist([letter], schema=old), partition_by=["run"]
     )
     deploy(tmp_path, "r1", log_of(RECORDS))
-    assert in_tables(place, "r0")[0] == [Letter("flights", 0, 7, None, "malformed")]
-    assert {one.field for one in in_tables(place, "r1")[0]} == {"delay", None}
+    assert letters_in(FolderReader(place, "r0"))[0] == [Letter("flights", 0, 7, None, "malformed")]
+    assert {one.field for one in letters_in(FolderReader(place, "r1"))[0]} == {"delay", None}
     verdict = verify(P, iter(log_of(RECORDS)), read_tables(place, P, "r1"))
     assert verdict.ok, verdict.lines()

@@ -42,7 +42,7 @@ from windowing.model.operators.file import OperatorFile, StepsFile, section
 from windowing.model.progress import Unordered
 from windowing.model.query import Flow, Kept, Query, QueryFile
 from windowing.model.schedule import Schedule
-from windowing.model.sink import Sink, parse_sink
+from windowing.model.sinks.section import Sink, parse_sink
 from windowing.model.source import EventTime, Source, SpecModel
 from windowing.model.upkeep import Upkeep
 from windowing.model.windows.window import Window
@@ -120,7 +120,7 @@ class Pipeline(SpecModel):
 
     @model_validator(mode="after")
     def _upkeep_of_tables(self) -> Self:
-        if self.upkeep is not None and self.destination.kind != "table":
+        if self.upkeep is not None and not self.destination.rules.in_folder:
             msg = (
                 f"upkeep is for sink: {{table: NAME}}; {self.destination.kind} has no files of ours"
             )

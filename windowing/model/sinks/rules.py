@@ -27,6 +27,7 @@ class SinkRules:
         place: what `name` is the name of, such as a schema.
         name_most: the most characters of the name.
         earliest: no window may begin before this; None: no limit.
+        in_folder: whether the rows are Delta tables in the run's folder of tables.
         takes_one: whether the rows of all queries may go to one table.
         check_names: raises ValueError if the names of a query and its columns are invalid.
         check_window: raises WindowError if the sink cannot hold the window.
@@ -36,6 +37,7 @@ class SinkRules:
     place: str = "the tables"
     name_most: int = 200
     earliest: int | None = None
+    in_folder: bool = False
     takes_one: bool = False
     check_names: Callable[[str, Sequence[str]], None] = _any_names
     check_window: Callable[[Window], None] = _any_window

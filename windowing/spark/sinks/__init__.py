@@ -8,6 +8,7 @@ from windowing.spark.sinks.sink import (
     Sink,
     SinkUnreachable,
     begin_tables,
+    reader_of,
     sink,
     sink_of,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "SinkUnreachable",
     "TableSink",
     "begin_tables",
+    "reader_of",
     "sink",
     "sink_of",
 ]

@@ -25,8 +25,20 @@ from psycopg import sql
 from windowing.model import Pipeline
 from windowing.model.run_errors import TableConflict
 from windowing.runtime.token import Kept, Tables, Token, admit
-from windowing.spark.sinks import postgres_growth as growth
 from windowing.spark.sinks.growth import refusal
+from windowing.spark.sinks.postgres_reader import PostgresReader
+from windowing.spark.sinks.postgres_tables import (
+    ROW_ID,
+    additions,
+    columns_added,
+    conflicts,
+    definitions,
+    flat,
+    tables_in,
+    typed,
+    views_of_latest,
+    wanted,
+)
 from windowing.spark.sinks.postgres_views import (
     COMMITS,
     latest_views,
@@ -49,15 +61,6 @@ from windowing.spark.sinks.written import OnWritten, ignore, written
 if TYPE_CHECKING:  # rows are also built and checked without Spark
     from pyspark.sql import DataFrame
 
-ROW_ID = "row_id"
-
-_COLUMNS: dict[pa.DataType, LiteralString] = {
-    pa.int64(): "bigint",
-    pa.int32(): "integer",
-    pa.float64(): "double precision",
-    pa.bool_(): "boolean",
-    pa.string(): "text",
-}
 # Days and the rest separately: PostgreSQL multiplies intervals in floating point.
 _INSTANT: LiteralString = (
     "timestamptz 'epoch' + make_interval(days => (({0}) / 86400000000)::int)"
@@ -105,13 +108,13 @@ class PostgresSink:
         with _connection() as connection:
             # Two drivers may start at once, and "if not exists" is not a lock.
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [schema])
-            have, want = growth.tables_in(connection, schema), _wanted(pipeline)
-            if clashes := growth.conflicts(have, want):
+            have, want = tables_in(connection, schema), wanted(pipeline)
+            if clashes := conflicts(have, want):
                 raise TableConflict(refusal(f"PostgreSQL schema {schema}", clashes))
             for statement in (
-                *_definitions(pipeline, schema),
-                *growth.columns_added(schema, have, want),
-                *growth.views_of_latest(connection, schema, self._names),
+                *definitions(pipeline, schema),
+                *columns_added(schema, have, want),
+                *views_of_latest(connection, schema, self._names),
             ):
                 connection.execute(statement)
             self._has_views = is_live()
@@ -152,19 +155,25 @@ class PostgresSink:
         return Tables(f"PostgreSQL schema {schema}", tokens, tables)
 
     @classmethod
+    def reader(cls, pipeline: Pipeline, folder: Path, run: str) -> PostgresReader:
+        """Return the reader of a run in the pipeline's schema."""
+        del folder
+        return PostgresReader(pipeline.output, run)
+
+    @classmethod
     def clashes(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
         """Return why the tables of a schema cannot take a pipeline's rows."""
         del folder_of
         with _answering(), _connection() as connection:
-            return growth.conflicts(growth.tables_in(connection, name), _wanted(pipeline))
+            return conflicts(tables_in(connection, name), wanted(pipeline))
 
     @classmethod
     def additions(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:
         """Return what a pipeline adds to the tables of a schema."""
         del folder_of
         with _answering(), _connection() as connection:
-            have = growth.tables_in(connection, name)
-        return growth.additions(have, _wanted(pipeline)) if have else []
+            have = tables_in(connection, name)
+        return additions(have, wanted(pipeline)) if have else []
 
     @classmethod
     def latest(cls, pipeline: Pipeline) -> str:
@@ -179,7 +188,7 @@ class PostgresSink:
         names = [*self._names, *view_names(self._pipeline)]
         for statement in latest_views(self._pipeline, self._schema):
             connection.execute(statement)
-        for statement in growth.views_of_latest(connection, self._schema, names):
+        for statement in views_of_latest(connection, self._schema, names):
             connection.execute(statement)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -237,12 +246,12 @@ class PostgresSink:
         return fresh
 
     def _upsert(self, connection: psycopg.Connection, name: str, rows: pa.Table) -> None:
-        columns = [column for column, _ in _flat(rows.schema)]
+        columns = [column for column, _ in flat(rows.schema)]
         instants = {f.name for f in rows.schema if pa.types.is_timestamp(f.type)}
         table = sql.Identifier(self._schema, name)
-        staged = [(c, "bigint" if c in instants else t) for c, t in _flat(rows.schema)]
+        staged = [(c, "bigint" if c in instants else t) for c, t in flat(rows.schema)]
         connection.execute(
-            sql.SQL("create temp table staged ({}) on commit drop").format(_typed(staged))
+            sql.SQL("create temp table staged ({}) on commit drop").format(typed(staged))
         )
         names = sql.SQL(", ").join(sql.Identifier(column) for column in columns)
         with connection.cursor().copy(
@@ -263,15 +272,6 @@ class PostgresSink:
             ).format(table, names, values, sql.Identifier(ROW_ID), replaced)
         )
         connection.execute("drop table staged")
-
-
-def _wanted(pipeline: Pipeline) -> dict[str, growth.Wanted]:
-    """The tables that a pipeline needs beside those of the batches."""
-    keys = {name: tuple(dict.fromkeys(of[0].key)) for name, of in pipeline.tables.items()}
-    return {
-        name: growth.Wanted(_flat(columns), keys.get(name, ()))
-        for name, columns in schemas(pipeline).items()
-    }
 
 
 def _exists(connection: psycopg.Connection, schema: str, name: str) -> bool:
@@ -314,51 +314,6 @@ def _answering() -> Iterator[None]:
 
 def _connection() -> psycopg.Connection:
     return psycopg.connect(options="-c TimeZone=UTC", application_name="slackwater")
-
-
-def _definitions(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
-    yield sql.SQL("create schema if not exists {}").format(sql.Identifier(schema))
-    yield sql.SQL(
-        "create table if not exists {} (run text primary key, batch_id bigint not null)"
-    ).format(sql.Identifier(schema, COMMITS))
-    yield sql.SQL("alter table {} add column if not exists live_since timestamptz").format(
-        sql.Identifier(schema, COMMITS)
-    )
-    token = [(field.name, _COLUMNS[field.type]) for field in TOKEN_SCHEMA]
-    yield sql.SQL("create table if not exists {} ({}, unique (run, batch_id, lane))").format(
-        sql.Identifier(schema, TOKENS), _typed(token)
-    )
-    for name, columns in schemas(pipeline).items():
-        yield sql.SQL("create table if not exists {} ({}, primary key ({}))").format(
-            sql.Identifier(schema, name), _typed(_flat(columns)), sql.Identifier(ROW_ID)
-        )
-
-
-def _typed(columns: Sequence[tuple[str, LiteralString]]) -> sql.Composed:
-    return sql.SQL(", ").join(
-        sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(type_)) for name, type_ in columns
-    )
-
-
-def _flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
-    """Return the columns of a table, in the order of `_records`."""
-    # Identities may be long and contain nulls, so the primary key is a digest.
-    columns: list[tuple[str, LiteralString]] = [(ROW_ID, "uuid")]
-    for field in schema:
-        if pa.types.is_struct(field.type):
-            columns += [(part.name, _column(part.type)) for part in field.type]
-        elif pa.types.is_timestamp(field.type):
-            columns.append((field.name, "timestamptz"))
-        elif pa.types.is_list(field.type):
-            columns.append((field.name, "jsonb"))
-        else:
-            columns.append((field.name, _COLUMNS[field.type]))
-    return columns
-
-
-def _column(type_: pa.DataType) -> LiteralString:
-    """Return a column; lists become arrays, as JSON has one kind of number and no -0.0."""
-    return _COLUMNS[type_.value_type] + "[]" if pa.types.is_list(type_) else _COLUMNS[type_]
 
 
 def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:

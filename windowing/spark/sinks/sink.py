@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 from windowing.model import Pipeline
 from windowing.model.registry import PluginError, Registry
 from windowing.runtime.token import Tables
+from windowing.spark.sinks.reader import OutputReader
 from windowing.spark.sinks.tokens import Frames, TokenOf
 from windowing.spark.sinks.written import OnWritten, ignore
 
@@ -110,6 +111,15 @@ class CommitsByTable(Protocol):
         """
 
 
+@runtime_checkable
+class Readable(Protocol):
+    """A sink whose rows jobs and people can read here; of others, only `chaos/readers` can."""
+
+    @classmethod
+    def reader(cls, pipeline: Pipeline, folder: Path, run: str) -> OutputReader:
+        """Return the reader of a run, without reading anything."""
+
+
 SINKS: Final = Registry[type[Sink]]("sink", "sinks")
 """Every sink by its key under `sink:`."""
 
@@ -142,6 +152,21 @@ def sink_of(pipeline: Pipeline) -> type[Sink]:
         PluginError: its plug-in cannot be imported.
     """
     return SINKS[pipeline.destination.kind]
+
+
+def reader_of(pipeline: Pipeline, folder: Path, run: str) -> OutputReader | None:
+    """Return the reader of a run's rows; None: its sink has none.
+
+    Args:
+        pipeline: the run's.
+        folder: the folder of the run's tables, for sinks that write files.
+        run: the run's name.
+
+    Raises:
+        PluginError: the sink's plug-in cannot be imported.
+    """
+    found = sink_of(pipeline)
+    return found.reader(pipeline, folder, run) if issubclass(found, Readable) else None
 
 
 def begin_tables(place: RunPlace, batch_id: int, queries: Collection[str]) -> None:

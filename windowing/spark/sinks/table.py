@@ -34,6 +34,7 @@ from windowing.spark.sinks.file_stage import (
     files_of,
 )
 from windowing.spark.sinks.growth import additions, check, conflicts
+from windowing.spark.sinks.reader import FolderReader
 from windowing.spark.sinks.rows import BatchRows, schemas
 from windowing.spark.sinks.sink import FolderOf, RunPlace, sink
 from windowing.spark.sinks.table_log import TableLog, kept_in
@@ -163,6 +164,12 @@ class TableSink:
         tables = {name: kept_in(there[name], run) if name in there else None for name in want}
         tokens = _tokens_in(there[TOKENS], run, since) if TOKENS in there else {}
         return Tables(str(folder), tokens, tables)
+
+    @classmethod
+    def reader(cls, pipeline: Pipeline, folder: Path, run: str) -> FolderReader:
+        """Return the reader of a run in the tables of a folder."""
+        del pipeline
+        return FolderReader(folder, run)
 
     @classmethod
     def clashes(cls, pipeline: Pipeline, name: str, folder_of: FolderOf) -> list[str]:

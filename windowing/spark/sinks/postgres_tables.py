@@ -1,4 +1,4 @@
-"""How the tables of a PostgreSQL schema adapt to a changed pipeline, and conflicts.
+"""The tables of a PostgreSQL schema: their columns, and how they adapt to a changed pipeline.
 
 Like `growth` for Delta tables; here structs are flattened into columns, so a key is known only by
 its columns. A removed key field leaves a column that stays null.
@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 import psycopg
+import pyarrow as pa
 from psycopg import sql
+
+from windowing.model import Pipeline
+from windowing.spark.sinks.postgres_views import COMMITS
+from windowing.spark.sinks.rows import schemas
+from windowing.spark.sinks.tokens import TOKEN_SCHEMA, TOKENS
 
 NEWEST = "_newest"
 """The suffix of a sink's schema of views on the newest version of its tables."""
@@ -20,6 +26,16 @@ NEWEST = "_newest"
 _VERSION = re.compile(r"(.+)_v(\d+)")
 _NAME_BYTES = 63
 _SPELLED = {"timestamptz": "timestamp with time zone"}
+
+ROW_ID = "row_id"
+
+_COLUMNS: dict[pa.DataType, LiteralString] = {
+    pa.int64(): "bigint",
+    pa.int32(): "integer",
+    pa.float64(): "double precision",
+    pa.bool_(): "boolean",
+    pa.string(): "text",
+}
 
 Columns = Mapping[str, str]
 """PostgreSQL's types of a table's columns, by column name."""
@@ -116,3 +132,59 @@ def views_of_latest(
         yield sql.SQL("create view {} as select * from {}").format(
             view, sql.Identifier(schema, table)
         )
+
+
+def wanted(pipeline: Pipeline) -> dict[str, Wanted]:
+    """Return the tables that a pipeline needs beside those of the batches."""
+    keys = {name: tuple(dict.fromkeys(of[0].key)) for name, of in pipeline.tables.items()}
+    return {
+        name: Wanted(flat(columns), keys.get(name, ()))
+        for name, columns in schemas(pipeline).items()
+    }
+
+
+def definitions(pipeline: Pipeline, schema: str) -> Iterator[sql.Composed]:
+    """Return the statements that create missing schema and tables."""
+    yield sql.SQL("create schema if not exists {}").format(sql.Identifier(schema))
+    yield sql.SQL(
+        "create table if not exists {} (run text primary key, batch_id bigint not null)"
+    ).format(sql.Identifier(schema, COMMITS))
+    yield sql.SQL("alter table {} add column if not exists live_since timestamptz").format(
+        sql.Identifier(schema, COMMITS)
+    )
+    token = [(field.name, _COLUMNS[field.type]) for field in TOKEN_SCHEMA]
+    yield sql.SQL("create table if not exists {} ({}, unique (run, batch_id, lane))").format(
+        sql.Identifier(schema, TOKENS), typed(token)
+    )
+    for name, columns in schemas(pipeline).items():
+        yield sql.SQL("create table if not exists {} ({}, primary key ({}))").format(
+            sql.Identifier(schema, name), typed(flat(columns)), sql.Identifier(ROW_ID)
+        )
+
+
+def typed(columns: Sequence[tuple[str, LiteralString]]) -> sql.Composed:
+    """Return columns with their types, as a statement has them."""
+    return sql.SQL(", ").join(
+        sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(type_)) for name, type_ in columns
+    )
+
+
+def flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
+    """Return the columns of a table, in the order of the sink's records."""
+    # Identities may be long and contain nulls, so the primary key is a digest.
+    columns: list[tuple[str, LiteralString]] = [(ROW_ID, "uuid")]
+    for field in schema:
+        if pa.types.is_struct(field.type):
+            columns += [(part.name, _column(part.type)) for part in field.type]
+        elif pa.types.is_timestamp(field.type):
+            columns.append((field.name, "timestamptz"))
+        elif pa.types.is_list(field.type):
+            columns.append((field.name, "jsonb"))
+        else:
+            columns.append((field.name, _COLUMNS[field.type]))
+    return columns
+
+
+def _column(type_: pa.DataType) -> LiteralString:
+    """Return a column; lists become arrays, as JSON has one kind of number and no -0.0."""
+    return _COLUMNS[type_.value_type] + "[]" if pa.types.is_list(type_) else _COLUMNS[type_]

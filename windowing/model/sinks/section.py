@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, create_model
 
 from windowing.model.names import check_name
 from windowing.model.registry import declared_names
-from windowing.model.sinks import postgres, table
+from windowing.model.sinks import postgres
 from windowing.model.sinks.rules import SinkRules
 from windowing.model.source import SpecModel
 
@@ -21,7 +21,10 @@ Layout = Literal["many", "one"]
 ONE_TABLE: Final = "results"
 """The table of all queries' rows, where they have one."""
 
-_OURS: Final[Mapping[str, SinkRules]] = {"table": table.RULES, "postgres": postgres.RULES}
+_OURS: Final[Mapping[str, SinkRules]] = {
+    "table": SinkRules("Delta tables", in_folder=True, takes_one=True),
+    "postgres": postgres.RULES,
+}
 
 
 @dataclass(frozen=True)

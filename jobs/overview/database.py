@@ -1,0 +1,90 @@
+"""What a run's tables in a database say: the database adds it up, anew each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import polars as pl
+
+from jobs.overview.batch_times import BatchTimes
+from jobs.overview.counting import DEAD, METRICS, dead_of, lanes_of, results_of
+from jobs.overview.files import AT, BATCH
+from jobs.overview.totals import Dead, LaneCounts, Results
+from jobs.runs.folder import Run
+from windowing.model import Pipeline
+from windowing.model.registry import PluginError
+from windowing.spark.sinks import reader_of
+from windowing.spark.sinks.reader import OutputUnreadable, SumsReader
+
+_Found = TypeVar("_Found")
+
+
+@dataclass
+class DatabaseTables:
+    """The tables of a run in a system that adds up what is in them, anew each time.
+
+    Args:
+        reader: the run's.
+
+    Attributes:
+        times: when batches were written.
+        problems: what could not be read, and why.
+    """
+
+    reader: SumsReader
+    times: BatchTimes = field(default_factory=BatchTimes)
+    problems: list[str] = field(default_factory=list)
+
+    def results(self, tables: Sequence[str]) -> dict[str, Results]:
+        """Count what is in tables of results; one that cannot be read is left out."""
+        found = {name: self._asked(partial(self._results, name)) for name in tables}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def lanes(self) -> LaneCounts | None:
+        """Count what is in the table of metrics; None: it cannot be read."""
+        return self._asked(self._lanes)
+
+    def dead(self) -> Dead | None:
+        """Count what is in the table of dead letters; None: it cannot be read."""
+        return self._asked(self._dead)
+
+    def place(self, table: str) -> str:
+        """Return where a table is, for people."""
+        return self.reader.table(table)
+
+    def _results(self, table: str) -> Results:
+        numbers = dict.fromkeys(("rows", "revisions", AT), pl.Int64)
+        each = _frame(self.reader.results(table), {BATCH: pl.Int64, "query": pl.String, **numbers})
+        return results_of(each, each.clear(), self.times)
+
+    def _lanes(self) -> LaneCounts:
+        schema = {name: type_ for name, type_ in METRICS.items() if name != "query"}
+        return lanes_of(_frame(self.reader.lanes(), schema), self.times)
+
+    def _dead(self) -> Dead:
+        return dead_of(_frame(self.reader.letters(), DEAD), self.times)
+
+    def _asked(self, read: Callable[[], _Found]) -> _Found | None:
+        """Return what is read; None, with a problem, if it cannot be."""
+        try:
+            return read()
+        except OutputUnreadable as error:
+            if str(error) not in self.problems:
+                self.problems.append(str(error))
+            return None
+
+
+def _frame(rows: Sequence[tuple[Any, ...]], schema: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def database_tables(pipeline: Pipeline, run: Run) -> DatabaseTables | None:
+    """Return the tables of a run; None: its sink adds nothing up, or its plug-in is not here."""
+    try:
+        reader = reader_of(pipeline, run.table, run.run)
+    except PluginError:
+        return None
+    return DatabaseTables(reader) if isinstance(reader, SumsReader) else None
