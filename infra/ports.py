@@ -1,12 +1,12 @@
 """Ports on the loopback address: which are free, and alternatives."""
 
 import errno
-import fcntl
 import os
 import socket
 from collections.abc import Collection
 
 from infra.errors import InfraError
+from infra.locks import try_lock
 from infra.private import open_lock
 
 HOST = "127.0.0.1"
@@ -60,9 +60,7 @@ def _promise(port: int) -> bool:
     if port in _promised:
         return True
     lock = open_lock(f"port-{port}.lock")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not try_lock(lock):
         os.close(lock)
         return False
     _promised[port] = lock

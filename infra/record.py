@@ -5,17 +5,16 @@ pid and start time.
 """
 
 import errno
-import fcntl
 import json
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from infra.errors import InfraError
 from infra.layout import Layout
+from infra.locks import Locked, locked
 from infra.process import ProcessId
 
 LOCK_WAIT_S = 180.0
@@ -138,20 +137,12 @@ def only_one(layout: Layout) -> Iterator[None]:
         InfraError: the other one took longer than three minutes, or the folder is not writable.
     """
     path = layout.state_dir / "stack.lock"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("a")
-    except OSError as error:
-        raise InfraError(cannot_write(path, error)) from error
-    with lock:
-        until = time.monotonic() + LOCK_WAIT_S
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() > until:
-                    text = f"another `up` or `down` of {layout.state_dir} is still at work; end it"
-                    raise InfraError(text) from error
-                time.sleep(0.2)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(path, wait_s=LOCK_WAIT_S))
+        except Locked as error:
+            text = f"another `up` or `down` of {layout.state_dir} is still at work; end it"
+            raise InfraError(text) from error
+        except OSError as error:
+            raise InfraError(cannot_write(path, error)) from error
         yield

@@ -7,7 +7,6 @@ stamp with a hash of its inputs, so a second run installs nothing. Independent s
 """
 
 import argparse
-import fcntl
 import hashlib
 import os
 import re
@@ -15,9 +14,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -36,6 +34,7 @@ from infra.layout import (
     VENV,
     Layout,
 )
+from infra.locks import locked
 
 REQUIREMENTS = ROOT / "infra" / "requirements"
 POMS = ROOT / "infra" / "jvm"
@@ -345,15 +344,6 @@ def _run_all(todo: list[Step], stamps: dict[str, str], say: Callable[[str], None
                 say(f"setup  {name:<11} done in {future.result():.1f} s")
 
 
-@contextmanager
-def _only_one() -> Iterator[None]:
-    """Prevent two set-ups of a checkout from running at the same time."""
-    HOME.mkdir(parents=True, exist_ok=True)
-    with (HOME / "setup.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def run(*, lock: bool = False, only: Collection[str] = ()) -> int:
     """Run the set-up, report progress, and return the exit code.
 
@@ -368,7 +358,7 @@ def run(*, lock: bool = False, only: Collection[str] = ()) -> int:
 
     began = time.monotonic()
     try:
-        with _only_one():
+        with locked(HOME / "setup.lock"):
             # New locks need not match the current ones.
             ran = install(say, ("uv",) if lock else only)
             if lock:

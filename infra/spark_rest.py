@@ -5,7 +5,6 @@ as a supervised JVM program that then runs our script in client mode inside the 
 Needs only httpx and the standard library: Airflow's environment can import it too.
 """
 
-import fcntl
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from infra import http, jvm, spark_key
 from infra.driver import ALIVE, Driver
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
+from infra.locks import locked
 from infra.redacted import shown
 
 REQUEST_S = 10.0
@@ -253,9 +253,7 @@ class _Submissions(dict[str, dict[str, Any]]):
 def _submissions(endpoints: Endpoints) -> Iterator[_Submissions]:
     """Open the register for one caller at a time."""
     folder = endpoints.state_dir / "spark"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "submissions.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(folder / "submissions.lock"):
         yield _Submissions(folder / "submissions.json")
 
 

@@ -6,14 +6,12 @@ Checkpoint, tables, code and Python are where they are on this machine: a cluste
 them at the same paths.
 """
 
-import fcntl
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from infra.driver import ALIVE, Driver
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import ROOT
+from infra.locks import locked
 from infra.redacted import shown
 
 REQUEST_S = 10.0
@@ -71,7 +70,8 @@ def submit(
     Raises:
         InfraError: the ResourceManager does not answer, or YARN refuses.
     """
-    with _one_at_a_time(endpoints):
+    # Two at once could both find that none is running.
+    with locked(endpoints.state_dir / "yarn" / "submissions.lock"):
         living = find_driver(endpoints, name)
         if living is not None:
             return living
@@ -255,13 +255,3 @@ def _kind(error: Exception) -> str:
     if isinstance(error, httpx.HTTPStatusError):
         return str(error.response.status_code)
     return type(error).__name__
-
-
-@contextmanager
-def _one_at_a_time(endpoints: Endpoints) -> Iterator[None]:
-    """Submit one job at a time: two at once could both find that none is running."""
-    folder = endpoints.state_dir / "yarn"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "submissions.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

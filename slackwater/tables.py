@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from infra.locks import locked
 from slackwater.console import say
 from slackwater.options import PipelineFile, chosen, stack_for
 
@@ -82,16 +81,9 @@ def _alone(folder: Path) -> Iterator[None]:
     Args:
         folder: of all runs of the pipeline.
     """
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another upkeep of these tables is running: waiting for its end")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    waits = "another upkeep of these tables is running: waiting for its end"
+    with locked(folder, waits=lambda: say(waits)):
         yield
-    finally:
-        os.close(lock)
 
 
 def _retention(text: str) -> timedelta:

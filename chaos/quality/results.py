@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from chaos.quality.report import QualityReport
+from infra.locks import locked
 from windowing.files.whole_files import whole_file
 
 FILE: Final = "quality_history.jsonl"
@@ -80,7 +78,9 @@ def keep(report: QualityReport, run_folder: Path, at: datetime | None = None) ->
     ]
     file = run_folder / FILE
     text = "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in found).encode()
-    with _alone(run_folder):
+    run_folder.mkdir(parents=True, exist_ok=True)
+    # Another check of the run would append to a file about to be replaced.
+    with locked(run_folder):
         _append(file, text)
         _shorten(file)
     return file
@@ -107,18 +107,6 @@ def _read(line: bytes) -> Kept | None:
         return Kept(**{field.name: told[field.name] for field in fields(Kept)})
     except (ValueError, KeyError, TypeError):
         return None
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep other checks of the run out, so that none appends to a file about to be replaced."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 def _append(file: Path, text: bytes) -> None:

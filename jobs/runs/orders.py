@@ -6,7 +6,6 @@ live when it takes over.
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from infra.endpoints import Endpoints
+from infra.locks import locked
 from jobs.runs.folder import NOTE_FILE, Run, every_run, read_run, runs_folder, write_whole
 from jobs.runs.life import Order
 
@@ -65,8 +65,5 @@ def withdraw_order(folder: Path) -> None:
 @contextmanager
 def one_at_a_time(endpoints: Endpoints, pipeline: str) -> Iterator[None]:
     """Lock starts and stops of a pipeline's runs; two at once could create two drivers."""
-    folder = runs_folder(endpoints, pipeline)
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK_FILE).open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(runs_folder(endpoints, pipeline) / _LOCK_FILE):
         yield
