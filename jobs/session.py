@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -57,22 +58,40 @@ def session(
     builder = builder.config("spark.sql.shuffle.partitions", parallelism)
     for key, value in {**SETTINGS, **_of_workers(), **(more or {})}.items():
         builder = builder.config(key, value)
-    logging.getLogger().addFilter(_is_not_of_py4j)
+    _quiet_py4j()
     # pyspark would install its own Ctrl-C handler; the program handles signals itself.
     answer = signal.getsignal(signal.SIGINT)
     with _local_files(master):
         made = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, answer)
+    _quiet_end(made.sparkContext._accumulatorServer)
     return made
 
 
-def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """Return whether a log record is not py4j's, which raises what it logs with a stack trace.
+def _quiet_py4j() -> None:
+    """Keep py4j from logging, with stack traces, what it raises too.
 
     On Ctrl-C the JVM may be gone before this process has heard of the signal.
     """
+    logging.getLogger("py4j").propagate = False
+    # A client that loses the JVM logs as the root, and not under its name.
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
     return Path(record.pathname).parent.name != "py4j"
+
+
+def _quiet_end(server: Any) -> None:
+    """Keep a server of pyspark's from printing a stack trace when the JVM that it serves ends."""
+    print_error = server.handle_error
+
+    def handle_error(*of: object) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            print_error(*of)
+
+    server.handle_error = handle_error
 
 
 def _local_files(master: str | None) -> AbstractContextManager[None]:

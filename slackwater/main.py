@@ -7,7 +7,6 @@ any other exception is a bug of ours: also one sentence, with the stack trace ke
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import sys
 import tempfile
@@ -96,8 +95,6 @@ def run() -> int:
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal's encoding lacks is shown as its code point.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    # It logs, with stack traces, what it raises too: for one, that the JVM heard a signal first.
-    logging.getLogger("py4j").propagate = False
     try:
         code = app(standalone_mode=False)
     except BaseException as error:

@@ -6,7 +6,6 @@ command ends with. Those that need the stack are asked for files before they ask
 
 import contextlib
 import io
-import logging
 import os
 import shutil
 import sys
@@ -213,17 +212,3 @@ def test_a_wrong_command_line_is_said_in_a_sentence(
     assert ended.code == 2, ended.said
     assert said in ended.said
     assert "mistake of ours" not in ended.said
-
-
-def test_a_jvm_that_ends_first_is_no_news(
-    end: Callable[[str], Ended], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A signal of the terminal reaches it too, maybe sooner."""
-    terminal, root = io.StringIO(), logging.getLogger()
-    monkeypatch.setattr(logging.getLogger("py4j"), "propagate", True)
-    monkeypatch.setattr(root, "handlers", [*root.handlers, logging.StreamHandler(terminal)])
-    assert end("validate p.yml").code == 0
-    logging.getLogger("py4j.clientserver").error("There was an exception on the Python side.")
-    assert not terminal.getvalue()
-    logging.getLogger("of.a.user").error("Heard.")
-    assert terminal.getvalue() == "Heard.\n"
