@@ -23,7 +23,7 @@ from benchmarks.paths import (
 )
 from infra.layout import DELTA_JARS
 from infra.spark import connector_jars
-from jobs.pipeline import kafka_rows
+from jobs.brokers.rows import kafka_rows
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import RunPlace, sink_of
 

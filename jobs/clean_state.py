@@ -17,9 +17,9 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from jobs.brokers.rows import kafka_rows
 from jobs.checkpoints.stages import is_fused
 from jobs.file_run import own_session
-from jobs.pipeline import kafka_rows
 from jobs.runs import SECRETS_FOLDER
 from jobs.state import as_json, read_state
 from windowing.files.places import place

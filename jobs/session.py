@@ -30,7 +30,7 @@ def session(
     name: str,
     *,
     master: str | None = None,
-    parallelism: int = PARALLELISM,
+    parallelism: int | None = None,
     jars: str = "",
     more: Mapping[str, str] | None = None,
 ) -> SparkSession:
@@ -39,7 +39,7 @@ def session(
     Args:
         name: name of the application.
         master: where to run; None: decided by spark-submit.
-        parallelism: the number of tasks for lanes, and for shards.
+        parallelism: the number of tasks for lanes, and for shards; None: `PARALLELISM`.
         jars: comma-separated, in addition to those in the cluster's settings.
         more: other settings, which win.
     """
@@ -55,7 +55,9 @@ def session(
         builder = builder.config("spark.ui.showConsoleProgress", "false")
     if jars:
         builder = builder.config("spark.jars", jars)
-    builder = builder.config("spark.sql.shuffle.partitions", parallelism)
+    builder = builder.config(
+        "spark.sql.shuffle.partitions", PARALLELISM if parallelism is None else parallelism
+    )
     for key, value in {**SETTINGS, **_of_workers(), **(more or {})}.items():
         builder = builder.config(key, value)
     _quiet_py4j()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
@@ -14,6 +13,7 @@ from jobs.checkpoints.agreement import Agreement, compare
 from jobs.checkpoints.base import read_base
 from jobs.checkpoints.plans import lanes_of, read_checkpoint, rewrite
 from jobs.checkpoints.topic_facts import TopicIds, topics_of
+from jobs.runs.job_order import JobOrder
 from jobs.runs.owner import Owner
 from windowing.model import Pipeline
 from windowing.model.run_errors import TokenMismatch
@@ -32,31 +32,20 @@ class Identity:
     """The identity of a run, for the driver that runs it.
 
     Args:
-        pipeline: the pipeline.
-        run: the run's name.
-        checkpoint: its checkpoint; notes about it are in the folder above.
-        tables: the folder of the tables, if the sink has one.
-        bootstrap: `host:port` of the broker.
+        order: names run, checkpoint, tables and broker; notes are in the folder above the
+            checkpoint.
+        pipeline: the run's pipeline.
         owner: the driver's claim on the run.
 
     Attributes:
         record_bytes_max: how many bytes a record of its topics may have, as sent; None: not known.
     """
 
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        run: str,
-        *,
-        checkpoint: Path,
-        tables: Path,
-        bootstrap: str,
-        owner: Owner,
-    ) -> None:
-        self._pipeline, self._run, self._checkpoint = pipeline, run, checkpoint
-        self._folder, self._bootstrap, self._owner = tables, bootstrap, owner
-        self._note = checkpoint.parent / TOPICS_FILE
-        self._topic_ids = TopicIds(bootstrap, pipeline.source)
+    def __init__(self, order: JobOrder, pipeline: Pipeline, owner: Owner) -> None:
+        self._order, self._pipeline, self._owner = order, pipeline, owner
+        self._checkpoint = order.checkpoint
+        self._note = order.checkpoint.parent / TOPICS_FILE
+        self._topic_ids = TopicIds(order.bootstrap, pipeline.source)
         self.record_bytes_max: int | None = None
 
     def compare(self) -> tuple[Token, ...]:
@@ -67,7 +56,7 @@ class Identity:
             BrokerError: no broker answers.
             TopicError: a topic does not exist.
         """
-        topics = topics_of(self._bootstrap, self._pipeline.source)
+        topics = topics_of(self._order.bootstrap, self._pipeline.source)
         sizes = [topic.record_bytes_max for topic in topics.values()]
         shown = [size for size in sizes if size is not None]
         self.record_bytes_max = max(shown) if len(shown) == len(sizes) else None
@@ -89,7 +78,7 @@ class Identity:
                     "right DescribeConfigs): it is taken for delete\n"
                 )
         if found.mismatches:
-            msg = f"run {self._run}: " + "; ".join(found.mismatches)
+            msg = f"run {self._order.run}: " + "; ".join(found.mismatches)
             raise TokenMismatch(msg)
         ids = {name: topic.topic_id for name, topic in topics.items()}
         self._note.write_text(json.dumps(ids), encoding="utf-8")
@@ -126,8 +115,8 @@ class Identity:
             rewrite(self._checkpoint, list(again))
             first, last = again[0].batch_id, again[-1].batch_id
             sys.stderr.write(
-                f"run {self._run}: the tables are ahead of the checkpoint: batches {first} to "
-                f"{last} are run again as the tables have them\n"
+                f"run {self._order.run}: the tables are ahead of the checkpoint: batches {first} "
+                f"to {last} are run again as the tables have them\n"
             )
 
     def close(self) -> None:
@@ -148,4 +137,6 @@ class Identity:
 
     def _tables(self, since: int) -> Tables:
         """Describe what the sink has of the run, without batches that Spark has forgotten."""
-        return sink_of(self._pipeline).kept(self._pipeline, self._folder, self._run, since)
+        return sink_of(self._pipeline).kept(
+            self._pipeline, self._order.tables, self._order.run, since
+        )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry
 
-from infra import telemetry_settings
+from infra.monitoring_settings import exports_telemetry
 from jobs.metrics.exposition import Exposition
 from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
 from jobs.metrics.lineage import Lineage, Subject, lineage_of
@@ -96,7 +96,7 @@ class Metrics:
             self._safely("the endpoint of the metrics is missing", self._serve)
         if self._place.subject is not None:
             self._safely("events of lineage are missing", self._trace)
-        if telemetry_settings.is_configured():
+        if exports_telemetry():
             self._safely("exports to OpenTelemetry are missing", self._send)
 
     def written(self, batch: Written) -> None:

@@ -35,13 +35,25 @@ def live_run(endpoints: Endpoints, pipeline: str) -> Run | None:
     """Return the live run of a pipeline, else its newest; None: it has no run."""
     folder = runs_folder(endpoints, pipeline)
     try:
-        named = folder / json.loads((folder / LIVE_FILE).read_text(encoding="utf-8"))["run"]
+        named = folder / _named_live(folder)
     except FileNotFoundError:
         named = None
     if named is not None and (named / NOTE_FILE).exists():
         return read_run(named)
     found = every_run(endpoints, pipeline)
     return found[-1] if found else None
+
+
+def is_live(run: Path) -> bool:
+    """Whether no other run of the pipeline is the live one; a job knows its folder only.
+
+    Args:
+        run: the run's folder.
+    """
+    try:
+        return _named_live(run.parent) == run.name
+    except FileNotFoundError:
+        return True
 
 
 def give_order(folder: Path, order: Order) -> None:
@@ -67,3 +79,7 @@ def one_at_a_time(endpoints: Endpoints, pipeline: str) -> Iterator[None]:
     """Lock starts and stops of a pipeline's runs; two at once could create two drivers."""
     with locked(runs_folder(endpoints, pipeline) / _LOCK_FILE):
         yield
+
+
+def _named_live(folder: Path) -> str:
+    return str(json.loads((folder / LIVE_FILE).read_text(encoding="utf-8"))["run"])

@@ -28,10 +28,10 @@ def write_environment(folder: Path, variables: Mapping[str, str]) -> Path | None
     return Path(write_private(folder / ENVIRONMENT_FILE, json.dumps(dict(variables))))
 
 
-def read_environment(file: str) -> dict[str, str]:
+def read_environment(file: Path) -> dict[str, str]:
     """Return the variables that a driver is given; none if their file is gone."""
     try:
-        found = json.loads(Path(file).read_text(encoding="utf-8"))
+        found = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         sys.stderr.write(f"{file} is gone: what it says of lineage and telemetry is not known\n")
         return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,10 +11,8 @@ from infra import drivers
 from infra.endpoints import Endpoints
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
-from infra.lineage_settings import lineage_settings
-from infra.metrics_address import metrics_address
+from infra.monitoring_settings import lineage_settings, metrics_address, telemetry_settings
 from infra.run_secrets import SECRETS_FOLDER, forget
-from infra.telemetry_settings import telemetry_settings
 from jobs.runs.attempts import forget_attempts
 from jobs.runs.folder import (
     FAILURE_FILE,
@@ -31,6 +28,7 @@ from jobs.runs.folder import (
     table_of,
     write_note,
 )
+from jobs.runs.job_order import JobOrder
 from jobs.runs.life import Order, State
 from jobs.runs.looking import life_of
 from jobs.runs.names import job_name, run_of_job
@@ -267,7 +265,7 @@ def _launch(endpoints: Endpoints, run: Run, secrets: Path | None) -> Run:
     submission_id = drivers.cluster(endpoints).submit(
         endpoints,
         endpoints.code / _SCRIPT,
-        _arguments(endpoints, run, secrets),
+        _order(endpoints, run, secrets).arguments(),
         name=job_name(run.pipeline, run.run),
         conf=run.options.conf,
         supervise=not run.options.available_now,
@@ -283,31 +281,26 @@ def _hand_over(endpoints: Endpoints, folder: Path) -> Path | None:
     return hand_over(settings, folder / SECRETS_FOLDER) if settings.is_more else None
 
 
-def _arguments(endpoints: Endpoints, run: Run, secrets: Path | None) -> list[str]:
+def _order(endpoints: Endpoints, run: Run, secrets: Path | None) -> JobOrder:
     options = run.options
-    args = [str(run.file), "--run", run.run, "--bootstrap", endpoints.kafka_bootstrap]
-    args += ["--folder", str(run.folder)]
-    args += ["--checkpoint", str(run.checkpoint), "--table", str(run.table)]
-    args += ["--metrics", metrics_address(), "--targets", str(targets_folder(endpoints))]
-    secrets_of = run.own_pipeline().source.secrets
-    given = lineage_settings() | telemetry_settings() | secrets_of
-    variables = write_environment(run.folder, given)
-    if variables is not None:
-        args += ["--environment", str(variables)]
-    if secrets is not None:
-        args += ["--kafka", str(secrets)]
-    if options.available_now:
-        args.append("--available-now")
-    for option, number in (
-        ("--max-offsets", options.max_offsets),
-        ("--parallelism", options.parallelism),
-    ):
-        if number is not None:
-            args += [option, str(number)]
-    for option, offsets in (("--first", options.first), ("--end", options.end)):
-        if offsets is not None:
-            args += [option, json.dumps({str(lane): offset for lane, offset in offsets.items()})]
-    return args
+    variables = lineage_settings() | telemetry_settings() | run.own_pipeline().source.secrets
+    return JobOrder(
+        file=run.file,
+        run=run.run,
+        bootstrap=endpoints.kafka_bootstrap,
+        folder=run.folder,
+        checkpoint=run.checkpoint,
+        tables=run.table,
+        max_offsets=options.max_offsets,
+        available_now=options.available_now,
+        parallelism=options.parallelism,
+        first=options.first,
+        end=options.end,
+        metrics=metrics_address(),
+        targets=targets_folder(endpoints),
+        environment=write_environment(run.folder, variables),
+        kafka=secrets,
+    )
 
 
 def stop_run(endpoints: Endpoints, run: Run) -> list[str]:

@@ -16,9 +16,8 @@ from infra.errors import InfraError, NotReady, SettingsError
 from infra.kafka_settings import FILE_VARIABLE, PREFIX
 from infra.kafka_spelling import for_java, for_python, hand_over
 from infra.layout import ROOT
-from infra.lineage_settings import lineage_settings
+from infra.monitoring_settings import lineage_settings, telemetry_settings
 from infra.setup import java_command
-from infra.telemetry_settings import telemetry_settings
 
 SECRET = "hunter2"  # noqa: S105 - invented
 LOGIN = f"tide:{SECRET}"

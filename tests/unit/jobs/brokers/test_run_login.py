@@ -86,7 +86,7 @@ def test_what_a_driver_is_told_of_receivers_is_in_a_private_file(
     file = Path(arguments[arguments.index("--environment") + 1])
     assert file.parent == run.folder
     assert file.stat().st_mode & 0o077 == 0
-    assert read_environment(str(file)).keys() == {
+    assert read_environment(file).keys() == {
         "OPENLINEAGE_URL",
         "OTEL_EXPORTER_OTLP_ENDPOINT",
         "OTEL_RESOURCE_ATTRIBUTES",

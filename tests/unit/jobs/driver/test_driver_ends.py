@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from pathlib import Path
@@ -19,6 +18,7 @@ from jobs.brokers.broker import BrokerError, Refused
 from jobs.brokers.topics import TopicError
 from jobs.runs.attempts import Attempt, read_attempts
 from jobs.runs.folder import FAILURE_FILE, NOTE_FILE
+from jobs.runs.job_order import JobOrder
 from jobs.runs.life import DEATHS_MAX
 from jobs.runs.owner import REFUSED_FILE
 from jobs.runs.secrets import forget_own, write_environment
@@ -41,7 +41,7 @@ class Driver:
     def dies_of(self, error: Exception | None, *more: str) -> int:
         """Its exit code; where it is to be started again, it raises."""
 
-        def run(args: argparse.Namespace, attempt: Attempt) -> None:
+        def run(order: JobOrder, attempt: Attempt) -> None:
             attempt.begin()
             if error is not None:
                 raise error

@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from infra.errors import SettingsError
-from infra.metrics_address import parsed
+from infra.monitoring_settings import parse_address
 from jobs.metrics.lines import LINES_FILE, read_lines
 from jobs.metrics.observer import Metrics, Place, observed
 from jobs.runs.targets import ADDRESS_FILE, address_of
@@ -177,10 +177,10 @@ def test_what_cannot_be_written_is_said_once_and_fails_nothing(
 @pytest.mark.parametrize("text", ["9095", "host", "host:", ":9095", "host:99999", "host:x", ""])
 def test_a_wrong_address_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="is no address"):
-        parsed(text)
+        parse_address(text)
 
 
 def test_addresses() -> None:
-    assert parsed("worker-1:9095") == ("worker-1", 9095)
-    assert parsed("[::1]:0") == ("::1", 0)
-    assert parsed("off") is None
+    assert parse_address("worker-1:9095") == ("worker-1", 9095)
+    assert parse_address("[::1]:0") == ("::1", 0)
+    assert parse_address("off") is None

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from infra.errors import SettingsError
-from infra.lineage_settings import lineage_settings
+from infra.monitoring_settings import lineage_settings
 from jobs.metrics.lineage import Lineage, Subject
 from jobs.metrics.lines import read_lines
 from jobs.metrics.observer import Place, observed

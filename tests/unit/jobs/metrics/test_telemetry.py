@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from infra.errors import SettingsError
-from infra.telemetry_settings import HANDED_OVER, telemetry_settings
+from infra.monitoring_settings import TELEMETRY, telemetry_settings
 from jobs.metrics.observer import Place, observed
 from tests.unit.jobs.metrics.figures import pipeline
 from tests.unit.jobs.metrics.test_exposition import RUN, Query, scraped, two_batches
@@ -74,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
 def receiving() -> Iterator[Receiver]:
     """A receiver, in an environment that names none before and after."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in HANDED_OVER:
+        for name in TELEMETRY:
             patch.delenv(name, raising=False)
         patch.setenv("NO_PROXY", "127.0.0.1")
         server = Receiver()
@@ -84,7 +84,7 @@ def receiving() -> Iterator[Receiver]:
         finally:
             server.shutdown()
             server.server_close()
-            for name in HANDED_OVER:
+            for name in TELEMETRY:
                 os.environ.pop(name, None)
 
 
