@@ -4,32 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
-from chaos.planted_bugs.conditions import can_be_fused, dropping, several_queries, some_query
+from chaos.planted_bugs.conditions import can_be_fused
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
-from windowing.engine.columns import AT, BEFORE
+from windowing.engine.columns import BEFORE
 from windowing.engine.fused.provisional import Account, Provisional
-from windowing.engine.fused.settler import KnownLane, Settler, _as_scanned
+from windowing.engine.fused.settler import KnownLane, Settler
 from windowing.engine.progress.reached import Reached
-from windowing.engine.storage.frames import from_bytes
+from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Addition, Parcel
 from windowing.engine.tally import Tally
-from windowing.engine.wids import ENDED
-from windowing.engine.windows.part import Scan
+from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.sliding_lane import PARTIALS
-from windowing.model.file.pipeline import Pipeline
 
 _SETTLER = "windowing.engine.fused.settler:Settler"
 _BY_ROWS = "deterministic, closing, conservation, dead letters, exactly once, no error"
 _BY_COUNTS = "conservation, dead letters"
 _USUAL = Wish(usual=1.0)
-
-
-def _of_several_queries(pipeline: Pipeline) -> bool:
-    return can_be_fused(pipeline) and some_query(several_queries, dropping)(pipeline)
 
 
 # A chunk counts as on time if its lane stands exactly where its first window ends. How one gets it:
@@ -112,71 +106,12 @@ def by_the_past_alone(
     before: Mapping[str, Reached],
     tally: Tally,
 ) -> None:
-    _counted(settler, chunk, account, before, tally, alone=True)
+    own = {clock: _without_its_own(data) for clock, data in account.records.items()}
+    _count(settler, chunk, replace(account, records=own), before, tally)
 
 
-# A chunk that is judged by its own records alone if its lane stands exactly where that turns. How
-# one gets it: `<=` for `<`.
-@planted(
-    "judged_apart_at_the_turn",
-    _BY_COUNTS,
-    at=f"{_SETTLER}._count",
-    fused=True,
-    shows_in=can_be_fused,
-    wish=_USUAL,
-)
-def apart_at_the_turn(
-    settler: Settler,
-    chunk: Provisional,
-    account: Account,
-    before: Mapping[str, Reached],
-    tally: Tally,
-) -> None:
-    _counted(settler, chunk, account, before, tally, turn=1)
+_count = Settler._count
 
 
-# All queries of a chunk are judged anew, or none, by what the first one needs. How one gets it: the
-# condition is taken out of the loop.
-@planted(
-    "judged_as_the_first_query",
-    _BY_COUNTS,
-    at=f"{_SETTLER}._count",
-    fused=True,
-    shows_in=_of_several_queries,
-    wish=_USUAL,
-)
-def as_the_first_query(
-    settler: Settler,
-    chunk: Provisional,
-    account: Account,
-    before: Mapping[str, Reached],
-    tally: Tally,
-) -> None:
-    turns = next(iter(account.fates.values())).turns
-    for fate in account.fates.values():
-        fate.turns = turns
-    _counted(settler, chunk, account, before, tally)
-
-
-def _counted(
-    settler: Settler,
-    chunk: Provisional,
-    account: Account,
-    before: Mapping[str, Reached],
-    tally: Tally,
-    *,
-    alone: bool = False,
-    turn: int = 0,
-) -> None:
-    """Count as `Settler._count` does, apart from a slip."""
-    tally.take(pl.Series([chunk.first, chunk.last]), account.data, from_bytes(account.bad))
-    for name, fate in account.fates.items():
-        clock = settler._flows[name].clock.name
-        if before[clock].progress_us < fate.turns + turn:
-            tally.judge(name, _as_scanned(fate))
-            continue
-        records = account.records[clock].read()
-        own, past = records[BEFORE].to_numpy(), before[clock].progress_us
-        held = np.full(len(own), past) if alone else np.maximum(own, past)
-        scan = Scan(chunk.partition, records, records[AT].to_numpy(), held)
-        tally.judge(name, settler.parts[name].judge(scan))
+def _without_its_own(data: bytes) -> bytes:
+    return to_bytes(from_bytes(data).with_columns(pl.lit(NOTHING_YET).alias(BEFORE)))

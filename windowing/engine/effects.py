@@ -22,7 +22,6 @@ Mechanism = Literal[
     "values in pieces",
     # plans
     "fused plan",
-    "chunk judged by its lane's past",
     "families",
     "family's members at once",
     "two stages",

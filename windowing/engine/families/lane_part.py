@@ -14,8 +14,8 @@ from windowing.engine.families.family import Family
 from windowing.engine.families.in_lane import QueriesInLane
 from windowing.engine.storage.frames import where
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
-from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
-from windowing.engine.windows.part import Assigned, Judged, Scan, Scanned, Tables
+from windowing.engine.wids import ON_TIME, Flags, Ints
+from windowing.engine.windows.part import Assigned, Judged, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS, UNSETTLED, SlidingLanePart
 from windowing.model import Pipeline, Query
@@ -58,15 +58,14 @@ class FamilyLanePart(SlidingLanePart):
         """Return what becomes of records in every query, without the windows' contents."""
         return self._verdicts(scan, self._found(scan))[0]
 
-    def scan(self, scan: Scan) -> Scanned:
+    def scan(self, scan: Scan) -> Tables:
         """Find slices as if nothing came before the chunk."""
         found = self._found(scan)
-        judged, wanted = self._verdicts(scan, found)
-        late, turns = found.cells.late, int(found.cells.end.min(initial=ENDED))
+        late, wanted = found.cells.late, self._verdicts(scan, found)[1]
         tables = {PARTIALS: self._partials(scan, found, wanted & ~late)}
         if (wanted & late).any():
             tables[UNSETTLED] = self._partials(scan, found, wanted & late)
-        return Scanned(**vars(judged), tables=tables, turns=turns)
+        return tables
 
     def settle(self, tables: Tables, before: int, partition: int) -> Tables:
         """Return the tables that `assign` would have made."""

@@ -5,29 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from windowing.engine.changes import Claim
-from windowing.engine.fused.records import Records
 from windowing.engine.progress.reached import Reached
 from windowing.engine.storage.formats import MessageFormat
 from windowing.engine.storage.parcel import Addition
-
-
-class Fate(msgspec.Struct, array_like=True):
-    """What became of a chunk's records in one query, or in each variant of a family.
-
-    By the chunk alone.
-
-    Attributes:
-        turns: the progress before the chunk from which on that may be otherwise.
-        applied, outside, dropped, buried: numbers of records, by variant; the last are dead.
-        dead: dead letters (`DEAD_LETTER_SCHEMA`), a frame as bytes; None: there are none.
-    """
-
-    turns: int
-    applied: list[int]
-    outside: list[int]
-    dropped: list[int]
-    buried: list[int]
-    dead: bytes | None
 
 
 class Account(msgspec.Struct, array_like=True):
@@ -37,16 +17,15 @@ class Account(msgspec.Struct, array_like=True):
         rows: number of rows, control records included.
         data: number of data records before the lane's end.
         bad: dead letters of values that no query can use.
-        fates: by query.
-        records: by clock, the data records.
+        records: by clock, what decides about each data record, a frame as bytes: `offset`, `at`
+            (the attribute), `before` (the progress by the chunk alone), what dead letters show.
         claims: changes of the queries, with progress by the chunk alone.
     """
 
     rows: int
     data: int
     bad: bytes
-    fates: dict[str, Fate]
-    records: dict[str, Records]
+    records: dict[str, bytes]
     claims: list[Claim] = []
 
 

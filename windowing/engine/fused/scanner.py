@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from windowing.engine.columns import AT, BEFORE, OFFSET, TIME, field_column
-from windowing.engine.fused.provisional import Account, Fate, Provisional
-from windowing.engine.fused.records import Records
+from windowing.engine.fused.provisional import Account, Provisional
 from windowing.engine.lane import Lane, LaneState, Reading
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, ClockState
@@ -51,20 +50,14 @@ class Scanner:
         messages = [
             Provisional(partition, *ends, reading.reached) for _ in range(self._plan.shards)
         ]
-        fates = {}
         for flow in self._plan.flows:
-            part, scan = lane.parts[flow.name], lane.scan(flow, reading)
+            part = lane.parts[flow.name]
             assert isinstance(part, Settles)  # noqa: S101 - else the plan would have lanes
-            found = part.scan(scan)
-            part.post(found.tables, messages)
-            dead = to_bytes(found.dead) if len(found.dead) else None
-            applied, outside, dropped, buried = found.counts.T.tolist()
-            fates[flow.name] = Fate(found.turns, applied, outside, dropped, buried, dead)
+            part.post(part.scan(lane.scan(flow, reading)), messages)
         messages[partition % len(messages)].account = Account(
             rows=len(rows),
             data=len(reading.rows.data),
             bad=to_bytes(reading.rows.dead),
-            fates=fates,
             records={clock.name: _records(clock, reading) for clock in self._plan.clocks},
             claims=[*reading.claims],
         )
@@ -75,13 +68,13 @@ class Scanner:
         return LaneState(self._plan.pipeline.fingerprint, clocks)
 
 
-def _records(clock: ClockId, reading: Reading) -> Records:
+def _records(clock: ClockId, reading: Reading) -> bytes:
     """Return what decides about single records, and what dead letters show of them."""
     course, data = reading.courses[clock], reading.rows.data
     own = field_column(clock.attribute)
     shown = own if own in data.columns else TIME
     at, before = pl.Series(AT, course.values), pl.Series(BEFORE, course.progress_us)
-    return Records.of(data.select(OFFSET, shown, at, before), shown)
+    return to_bytes(data.select(OFFSET, shown, at, before))
 
 
 def _twice(lane: Lane, rows: pl.DataFrame) -> str:

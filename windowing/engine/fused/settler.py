@@ -15,7 +15,7 @@ from windowing.engine.changes import Claim, judged
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
 from windowing.engine.effects import took_effect
 from windowing.engine.flow_plan import FlowPlan
-from windowing.engine.fused.provisional import Account, Fate, Provisional
+from windowing.engine.fused.provisional import Account, Provisional
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import begin
 from windowing.engine.progress.reached import Reached
@@ -134,12 +134,13 @@ class Settler:
     def _settle(self, lane: KnownLane, chunk: Provisional, tally: Tally) -> Parcel:
         """Settle one chunk, and let the lane pass it."""
         before = lane.reached
-        ended = before[self._time].progress_us == ENDED
-        if chunk.account is not None:
-            (self._count_ended if ended else self._count)(chunk, chunk.account, before, tally)
         lane.last_offset = chunk.last
-        if ended:
+        if before[self._time].progress_us == ENDED:
+            if chunk.account is not None:
+                self._count_ended(chunk, chunk.account, tally)
             return Parcel(chunk.partition, before)
+        if chunk.account is not None:
+            self._count(chunk, chunk.account, before, tally)
         lane.reached = {name: before[name].merge(chunk.reached[name]) for name in before}
         taken = self._judge(chunk, before[self._time], tally)
         settled = {
@@ -177,25 +178,19 @@ class Settler:
     def _count(
         self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
     ) -> None:
-        """Count a chunk's records, looking at each of them only where the past decides."""
+        """Count a chunk's records by the larger of two progresses: of the chunk, and before it."""
         tally.take(pl.Series([chunk.first, chunk.last]), account.data, from_bytes(account.bad))
-        for name, fate in account.fates.items():
-            clock = self._flows[name].clock.name
-            if before[clock].progress_us < fate.turns:
-                tally.judge(name, _as_scanned(fate))
-                continue
-            records = account.records[clock].read()
-            held = np.maximum(records[BEFORE].to_numpy(), before[clock].progress_us)
-            scan = Scan(chunk.partition, records, records[AT].to_numpy(), held)
-            tally.judge(name, self.parts[name].judge(scan))
-            took_effect("chunk judged by its lane's past", len(records))
+        scans = {}
+        for clock, data in account.records.items():
+            records, reached = from_bytes(data), before[clock].progress_us
+            progress = np.maximum(records[BEFORE].to_numpy(), reached)
+            scans[clock] = Scan(chunk.partition, records, records[AT].to_numpy(), progress)
+        for name, flow in self._flows.items():
+            tally.judge(name, self.parts[name].judge(scans[flow.clock.name]))
 
-    def _count_ended(
-        self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
-    ) -> None:
+    def _count_ended(self, chunk: Provisional, account: Account, tally: Tally) -> None:
         """Count a chunk behind the end of its lane: every record is a dead letter."""
-        del before
-        records = account.records[self._time].read()[OFFSET]
+        records = from_bytes(account.records[self._time])[OFFSET]
         offsets = pl.concat([records, from_bytes(account.bad)[OFFSET]]).sort()
         dead = pl.DataFrame({OFFSET: offsets}).select(
             pl.lit(chunk.partition, dtype=pl.Int32).alias(PARTITION),
@@ -207,13 +202,6 @@ class Settler:
 
 
 _NOTHING = Judged(pl.DataFrame(schema=DEAD_LETTER_SCHEMA), 0, 0, 0)
-
-
-def _as_scanned(fate: Fate) -> Judged:
-    dead = _NOTHING.dead if fate.dead is None else from_bytes(fate.dead)
-    numbers = (np.array(one) for one in (fate.applied, fate.outside, fate.dropped, fate.buried))
-    applied, outside, dropped, buried = numbers
-    return Judged(dead, applied, outside, dropped, buried=buried)
 
 
 def _settling(flow: FlowPlan[Any], plan: Plan) -> Settles:

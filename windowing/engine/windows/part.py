@@ -71,17 +71,6 @@ class Assigned(Judged):
     tables: Tables
 
 
-@dataclass(frozen=True)
-class Scanned(Assigned):
-    """The same of a chunk that was read as if nothing came before it.
-
-    Attributes:
-        turns: the progress before the chunk from which on it matters; `ENDED`: it never does.
-    """
-
-    turns: int
-
-
 class Addressed(Protocol):
     """A message to a shard, which additions to queries' states can be put into."""
 
@@ -112,8 +101,8 @@ class Settles(Protocol):
     `scan` gives what `assign` would have given.
     """
 
-    def scan(self, scan: Scan) -> Scanned:
-        """Assign windows as if nothing came before the chunk."""
+    def scan(self, scan: Scan) -> Tables:
+        """Return the windows' contents as if nothing came before the chunk."""
 
     def settle(self, tables: Tables, before: int, partition: int) -> Tables:
         """Return the tables that `assign` would have made, of one shard.

@@ -21,12 +21,12 @@ from windowing.engine.columns import (
     OFFSET,
     RELEASE,
 )
-from windowing.engine.storage.frames import chosen, to_bytes, where
+from windowing.engine.storage.frames import to_bytes, where
 from windowing.engine.storage.parcel import Addition, shares
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
 from windowing.engine.windows.keys import key_columns, route
-from windowing.engine.windows.part import Addressed, Assigned, Judged, Scan, Scanned, Tables
+from windowing.engine.windows.part import Addressed, Assigned, Judged, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import ROW_NUM
@@ -106,19 +106,10 @@ class SlidingLanePart:
         """Return what becomes of records, without the windows' contents."""
         return self._judged(scan, *self._spans(scan))
 
-    def scan(self, scan: Scan) -> Scanned:
-        """Assign windows as if nothing came before the chunk."""
+    def scan(self, scan: Scan) -> Tables:
+        """Return the windows' contents as if nothing came before the chunk."""
         outside, first, last = self._windows(scan)
         opened = self._opened(scan.progress_us)
-        judged = self._judged(scan, outside, self._split(~outside, first, last, opened))
-        turns = self._numbering.first_end(chosen(first, ~outside))
-        tables = self._provisional(scan, outside, first, last, opened)
-        return Scanned(**vars(judged), tables=tables, turns=turns)
-
-    def _provisional(
-        self, scan: Scan, outside: Flags, first: Ints, last: Ints, opened: Opened
-    ) -> Tables:
-        """Return the partial states of records on time, and apart from them the others'."""
         late = ~outside & (opened.windows > first)
         on_time = Span(~outside & ~late, first, last, np.full(len(first), ON_TIME))
         tables = self._tables(scan, [on_time])
