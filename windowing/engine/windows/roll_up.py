@@ -24,14 +24,15 @@ from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.schema import Role, StateColumn
 from windowing.engine.columns import (
     FIRST_OFFSET,
+    FIRST_WINDOW,
     LAST_OFFSET,
+    LAST_WINDOW,
     PARTITION,
     RECORDS,
     WINDOW_ID,
 )
 from windowing.engine.effects import took_effect
 from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate, list_held
-from windowing.engine.storage.frames import chosen
 from windowing.engine.storage.groups import Groups, no_extreme
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import Flags, Ints
@@ -92,16 +93,13 @@ class _Runs:
 def rolled_up(
     accumulators: Accumulators,
     slices: pl.DataFrame,
-    windows: tuple[Ints, Ints],
     keys: Sequence[str],
 ) -> pl.DataFrame | None:
     """Return the state of every window that holds anything, merged over lanes; or None.
 
     Args:
         accumulators: of the query.
-        slices: partial states with their `partition`.
-        windows: the first and last window that each slice counts in; in none if the last is before
-            the first, but some count.
+        slices: partial states with their `partition`, and the windows that each counts in; some.
         keys: the columns of a key.
 
     Returns:
@@ -113,15 +111,15 @@ def rolled_up(
     numeric = all(slices[column.name].dtype in (pl.Int64, pl.Float64) for column in columns)
     if accumulators.schema.held or not numeric:
         return None
-    units, counting = Groups.by(slices, [*keys, PARTITION]), windows[0] <= windows[1]
-    first, last = (chosen(ends, counting) for ends in windows)
+    units = Groups.by(slices, [*keys, PARTITION])
+    first, last = (slices[name].to_numpy() for name in (FIRST_WINDOW, LAST_WINDOW))
     length, origin = int((last - first).max()) + 1, int(first.min())
     closing = _Windows(int(last.max()) - origin + 1, length)
     listed = int((last - first + 1).sum())
     if units.count * closing.cells > tuning().rolled_cells_per_listed * listed:
         return None
-    rows = np.flatnonzero(counting)
-    runs = _in_blocks(rows, units.number[rows], (first - origin, last - origin), length)
+    rows = np.arange(len(slices))
+    runs = _in_blocks(rows, units.number, (first - origin, last - origin), length)
     if not ((runs.first == 0) | runs.ends(closing)).all():
         return None
     owners = Groups.by(slices.select(*keys, PARTITION)[units.first], keys)

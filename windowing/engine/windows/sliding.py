@@ -182,38 +182,25 @@ class SlidingShardPart:
 
     def _due(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the on-time partials of windows that end while progress moves, clipped."""
-        return _clipped(*self._windows_due(tables, before, after))
-
-    def _windows_due(
-        self, tables: Tables, before: Progress, after: Progress
-    ) -> tuple[pl.DataFrame, Ints, Ints]:
-        """Return on-time partials, and the first and last of each one's windows that end meanwhile.
-
-        If none does, the last is before the first. To leave such partials out means to copy the
-        others, which is worth it only if these are few.
-        """
         on_time = in_time(tables[PARTIALS])
         first, last = self._ended_between(on_time, before, after)
         first = np.maximum(on_time[FIRST_WINDOW].to_numpy(), first)
         last = np.minimum(on_time[LAST_WINDOW].to_numpy(), last)
-        due = first <= last
-        if 2 * np.count_nonzero(due) >= len(due):
-            return on_time, first, last
-        return where(on_time, due), first[due], last[due]
+        windows = pl.Series(FIRST_WINDOW, first), pl.Series(LAST_WINDOW, last)
+        return where(on_time.with_columns(windows), first <= last)
 
     def _first_rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows of revision 0 of the windows that end while progress moves."""
-        partials, first, last = self._windows_due(tables, before, after)
-        several = bool((last > first).any())
-        if several and np.maximum(last - first + 1, 0).sum() >= tuning().compiled_from_rows:
+        due = self._due(tables, before, after)
+        first, last = due[FIRST_WINDOW], due[LAST_WINDOW]
+        pairs = (last - first + 1).clip(lower_bound=0).sum()
+        if (last > first).any() and pairs >= tuning().compiled_from_rows:
             from windowing.engine.windows.roll_up import rolled_up  # noqa: PLC0415 - loads numba
 
-            merged = rolled_up(self._accumulators, partials, (first, last), self._keys)
+            merged = rolled_up(self._accumulators, due, self._keys)
             if merged is not None:
                 marked = self._marked(_first_revision(merged))
                 return self._results.of_merged(marked, *self._more)
-        due = _clipped(partials, first, last)
-        if several:
             # Slices in the same of these windows are merged once, not once per window.
             same = [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION]
             due = self._accumulators.merge(due, same)
@@ -321,12 +308,6 @@ class SlidingShardPart:
 def in_time(states: pl.DataFrame) -> pl.DataFrame:
     """Return the partial states of records that were not late; without a copy if all are."""
     return where(states, states[RELEASE].to_numpy() == ON_TIME)
-
-
-def _clipped(partials: pl.DataFrame, first: Ints, last: Ints) -> pl.DataFrame:
-    """Return those that count in any windows, and only in these."""
-    windows = pl.Series(FIRST_WINDOW, first), pl.Series(LAST_WINDOW, last)
-    return where(partials.with_columns(windows), first <= last)
 
 
 def _first_revision(states: pl.DataFrame) -> pl.DataFrame:

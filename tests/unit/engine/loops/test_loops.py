@@ -65,8 +65,7 @@ def test_what_the_engine_calls_is_ready() -> None:
     assert len(shard_of(slices.select(KEY), 4)) == 3
     assert Groups.by(slices, [KEY, FIRST_WINDOW]).count == 3
     lifted = pl.DataFrame([*slices, *ACCUMULATORS.lift(records)])
-    windows = slices[FIRST_WINDOW].to_numpy(), slices[LAST_WINDOW].to_numpy()
-    assert rolled_up(ACCUMULATORS, lifted, windows, [KEY]) is not None
+    assert rolled_up(ACCUMULATORS, lifted, [KEY]) is not None
 
     assert versions() == ready
 
