@@ -17,7 +17,7 @@ from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.rows.operators.operator import Tuple
 from windowing.engine.windows.join import _COMPARE, JoinLanePart, JoinShardPart, _Moved
 from windowing.engine.windows.join_rows import SIDES
-from windowing.engine.windows.part import Assigned, Scan, Tables
+from windowing.engine.windows.part import Outcome, Scan, Tables
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.join import Side
 from windowing.model.operators.join import PolicyJoinQuery
@@ -55,7 +55,7 @@ class TidyShardPart(JoinShardPart):
     "join_late_at_the_bound", "deterministic, dead letters, conservation", shows_in=some_join()
 )
 class StrictLanePart(JoinLanePart):
-    def assign(self, scan: Scan) -> Assigned:
+    def assign(self, scan: Scan) -> tuple[Outcome, Tables]:
         late = scan.progress_us == scan.values
         return super().assign(replace(scan, progress_us=scan.progress_us + late))
 
@@ -150,7 +150,7 @@ class ShortShardPart(JoinShardPart):
 # it: one character.
 @planted("join_retention_edge", "dead letters, conservation", shows_in=some_join(updates))
 class ShortLanePart(JoinLanePart):
-    def assign(self, scan: Scan) -> Assigned:
+    def assign(self, scan: Scan) -> tuple[Outcome, Tables]:
         behind = scan.progress_us - scan.values == (self._query.retention_us or 0)
         late = behind & (scan.progress_us > scan.values)
         return super().assign(replace(scan, progress_us=scan.progress_us + late))

@@ -30,7 +30,7 @@ from windowing.engine.shard import Emission, Shard
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints, release_us
-from windowing.engine.windows.part import Assigned, Scan, Tables
+from windowing.engine.windows.part import Outcome, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.engine.windows.sliding import _EVER, SlidingShardPart
 from windowing.engine.windows.sliding_lane import Opened, SlidingLanePart, Span
@@ -153,14 +153,14 @@ class ImpatientLanePart(SlidingLanePart):
     shows_in=some_query(sliding, overlapping, to_dead_letters),
 )
 class ReportingLanePart(SlidingLanePart):
-    def assign(self, scan: Scan) -> Assigned:
-        assigned = super().assign(scan)
+    def assign(self, scan: Scan) -> tuple[Outcome, Tables]:
+        outcome, tables = super().assign(scan)
         outside, _ = self._spans(scan)
         first = self._numbering.first(scan.values)
         late = ~outside & (self._numbering.open_from(scan.progress_us) > first)
         letters = dead_letters(self._query, scan.data, late, scan.partition)
-        both = pl.concat([assigned.dead, letters]).unique(OFFSET, maintain_order=True)
-        return replace(assigned, dead=both)
+        both = pl.concat([outcome.dead_letters, letters]).unique(OFFSET, maintain_order=True)
+        return replace(outcome, dead_letters=both), tables
 
 
 # Windows that accept a late record exactly a retention after their end. How one gets it: one

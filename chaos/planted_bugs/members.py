@@ -28,7 +28,7 @@ from windowing.engine.families.lane_part import FamilyLanePart, Found, _distinct
 from windowing.engine.families.shard_part import FamilyShardPart, _spanned
 from windowing.engine.storage.cold import Move
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
-from windowing.engine.windows.part import Judged, Scan
+from windowing.engine.windows.part import Outcome, Scan
 from windowing.model.file.pipeline import Pipeline
 
 _SHARD, _LANE = (
@@ -164,20 +164,20 @@ def the_other_rest(dtype: pl.DataType, *, largest: bool) -> Any:
     shows_in=_more_variants,
     wish=_ALIKE,
 )
-def by_the_variants_number(part: FamilyLanePart, scan: Scan, found: Found) -> tuple[Judged, Flags]:
+def by_the_variants_number(part: FamilyLanePart, scan: Scan, found: Found) -> tuple[Outcome, Flags]:
     cells, lane = found.cells, part._lane(scan.partition)
     distinct, known, cell_of = _distinct(cells, lane.known(scan.data[OFFSET].to_numpy()))
     counts = np.bincount(cell_of, minlength=len(distinct))
     verdicts = Verdicts.of(lane, distinct, known, counts, part._query.late)
     by_variant = np.arange(len(part._family.variants)) % len(verdicts.refused)
     refused, outside = verdicts.refused[by_variant], verdicts.outside[by_variant]
-    buried = np.zeros_like(refused) if part._query.late.policy == "drop" else refused
-    return Judged(
-        dead=part._dead(scan, verdicts, cell_of),
+    dead = np.zeros_like(refused) if part._query.late.policy == "drop" else refused
+    return Outcome(
+        dead_letters=part._dead_letters(scan, verdicts, cell_of),
         applied=len(cells) - refused - outside,
         outside=outside,
-        dropped=refused - buried,
-        buried=buried,
+        dropped=refused - dead,
+        dead=dead,
     ), verdicts.wanted[cell_of]
 
 

@@ -32,7 +32,7 @@ from windowing.engine.reading.pack import BAD, DATA, END
 from windowing.engine.reading.refusals import not_allowed_again, read_columns
 from windowing.engine.storage.formats import Format
 from windowing.engine.storage.frames import from_bytes, in_order, to_bytes, where
-from windowing.engine.storage.parcel import Parcel, shares
+from windowing.engine.storage.parcel import Parcel, post, split
 from windowing.engine.storage.state import StateStore, check_fingerprint
 from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED, Ints
@@ -152,9 +152,9 @@ class Lane:
         tally.take(fresh[OFFSET], len(reading.rows.data), bad)
         for flow in self._plan.flows:
             part = self.parts[flow.name]
-            found = part.assign(self.scan(flow, reading))
-            part.post(found.tables, parcels)
-            tally.judge(flow.name, found)
+            outcome, additions = part.assign(self.scan(flow, reading))
+            post(flow.name, additions, parcels, part.route, part.due_us)
+            tally.judge(flow.name, outcome)
         home = parcels[self._partition % len(parcels)]
         tally.into(home, reading.courses[self._plan.clocks[0]].reached)
         home.taken = judgement.taken
@@ -276,5 +276,5 @@ class Lane:
     def _post_keys(self, clock: ClockId, course: Course, parcels: Sequence[Parcel]) -> None:
         """Add each shard's keys with new progress to its parcel."""
         if clock.key is not None and course.moved is not None:
-            for number, _, stream in shares(course.moved, [field_column(clock.key)], len(parcels)):
-                parcels[number].keys[clock.name] = stream
+            for number, keys in split(course.moved, [field_column(clock.key)], len(parcels)):
+                parcels[number].keys[clock.name] = to_bytes(keys)

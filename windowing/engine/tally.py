@@ -11,7 +11,7 @@ from windowing.engine.progress.reached import Reached
 from windowing.engine.storage.frames import to_bytes
 from windowing.engine.storage.parcel import METRIC_SCHEMA, Parcel
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.part import Judged
+from windowing.engine.windows.part import Outcome
 
 Shares = tuple[Sequence[str], Ints]
 
@@ -57,11 +57,11 @@ class Tally:
         self._bad += len(bad)
         self._dead.append(bad)
 
-    def judge(self, query: str, found: Judged) -> None:
+    def judge(self, query: str, found: Outcome) -> None:
         """Count what became of a chunk's records in one query, or in those of a family."""
         before = self._counts.get(query)
         self._counts[query] = found.counts if before is None else before + found.counts
-        self._dead.append(found.dead)
+        self._dead.append(found.dead_letters)
 
     def into(self, parcel: Parcel, reached: Reached) -> None:
         """Add dead letters and counts to a parcel.

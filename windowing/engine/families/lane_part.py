@@ -15,7 +15,7 @@ from windowing.engine.families.in_lane import QueriesInLane
 from windowing.engine.storage.frames import where
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import ON_TIME, Flags, Ints
-from windowing.engine.windows.part import Assigned, Judged, Scan, Tables
+from windowing.engine.windows.part import Outcome, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS, UNSETTLED, SlidingLanePart
 from windowing.model import Pipeline, Query
@@ -48,13 +48,13 @@ class FamilyLanePart(SlidingLanePart):
         self._family, self._source = family, pipeline.source
         self._in_lane: dict[int, QueriesInLane] = {}
 
-    def assign(self, scan: Scan) -> Assigned:
+    def assign(self, scan: Scan) -> tuple[Outcome, Tables]:
         """Find slices, and judge the records in every query."""
         found = self._found(scan)
-        judged, wanted = self._verdicts(scan, found)
-        return Assigned(**vars(judged), tables={PARTIALS: self._partials(scan, found, wanted)})
+        outcome, wanted = self._verdicts(scan, found)
+        return outcome, {PARTIALS: self._partials(scan, found, wanted)}
 
-    def judge(self, scan: Scan) -> Judged:
+    def judge(self, scan: Scan) -> Outcome:
         """Return what becomes of records in every query, without the windows' contents."""
         return self._verdicts(scan, self._found(scan))[0]
 
@@ -124,7 +124,7 @@ class FamilyLanePart(SlidingLanePart):
         waits[late] = np.maximum(waits[late], wids.release_us(reached, policy.every_us))
         return Found(Cells(cells.at, cells.end, opened, kept), waits)
 
-    def _verdicts(self, scan: Scan, found: Found) -> tuple[Judged, Flags]:
+    def _verdicts(self, scan: Scan, found: Found) -> tuple[Outcome, Flags]:
         """Judge a chunk's records in every query, and say which of them any takes."""
         cells, lane = found.cells, self._lane(scan.partition)
         distinct, known, cell_of = _distinct(cells, lane.known(scan.data[OFFSET].to_numpy()))
@@ -132,18 +132,17 @@ class FamilyLanePart(SlidingLanePart):
         verdicts = Verdicts.of(lane, distinct, known, counts, self._query.late)
         by_variant = np.array([variant.member for variant in self._family.variants])
         refused, outside = verdicts.refused[by_variant], verdicts.outside[by_variant]
-        dead = self._dead(scan, verdicts, cell_of)
-        buried = np.zeros_like(refused) if self._query.late.policy == "drop" else refused
-        judged = Judged(
-            dead=dead,
+        dead = np.zeros_like(refused) if self._query.late.policy == "drop" else refused
+        outcome = Outcome(
+            dead_letters=self._dead_letters(scan, verdicts, cell_of),
             applied=len(cells) - refused - outside,
             outside=outside,
-            dropped=refused - buried,
-            buried=buried,
+            dropped=refused - dead,
+            dead=dead,
         )
-        return judged, verdicts.wanted[cell_of]
+        return outcome, verdicts.wanted[cell_of]
 
-    def _dead(self, scan: Scan, verdicts: Verdicts, cell_of: Ints) -> pl.DataFrame:
+    def _dead_letters(self, scan: Scan, verdicts: Verdicts, cell_of: Ints) -> pl.DataFrame:
         """Return the dead letters of every query that refuses records."""
         parts = [pl.DataFrame(schema=DEAD_LETTER_SCHEMA)]
         for number, cells in verdicts.refuses.items():
@@ -169,7 +168,7 @@ class FamilyLanePart(SlidingLanePart):
         lifted = pl.DataFrame([*keys, *columns, *self._accumulators.lift(records)])
         return self._accumulators.merge(lifted, self._named)
 
-    def _due_us(self, table: pl.DataFrame) -> Ints:
+    def due_us(self, table: pl.DataFrame) -> Ints:
         """Return the earliest progress at which each row of a table may make a row due."""
         return earliest(self._family, table)
 

@@ -11,6 +11,7 @@ from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, ClockState
 from windowing.engine.progress.reached import Reached
 from windowing.engine.storage.frames import in_order, to_bytes
+from windowing.engine.storage.parcel import post
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.windows.part import Settles
 from windowing.model.run_errors import RedeliveredOffset
@@ -53,7 +54,8 @@ class Scanner:
         for flow in self._plan.flows:
             part = lane.parts[flow.name]
             assert isinstance(part, Settles)  # noqa: S101 - else the plan would have lanes
-            part.post(part.scan(lane.scan(flow, reading)), messages)
+            tables = part.scan(lane.scan(flow, reading))
+            post(flow.name, tables, messages, part.route, part.due_us)
         messages[partition % len(messages)].account = Account(
             rows=len(rows),
             data=len(reading.rows.data),

@@ -26,7 +26,7 @@ from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED
-from windowing.engine.windows.part import Judged, Scan, Settles
+from windowing.engine.windows.part import Outcome, Scan, Settles
 from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 
@@ -173,7 +173,7 @@ class Settler:
         tables = {name: from_bytes(table) for name, table in addition.tables.items()}
         part = self.parts[query]
         settled = part.settle(tables, progress, partition)
-        return part.addition(settled) if any(map(len, settled.values())) else None
+        return Addition.of(settled, part.due_us) if any(map(len, settled.values())) else None
 
     def _count(
         self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
@@ -201,7 +201,7 @@ class Settler:
         tally.take(pl.Series([chunk.first, chunk.last]), 0, dead)
 
 
-_NOTHING = Judged(pl.DataFrame(schema=DEAD_LETTER_SCHEMA), 0, 0, 0)
+_NOTHING = Outcome(pl.DataFrame(schema=DEAD_LETTER_SCHEMA), 0, 0, 0)
 
 
 def _settling(flow: FlowPlan[Any], plan: Plan) -> Settles:

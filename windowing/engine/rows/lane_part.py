@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 
 from windowing.engine.columns import AT, OFFSET, PARTITION, field_column
-from windowing.engine.storage.parcel import Addition, shares
-from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.engine.windows.part import Addressed, Assigned, Scan, Tables
+from windowing.engine.wids import ENDED, NOTHING_YET, Ints
+from windowing.engine.windows.part import Outcome, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline
 from windowing.model.operators.query import OperatorQuery
@@ -41,15 +40,15 @@ class RowLanePart:
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
         self._query = query
         self._columns = [field_column(name) for name in _sent_fields(query, pipeline)]
-        self._unit = unit_columns(query)
+        self.route = unit_columns(query)
 
-    def assign(self, scan: Scan) -> Assigned:
+    def assign(self, scan: Scan) -> tuple[Outcome, Tables]:
         """Split the records into on-time and late ones; in lane order none is late."""
         if self._query.order == "lane":
             late = np.zeros(len(scan.values), dtype=bool)
         else:
             late = scan.progress_us > scan.values
-        dead = dead_letters(self._query, scan.data, late, scan.partition)
+        letters = dead_letters(self._query, scan.data, late, scan.partition)
         taken = pl.Series(~late)
         records = scan.data.filter(taken)
         rows = pl.DataFrame(
@@ -62,24 +61,21 @@ class RowLanePart:
                 *(records[column] for column in self._columns),
             ]
         )
-        return Assigned(
-            tables={ROWS: rows},
-            dead=dead,
+        outcome = Outcome(
+            dead_letters=letters,
             applied=len(records),
             outside=0,
-            dropped=int(late.sum()) - len(dead),
+            dropped=int(late.sum()) - len(letters),
         )
+        return outcome, {ROWS: rows}
 
-    def post(self, tables: Tables, parcels: Sequence[Addressed]) -> None:
-        """Put each unit's records into the parcel of its shard."""
-        for number, part, stream in shares(tables[ROWS], self._unit, len(parcels)):
-            at = part[AT].to_numpy()
-            # Progress must have passed a record; in lane order it is processed at once.
-            due_us = min(int(at.min()), ENDED - 1) + 1
-            if self._query.order == "lane":
-                due_us = NOTHING_YET
-            addition = Addition(due_us, {ROWS: stream})
-            parcels[number].queries[self._query.name] = addition
+    def due_us(self, table: pl.DataFrame) -> Ints:
+        """Return when each record is processed: once progress has passed it, or at once."""
+        at = table[AT].to_numpy()
+        if self._query.order == "lane":
+            return np.full(len(at), NOTHING_YET)
+        due: Ints = np.minimum(at, ENDED - 1) + 1
+        return due
 
 
 def unit_columns(query: OperatorQuery) -> list[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -36,12 +34,6 @@ def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
 def from_bytes(data: bytes) -> pl.DataFrame:
     """Deserialise the result of `to_bytes`."""
     return pl.read_ipc_stream(io.BytesIO(data))
-
-
-def slices(frame: pl.DataFrame, lengths: Sequence[int]) -> list[pl.DataFrame]:
-    """Return consecutive slices of a frame."""
-    ends = accumulate(lengths)
-    return [frame[end - rows : end] for end, rows in zip(ends, lengths, strict=True)]
 
 
 def text_arrays(texts: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

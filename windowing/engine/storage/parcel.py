@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -13,9 +14,13 @@ from numpy.typing import NDArray
 from windowing.engine.progress.reached import Reached
 from windowing.engine.reading.refusals import DETAIL_SCHEMA
 from windowing.engine.storage.formats import MessageFormat
-from windowing.engine.storage.frames import slices, text_arrays, to_bytes
+from windowing.engine.storage.frames import text_arrays, to_bytes
 from windowing.engine.storage.groups import Groups
 from windowing.engine.tuning import tuning
+from windowing.engine.wids import ENDED, Ints
+
+DueTimes = Callable[[pl.DataFrame], Ints]
+"""Returns the earliest progress at which each row of a table may make a row of results due."""
 
 
 class Addition(msgspec.Struct, array_like=True):
@@ -29,6 +34,20 @@ class Addition(msgspec.Struct, array_like=True):
 
     due_us: int
     tables: dict[str, bytes]
+
+    @classmethod
+    def of(cls, tables: Mapping[str, pl.DataFrame], due_us: DueTimes) -> Addition:
+        """Return tables of one shard as its addition."""
+        earliest = min(int(due_us(table).min(initial=ENDED)) for table in tables.values())
+        return cls(earliest, {name: to_bytes(table) for name, table in tables.items()})
+
+
+class Addressed(Protocol):
+    """A message to a shard, which additions to queries' states can be put into."""
+
+    @property
+    def queries(self) -> dict[str, Addition]:
+        """The additions, by query."""
 
 
 class Taken(msgspec.Struct, array_like=True):
@@ -120,34 +139,42 @@ def _crc32(texts: pl.Series) -> NDArray[np.uint64]:
 def split(
     frame: pl.DataFrame, by: Sequence[str], shards: int
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Return each shard's part of a frame, by the hash of the key.
+    """Yield the number and the part of each shard that has any rows of a frame.
 
     Args:
         frame: the frame to split.
         by: the columns of the key; without any, everything goes to the first shard.
         shards: how many shards there are.
     """
-    ordered, rows = _by_shard(frame, by, shards)
-    yield from zip(rows, slices(ordered, [*rows.values()]), strict=True)
-
-
-def shares(
-    frame: pl.DataFrame, by: Sequence[str], shards: int
-) -> Iterator[tuple[int, pl.DataFrame, bytes]]:
-    """Return each shard's part of a frame, as `split` does, and as bytes."""
-    ordered, rows = _by_shard(frame, by, shards)
-    for number, part in zip(rows, slices(ordered, [*rows.values()]), strict=True):
-        yield number, part, to_bytes(part)
-
-
-def _by_shard(
-    frame: pl.DataFrame, by: Sequence[str], shards: int
-) -> tuple[pl.DataFrame, dict[int, int]]:
-    """Return a frame in the order of shards, and how many rows each has that has any."""
-    if not len(frame):
-        return frame, {}
-    if not by:
-        return frame, {0: len(frame)}
+    if not by or not len(frame):
+        yield from [(0, frame)] if len(frame) else []
+        return
     numbers = shard_of(frame.select(by), shards)
-    rows = dict(numbers.value_counts().sort(numbers.name).iter_rows())
-    return frame[numbers.arg_sort()], rows
+    ordered, start = frame[numbers.arg_sort()], 0
+    for number, rows in numbers.value_counts().sort(numbers.name).iter_rows():
+        yield number, ordered[start : start + rows]
+        start += rows
+
+
+def post(
+    query: str,
+    tables: Mapping[str, pl.DataFrame],
+    parcels: Sequence[Addressed],
+    by: Sequence[str],
+    due_us: DueTimes,
+) -> None:
+    """Put what a chunk adds to a query's state into the messages to all shards.
+
+    Args:
+        query: its name.
+        tables: what the chunk adds. A shard that gets rows of one gets all of them.
+        parcels: a message to each shard.
+        by: the columns whose hash selects a row's shard.
+        due_us: see there.
+    """
+    empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
+    for name, table in tables.items():
+        for number, part in split(table, by, len(parcels)):
+            addition = parcels[number].queries.setdefault(query, Addition(ENDED, {**empty}))
+            addition.due_us = min(addition.due_us, int(due_us(part).min()))
+            addition.tables[name] = to_bytes(part)

@@ -14,7 +14,7 @@ and 2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,13 +23,11 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.columns import AT, INSTANT, IS_LATE, OFFSET, PARTITION, field_column
 from windowing.engine.progress.reached import Progress
-from windowing.engine.storage.frames import to_bytes
-from windowing.engine.storage.parcel import Addition, shares
 from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.join_rows import DTYPES, SIDES, PairRows, prefixed, side_column
-from windowing.engine.windows.part import Addressed, Assigned, Scan, Tables
+from windowing.engine.windows.part import Outcome, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline
 from windowing.model.join import Comparison, Operand, Side
@@ -60,13 +58,16 @@ class JoinLanePart:
     Args:
         query: the join.
         pipeline: its pipeline.
+
+    Attributes:
+        route: the columns that must be equal; without any, all records go to one shard.
     """
 
     def __init__(self, query: JoinQuery, pipeline: Pipeline) -> None:
         self._query, self._source = query, pipeline.source
-        self._equal = equal_columns(query)
+        self.route = self._equal = equal_columns(query)
 
-    def assign(self, scan: Scan) -> Assigned:
+    def assign(self, scan: Scan) -> tuple[Outcome, Tables]:
         """Split the records into on-time, late, and refused."""
         at, progress_us = scan.values, scan.progress_us
         late = progress_us > at
@@ -79,14 +80,14 @@ class JoinLanePart:
             release = wids.release_us(progress_us, self._query.late.every_us)
             instant = np.where(late, release, instant)
         refused = ~taken
-        dead = dead_letters(self._query, scan.data, refused, scan.partition)
-        return Assigned(
-            tables=self._tables(scan, taken, instant, late),
-            dead=dead,
+        letters = dead_letters(self._query, scan.data, refused, scan.partition)
+        outcome = Outcome(
+            dead_letters=letters,
             applied=int(taken.sum()),
             outside=0,
-            dropped=int(refused.sum()) - len(dead),
+            dropped=int(refused.sum()) - len(letters),
         )
+        return outcome, self._tables(scan, taken, instant, late)
 
     def _tables(self, scan: Scan, taken: Flags, instant: Ints, late: Flags) -> Tables:
         """The records of the lane's side, and none of the other one's."""
@@ -118,15 +119,9 @@ class JoinLanePart:
             **{f"{side}.{name}": DTYPES[types[name].kind] for name in query.needed(side)},
         }
 
-    def post(self, tables: Tables, parcels: Sequence[Addressed]) -> None:
-        """Put each shard's part of the tables into its parcel; without equality, all go to one."""
-        empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
-        for name, table in tables.items():
-            for number, part, stream in shares(table, self._equal, len(parcels)):
-                queries = parcels[number].queries
-                addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
-                addition.due_us = min(addition.due_us, int(part[INSTANT].to_numpy().min()))
-                addition.tables[name] = stream
+    def due_us(self, table: pl.DataFrame) -> Ints:
+        """Return when each record is delivered."""
+        return table[INSTANT].to_numpy()
 
 
 @dataclass(frozen=True)

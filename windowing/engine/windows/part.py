@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
 
 from windowing.engine.progress.reached import Progress
-from windowing.engine.storage.parcel import Addition
 from windowing.engine.wids import Ints
 
 Tables = dict[str, pl.DataFrame]
@@ -37,46 +36,27 @@ class Scan:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Outcome:
     """What becomes of one chunk's data records in one query, or in each variant of a family.
 
     Attributes:
-        dead: dead letters of records that no window took.
+        dead_letters: of records that no window took.
         applied, outside, dropped: numbers of records; with the dead ones, each counts once.
-        buried: the number of the dead ones; None: as many as there are dead letters.
+        dead: the number of the dead ones; None: as many as there are dead letters.
     """
 
-    dead: pl.DataFrame
+    dead_letters: pl.DataFrame
     applied: int | Ints
     outside: int | Ints
     dropped: int | Ints
-    buried: int | Ints | None = field(default=None, kw_only=True)
+    dead: int | Ints | None = None
 
     @property
     def counts(self) -> Ints:
         """The numbers, as columns `applied`, `outside`, `dropped`, `dead`; a row per variant."""
-        dead = len(self.dead) if self.buried is None else self.buried
+        dead = len(self.dead_letters) if self.dead is None else self.dead
         numbers = (self.applied, self.outside, self.dropped, dead)
         return np.column_stack([np.atleast_1d(one) for one in numbers]).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Assigned(Judged):
-    """The same, with the windows' contents.
-
-    Attributes:
-        tables: what the chunk adds to the query's state in the shards.
-    """
-
-    tables: Tables
-
-
-class Addressed(Protocol):
-    """A message to a shard, which additions to queries' states can be put into."""
-
-    @property
-    def queries(self) -> dict[str, Addition]:
-        """The additions, by query."""
 
 
 class LanePart(Protocol):
@@ -85,15 +65,23 @@ class LanePart(Protocol):
     It is stateless: only the lane's clocks have state.
     """
 
-    def assign(self, scan: Scan) -> Assigned:
-        """Find the windows of a chunk's records, and apply the late policy."""
+    def assign(self, scan: Scan) -> tuple[Outcome, Tables]:
+        """Find the windows of a chunk's records, and apply the late policy.
 
-    def post(self, tables: Tables, parcels: Sequence[Addressed]) -> None:
-        """Put each shard's part of the tables into its parcel, with its due time."""
+        Returns:
+            what becomes of the records, and what they add to the query's state in the shards.
+        """
+
+    @property
+    def route(self) -> Sequence[str]:
+        """The columns whose hash selects the shard of a row of its tables."""
+
+    def due_us(self, table: pl.DataFrame) -> Ints:
+        """Return the earliest progress at which each row of a table may make a row due."""
 
 
 @runtime_checkable
-class Settles(Protocol):
+class Settles(LanePart, Protocol):
     """A lane's part that can read a chunk without knowing the lane's progress before it.
 
     That is possible where lateness only ever grows with progress: what the chunk alone says and
@@ -113,11 +101,8 @@ class Settles(Protocol):
             partition: the lane's.
         """
 
-    def judge(self, scan: Scan) -> Judged:
+    def judge(self, scan: Scan) -> Outcome:
         """Return what becomes of records, without the windows' contents."""
-
-    def addition(self, tables: Tables) -> Addition:
-        """Return tables of one shard as its addition, with its due time."""
 
 
 class ShardPart(Protocol):

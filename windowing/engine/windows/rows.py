@@ -65,7 +65,8 @@ class RankedLanePart(SlidingLanePart):
         keys = [records[key] for key in self._keys]
         return {ROWS: pl.DataFrame([*keys, at, *self._accumulators.lift(records)])}
 
-    def _due_us(self, table: pl.DataFrame) -> Ints:
+    def due_us(self, table: pl.DataFrame) -> Ints:
+        """Return the event time of each record."""
         due: Ints = table[AT].to_numpy()
         return due
 

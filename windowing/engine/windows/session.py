@@ -110,7 +110,8 @@ class SessionLanePart(SlidingLanePart):
         pieces = chained(pieces, [*self._keys, RELEASE])
         return {PIECES: self._accumulators.merge(pieces, named, SPAN).drop(CHAIN)}
 
-    def _due_us(self, table: pl.DataFrame) -> Ints:
+    def due_us(self, table: pl.DataFrame) -> Ints:
+        """Return the end of a session of each piece alone, or the epoch that it waits for."""
         ends = with_gap(self._query, table).select(due=end())["due"].to_numpy()
         due: Ints = np.where(table[RELEASE] == ON_TIME, ends, table[RELEASE].to_numpy())
         return due

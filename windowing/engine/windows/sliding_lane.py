@@ -21,12 +21,11 @@ from windowing.engine.columns import (
     OFFSET,
     RELEASE,
 )
-from windowing.engine.storage.frames import to_bytes, where
-from windowing.engine.storage.parcel import Addition, shares
-from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints, Numbering
+from windowing.engine.storage.frames import where
+from windowing.engine.wids import ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
 from windowing.engine.windows.keys import key_columns, route
-from windowing.engine.windows.part import Addressed, Assigned, Judged, Scan, Tables
+from windowing.engine.windows.part import Outcome, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import ROW_NUM
@@ -85,6 +84,9 @@ class SlidingLanePart:
         query: a query with a sliding or landmark window, over an attribute or row numbers.
         pipeline: its pipeline.
         numbering: the windows' numbering; None: that of the window language.
+
+    Attributes:
+        route: the columns whose hash selects the shard of a partial state.
     """
 
     def __init__(
@@ -94,17 +96,16 @@ class SlidingLanePart:
         self._active = ActiveWindows.of(query.window)
         self._lanes = ActiveLanes.of(query.window, pipeline.source)
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._keys, self._route = key_columns(query), route(query, pipeline.source)
+        self._keys, self.route = key_columns(query), route(query, pipeline.source)
 
-    def assign(self, scan: Scan) -> Assigned:
+    def assign(self, scan: Scan) -> tuple[Outcome, Tables]:
         """Split the records into on-time, late, and refused."""
         outside, spans = self._spans(scan)
-        judged = self._judged(scan, outside, spans)
-        return Assigned(**vars(judged), tables=self._tables(scan, spans))
+        return self._outcome(scan, outside, spans), self._tables(scan, spans)
 
-    def judge(self, scan: Scan) -> Judged:
+    def judge(self, scan: Scan) -> Outcome:
         """Return what becomes of records, without the windows' contents."""
-        return self._judged(scan, *self._spans(scan))
+        return self._outcome(scan, *self._spans(scan))
 
     def scan(self, scan: Scan) -> Tables:
         """Return the windows' contents as if nothing came before the chunk."""
@@ -148,18 +149,18 @@ class SlidingLanePart:
             np.maximum(scanned[RELEASE].to_numpy(), reached.release),
         )
 
-    def _judged(self, scan: Scan, outside: Flags, spans: Sequence[Span]) -> Judged:
+    def _outcome(self, scan: Scan, outside: Flags, spans: Sequence[Span]) -> Outcome:
         taken = np.logical_or.reduce([span.chosen for span in spans])
         if self._query.window.attribute == ROW_NUM:
             # A row in a gap between windows counts as applied, not outside: it had a number.
             taken, outside = taken | outside, np.zeros(len(taken), dtype=bool)
         refused = ~outside & ~taken
-        dead = dead_letters(self._query, scan.data, refused, scan.partition)
-        return Judged(
-            dead=dead,
+        letters = dead_letters(self._query, scan.data, refused, scan.partition)
+        return Outcome(
+            dead_letters=letters,
             applied=int(taken.sum()),
             outside=int(outside.sum()),
-            dropped=int(refused.sum()) - len(dead),
+            dropped=int(refused.sum()) - len(letters),
         )
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -223,23 +224,7 @@ class SlidingLanePart:
         named = [*self._keys, FIRST_WINDOW, LAST_WINDOW, RELEASE, *more]
         return self._accumulators.merge(self._accumulators.concat(parts), named)
 
-    def addition(self, tables: Tables) -> Addition:
-        """Return tables of one shard as its addition, with its due time."""
-        due_us = min(int(self._due_us(table).min(initial=ENDED)) for table in tables.values())
-        return Addition(due_us, {name: to_bytes(table) for name, table in tables.items()})
-
-    def post(self, tables: Tables, parcels: Sequence[Addressed]) -> None:
-        """Put each shard's part of the tables into its parcel."""
-        empty = {name: to_bytes(table.clear()) for name, table in tables.items()}
-        for name, table in tables.items():
-            for number, part, stream in shares(table, self._route, len(parcels)):
-                queries = parcels[number].queries
-                # A shard gets all tables or none.
-                addition = queries.setdefault(self._query.name, Addition(ENDED, {**empty}))
-                addition.due_us = min(addition.due_us, int(self._due_us(part).min()))
-                addition.tables[name] = stream
-
-    def _due_us(self, table: pl.DataFrame) -> Ints:
+    def due_us(self, table: pl.DataFrame) -> Ints:
         """Return the earliest progress at which each row of a table may make a row due."""
         ends = self._numbering.ends(table[FIRST_WINDOW].to_numpy())
         due: Ints = np.maximum(ends, table[RELEASE].to_numpy())

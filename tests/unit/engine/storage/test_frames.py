@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from tests.strategies.columns import tables
-from windowing.engine.storage.frames import from_bytes, slices, to_bytes
+from windowing.engine.storage.frames import from_bytes, to_bytes
+from windowing.engine.storage.parcel import shard_of, split
 
 FIELDS = {"n": "int?", "k": "string?", "x": "float", "b": "int"}
 TYPES = {"n": pl.Int64, "k": pl.String, "x": pl.Float64, "b": pl.Int32}
@@ -26,8 +27,16 @@ def test_bytes_are_read_as_they_were_written(frame: pl.DataFrame, times: int, ke
     assert_frame_equal(from_bytes(to_bytes(large, kept=kept)), large)
 
 
-@given(parts=st.lists(frames(), min_size=1, max_size=4))
-def test_slices_are_consecutive(parts: list[pl.DataFrame]) -> None:
-    found = slices(pl.concat(parts), [len(part) for part in parts])
-    for part, cut in zip(parts, found, strict=True):
-        assert_frame_equal(cut, part)
+@given(frame=frames(), keyed=st.booleans(), shards=st.integers(1, 4))
+def test_every_row_goes_to_the_shard_of_its_key(
+    frame: pl.DataFrame, keyed: bool, shards: int
+) -> None:
+    rows = frame.with_row_index("row").with_columns(key=pl.col("row") % 5)
+    parts = dict(split(rows, ["key"] if keyed else [], shards))
+    expected = (
+        shard_of(rows.select("key"), shards) if keyed else pl.repeat(0, len(rows), eager=True)
+    )
+    assert all(map(len, parts.values()))
+    for number in range(shards):
+        part = parts.get(number, rows.clear())
+        assert_frame_equal(part.sort("row"), rows.filter(expected == number))
