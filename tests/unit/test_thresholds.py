@@ -41,7 +41,6 @@ FACTS = {
     ("engine/reading/values.py", "DEPTH_MAX"): "how deep a legal value may be",
     ("engine/reading/values.py", "_integer"): "beyond all doubles",
     ("engine/reading/values.py", "_zone_us"): "ISO 8601",
-    ("engine/loops/checksums.py", "_table"): "bits of a byte, and all bytes",
     ("engine/loops/ready.py", "_read_shapes"): "arrays that are only there to compile loops for",
     ("engine/loops/shapes.py", "_character"): "RFC 3629, section 4",
     ("engine/loops/shapes.py", "_instant"): "ISO 8601",

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
+from zlib import crc32
 
 import msgspec
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from windowing.engine.progress.reached import Reached
 from windowing.engine.reading.refusals import DETAIL_SCHEMA
 from windowing.engine.storage.formats import MessageFormat
-from windowing.engine.storage.frames import text_arrays, to_bytes
+from windowing.engine.storage.frames import to_bytes
 from windowing.engine.storage.groups import Groups
-from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, Ints
 
 DueTimes = Callable[[pl.DataFrame], Ints]
@@ -121,19 +119,9 @@ def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
     groups = Groups.by(keys, keys.columns)
     distinct = keys[groups.first]
     spelled = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f")
-    hashes = _crc32(distinct.select(spelled).to_series())
-    return pl.Series("shard", (hashes % np.uint64(shards)).astype(np.uint32)[groups.number])
-
-
-def _crc32(texts: pl.Series) -> NDArray[np.uint64]:
-    if len(texts) < tuning().compiled_from_rows:
-        return np.array([zlib.crc32(text.encode()) for text in texts], dtype=np.uint64)
-    from windowing.engine.loops.checksums import TABLE, crc32  # noqa: PLC0415 - loads numba
-
-    offsets, data = text_arrays(texts)
-    found = np.empty(len(texts), np.uint64)
-    crc32(offsets, data, TABLE, found)
-    return found
+    texts = distinct.select(spelled).to_series()
+    found = [crc32(text.encode()) % shards for text in texts]
+    return pl.Series("shard", np.array(found, np.uint32)[groups.number])
 
 
 def split(

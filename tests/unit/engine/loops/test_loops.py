@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.unit.engine.test_roll_up import ACCUMULATORS, KEY, PIPELINE
 from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, OFFSET, PARTITION
-from windowing.engine.loops import cells, checksums, numbering, shapes
+from windowing.engine.loops import cells, numbering, shapes
 from windowing.engine.loops.compiled import compiled
 from windowing.engine.loops.ready import make_ready
 from windowing.engine.reading.shape import Shape
 from windowing.engine.reading.values import ValueRules
 from windowing.engine.storage.groups import Groups
-from windowing.engine.storage.parcel import shard_of
 from windowing.engine.tuning import tuned
 from windowing.engine.windows.roll_up import rolled_up
 
@@ -33,7 +29,6 @@ def versions() -> dict[str, int]:
         numbering.number,
         cells.cumulate,
         cells.list_held,
-        checksums.crc32,
     ]
     return {loop.__name__: len(loop.signatures) for loop in loops}
 
@@ -62,27 +57,11 @@ def test_what_the_engine_calls_is_ready() -> None:
         .head(3)
         .select(pl.int_range(pl.len()).alias(OFFSET), pl.col("=v"), pl.col("=x").cast(pl.Float64))
     )
-    assert len(shard_of(slices.select(KEY), 4)) == 3
     assert Groups.by(slices, [KEY, FIRST_WINDOW]).count == 3
     lifted = pl.DataFrame([*slices, *ACCUMULATORS.lift(records)])
     assert rolled_up(ACCUMULATORS, lifted, [KEY]) is not None
 
     assert versions() == ready
-
-
-@given(
-    st.lists(st.tuples(st.text() | st.none(), st.integers(-(2**63), 2**63 - 1))), st.integers(1, 9)
-)
-def test_a_key_has_the_shard_that_it_always_had(
-    keys: list[tuple[str | None, int]], shards: int
-) -> None:
-    schema = {"=k": pl.String, "=n": pl.Int64}
-    spelled = ["\x1f".join(["\x00" if k is None else k, str(n)]) for k, n in keys]
-    expected = [zlib.crc32(text.encode()) % shards for text in spelled]
-    frame = pl.DataFrame(keys, schema=schema, orient="row")
-    assert shard_of(frame, shards).to_list() == expected
-    with tuned(compiled_from_rows=0):
-        assert shard_of(frame, shards).to_list() == expected
 
 
 def test_a_loop_is_compiled_where_its_code_cannot_be_kept() -> None:

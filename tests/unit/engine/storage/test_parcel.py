@@ -1,6 +1,8 @@
-"""Frames as bytes: what is read is what was written."""
+"""Frames as bytes, and the shards that their rows go to."""
 
 from __future__ import annotations
+
+import zlib
 
 import polars as pl
 import pytest
@@ -40,3 +42,15 @@ def test_every_row_goes_to_the_shard_of_its_key(
     for number in range(shards):
         part = parts.get(number, rows.clear())
         assert_frame_equal(part.sort("row"), rows.filter(expected == number))
+
+
+@given(
+    st.lists(st.tuples(st.text() | st.none(), st.integers(-(2**63), 2**63 - 1))), st.integers(1, 9)
+)
+def test_a_key_has_the_shard_that_it_always_had(
+    keys: list[tuple[str | None, int]], shards: int
+) -> None:
+    schema = {"=k": pl.String, "=n": pl.Int64}
+    spelled = ["\x1f".join(["\x00" if k is None else k, str(n)]) for k, n in keys]
+    expected = [zlib.crc32(text.encode()) % shards for text in spelled]
+    assert shard_of(pl.DataFrame(keys, schema=schema, orient="row"), shards).to_list() == expected
