@@ -51,7 +51,7 @@ _SINK_MODULES = re.compile(
 )
 _SINK_NAMES = {"TableSink", "PostgresSink"}
 # `verify --postgres` reads the tables of the sink with this key.
-_SINK_OPTIONS = {("slackwater/files.py", "postgres")}
+_SINK_OPTIONS = {("slackwater/verify.py", "postgres")}
 
 
 @cache

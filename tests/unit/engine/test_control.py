@@ -224,4 +224,4 @@ def test_many_changes_in_a_batch_are_taken_at_once() -> None:
     for batch in batches(log([*adds, data(99)], [*adds, data(99)]), 100, pipeline):
         engine.feed(batch)
     assert changes == 1
-    assert len(engine.pipeline.queries) == 10
+    assert len(engine.pipeline.flows) == 10

@@ -151,7 +151,7 @@ class Running:
         verdict = verify(self.pipeline, self.log, read_tables(self.folder, self.pipeline, self.run))
         assert verdict.ok, "\n".join(verdict.lines())
         tables = RunTables(self.folder, self.pipeline, self.run)  # as `quality` reads them
-        for query in self.pipeline.queries:
+        for query in self.pipeline.flows:
             names = {*value_columns(query).values()}
             assert names <= {*tables.rows(query).columns}
 
