@@ -142,7 +142,7 @@ def _write(found: Audit, folder: Path) -> Path:
 
     folder.mkdir(parents=True, exist_ok=True)
     command = shlex.join(["slackwater", *sys.argv[1:]])
-    with err.status("drawing"):
+    with err().status("drawing"):
         page = write_audit(found, folder, command)
     tell(f"page: {page}")
     return page

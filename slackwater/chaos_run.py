@@ -219,7 +219,7 @@ def init(
         raise typer.Exit(USAGE)
     log = PlanLog()
     if events is not None:
-        with err.status(f"reading {events}"):
+        with err().status(f"reading {events}"):
             log = PlanLog(events, sum(1 for _ in read_records(events, spec)))
     text = first_plan(spec, pipeline, log, plan.parent)
     _check_plan(text, plan, whole=events is not None)

@@ -7,16 +7,14 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 PASSED, FAILED, USAGE, UNKNOWN = 0, 1, 2, 3
-
-# Messages for people go to standard error, results to standard output. Markup is off: file names
-# and error texts come from anywhere.
-err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 # Control characters, those that change text direction, and bytes that are not text.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -44,15 +42,26 @@ def say(line: str) -> None:
     sys.stdout.write(plain(line) + "\n")
 
 
+@cache
+def err() -> Console:
+    """Return the console for messages to people: standard error; results go to standard output."""
+    from rich.console import Console
+
+    # Markup is off: file names and error texts come from anywhere.
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
 def tell(text: str) -> None:
     """Report progress to the user."""
-    err.print(plain(text), soft_wrap=True)
+    err().print(plain(text), soft_wrap=True)
 
 
 def complain(text: str) -> None:
     """Print an error: one sentence, no stack trace; long values are shortened."""
+    from rich.text import Text
+
     lines = "\n".join(map(_bearable, text.split("\n")))
-    err.print(Text.assemble(("error:", "bold red"), " ", plain(lines)), soft_wrap=True)
+    err().print(Text.assemble(("error:", "bold red"), " ", plain(lines)), soft_wrap=True)
 
 
 def _bearable(line: str) -> str:
@@ -65,12 +74,22 @@ def _bearable(line: str) -> str:
 @contextmanager
 def bar(title: str, total: int | None = None) -> Iterator[Progress]:
     """Create a progress bar with one task; it shows only on a terminal."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+    with Progress(
+        *columns, console=err(), transient=True, disable=not err().is_terminal
+    ) as progress:
         progress.add_task(plain(title), total=total)
         yield progress

@@ -90,7 +90,7 @@ def _grow(endpoints: Endpoints, deployment: Deployment, *, dry_run: bool) -> Non
     """Convert the run's state for other queries, and tell what became of it."""
     from jobs.deployment.deploy import grow
 
-    with err.status("converting the state"):
+    with err().status("converting the state"):
         done = grow(endpoints, deployment, dry_run=dry_run)
     if done is None:
         return
@@ -209,7 +209,7 @@ def _take_over(
     from jobs.runs import take_over
     from slackwater.replay import show_contrast
 
-    with err.status(f"comparing {blue.run} with {green.run}"):
+    with err().status(f"comparing {blue.run} with {green.run}"):
         found = compare(endpoints, blue, green, within_s=within_s, news=tell)
     for sentence in found.sentences():
         say(sentence)
@@ -243,7 +243,7 @@ def reshard(
 
     endpoints = stack_for(pipeline)
     found = meant(endpoints, pipeline, run)
-    with one_at_a_time(endpoints, found.pipeline), err.status("dividing the state"):
+    with one_at_a_time(endpoints, found.pipeline), err().status("dividing the state"):
         result = reshard_run(found, shards, dry_run=dry_run)
     _tell_resharded(result, str(pipeline))
 

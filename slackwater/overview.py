@@ -65,7 +65,7 @@ def overview(
         raise typer.BadParameter(msg)
     from jobs.runs.overview import Surroundings
 
-    with err.status("looking"):
+    with err().status("looking"):
         about = Surroundings.of(what_is_up())
         found = _found(about, files or [], run)
     if as_json:
@@ -127,7 +127,7 @@ def _found(
 def _show(one: Overview) -> None:
     """Print a summary of a pipeline that fits a narrow terminal."""
     console = Console(
-        highlight=False, markup=False, emoji=False, width=None if err.is_terminal else _WIDTH
+        highlight=False, markup=False, emoji=False, width=None if err().is_terminal else _WIDTH
     )
     state = one.state["state"] if one.state else None
     run = "never run" if one.run is None else f"run {one.run} {state}"

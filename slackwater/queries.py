@@ -128,7 +128,7 @@ def forget(
 
     endpoints = stack_for(pipeline)
     found = meant(endpoints, pipeline, run)
-    with one_at_a_time(endpoints, found.pipeline), err.status("converting the run's state"):
+    with one_at_a_time(endpoints, found.pipeline), err().status("converting the run's state"):
         forget_queries(found, names)
     say(
         f"run {found.run} takes no change of {', '.join(names)} from its log: each is a dead "
@@ -148,7 +148,7 @@ def _believing(run: Run, file: Path) -> Run:
         "given control: all, for which a job that lives is stopped, and goes on; whoever may write "
         "to the topic can change its queries from now on"
     )
-    with err.status("converting the run's state"):
+    with err().status("converting the run's state"):
         run = believe_changes(stack_for(file, "kafka", "spark"), run)
     say(f"write control: all under source in {file} as well, so that it is what the run is")
     return run

@@ -200,7 +200,7 @@ def show_contrast(windows: Contrast) -> None:
             table.add_row(*map(plain, (*place, name, *told)))
             place = ("", "", "", "")
     if windows.differing:
-        err.print(table)
+        err().print(table)
     if (more := len(windows.differing) - _SHOWN) > 0:
         tell(f"and {more:,} more: --report DIR writes all of them")
 

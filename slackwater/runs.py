@@ -114,7 +114,7 @@ def _show_runs(found: list[Overview]) -> None:
         table.add_column(title, overflow="fold")
     for one in found:
         table.add_row(*_row(one))
-    width = None if err.is_terminal else _WIDTH
+    width = None if err().is_terminal else _WIDTH
     Console(highlight=False, markup=False, emoji=False, width=width).print(table)
     for one in found:
         for sentence in _sentences(one):
@@ -260,7 +260,7 @@ def state(
     if not states.is_there(where):
         complain(f"{where} holds no committed batch: has the job begun? is it a checkpoint?")
         raise typer.Exit(USAGE)
-    with err.status("reading"), own_session("slackwater state") as spark:
+    with err().status("reading"), own_session("slackwater state") as spark:
         for line in states.read_state(spark, where, spec, batch, shards=shards):
             if part not in (None, line["part"]):
                 continue
@@ -282,7 +282,7 @@ def _show_table(line: dict[str, Any]) -> None:
         table.add_column(plain(name.removeprefix("=")), no_wrap=True)
     for row in rows[:_ROWS_SHOWN]:
         table.add_row(*(_cell(value) for value in row.values()))
-    width = None if err.is_terminal else _STATE_WIDTH
+    width = None if err().is_terminal else _STATE_WIDTH
     Console(highlight=False, markup=False, emoji=False, width=width).print(table)
 
 

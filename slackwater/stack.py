@@ -32,7 +32,7 @@ WhichStack = Annotated[
 def report(component: str, message: str, seconds: float) -> None:
     """Print one step of a start or a stop."""
     name = (f"{plain(component):<8}", "cyan")
-    err.print(Text.assemble(f"  {seconds:6.1f} s  ", name, f" {plain(message)}"))
+    err().print(Text.assemble(f"  {seconds:6.1f} s  ", name, f" {plain(message)}"))
 
 
 def up(
@@ -91,7 +91,7 @@ def status() -> None:
         runs = f"{one.uptime_s / 60:.0f} min" if one.pid else ""
         pid, state = str(one.pid or ""), Text(one.state, colour)
         table.add_row(plain(one.name), state, pid, memory, runs, plain(str(one.log)))
-    err.print(table)
+    err().print(table)
     for one in found:
         if one.detail:
             tell(f"{one.name}: {one.detail}")
@@ -112,7 +112,7 @@ def demo(
 
     left = "the stack and the demo's job go on: `slackwater down` ends them"
     with when_interrupted(lambda: tell(left)):
-        verdict = Demo(max_offsets, err, which).run()
+        verdict = Demo(max_offsets, err(), which).run()
     raise typer.Exit(verdict)
 
 

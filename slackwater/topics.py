@@ -108,7 +108,7 @@ def _accept(spec: Pipeline, run: str | None) -> None:
             "partitions as the topic has, and submit one"
         )
         raise runs.RunError(msg)
-    with err.status(f"reading how far run {found.run} is"):
+    with err().status(f"reading how far run {found.run} is"):
         accepted = accept(found, spec, endpoints.kafka_bootstrap)
     for lane in accepted.lanes:
         at = ", ".join(f"{field} {value}" for field, value in lane.at) or "none yet"

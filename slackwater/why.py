@@ -66,7 +66,7 @@ def why(
             raise typer.BadParameter(msg)
         _show_records(_records(pipeline, run, query, window, key or []), as_json=as_json)
         return
-    with err.status("reading the log"):
+    with err().status("reading the log"):
         spec, log = _log_of(pipeline, run, input_)
         sought = _sought(spec, query, window, key or [])
         found = explained(spec, sought, log)

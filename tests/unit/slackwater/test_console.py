@@ -36,7 +36,7 @@ def test_text_is_text(text: str, capfd: pytest.CaptureFixture[str]) -> None:
         assert plain(text).rstrip() in shown
     with bar(text) as shown_bar:
         assert shown_bar.tasks[0].description == plain(text)
-        err.print(shown_bar.get_renderable())
+        err().print(shown_bar.get_renderable())
 
 
 def test_an_error_about_a_value_of_any_length_stays_a_sentence(
