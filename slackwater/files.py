@@ -120,15 +120,14 @@ def validate(pipeline: PipelineFile) -> None:
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
     if spec.quality:
-        # This takes a second: Great Expectations checks names and arguments.
+        from chaos.quality import validate as validate_quality
+
         try:
-            from chaos.quality import validate as validate_quality
+            validate_quality(spec, str(pipeline))
         except ModuleNotFoundError as error:
             if (sentence := remedy(error)) is None:
                 raise
             tell(f"its quality block was not looked at: {sentence}")
-        else:
-            validate_quality(spec, str(pipeline))
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")
     for query in spec.flows:
         if query.by_wall_clock:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from importlib.util import find_spec
 from typing import Any, Final
 
 from chaos.quality.block import Check, read_block
@@ -35,9 +34,10 @@ def validate(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
 
     Raises:
         PipelineError: with every problem that was found.
+        ModuleNotFoundError: Great Expectations is needed, and not installed.
     """
     checks = read_block(pipeline, file)
-    if not all(map(is_surely_valid, checks)) or (checks and not find_spec("great_expectations")):
+    if not all(map(is_surely_valid, checks)):
         from chaos.quality import suites  # noqa: PLC0415 - seconds, wanted only here
 
         suites.validate(pipeline, checks, file)
