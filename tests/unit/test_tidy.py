@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -334,6 +335,29 @@ def test_the_example_of_the_readme_is_the_recorded_case() -> None:
     shown = re.search(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
     assert shown is not None
     assert case.read_text(encoding="utf-8").endswith(shown[1])
+
+
+def test_the_readme_shows_what_its_first_commands_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from slackwater.main import app
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"```sh\n(pip install .*?)```\n\n```\n(.*?)```", text, flags=re.DOTALL)
+    assert shown is not None
+    _, case, *commands = shown[1].splitlines()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    printed = ""
+    for line in commands:
+        words = line.replace("$CASE", case.removeprefix("CASE=")).split()
+        if words[0] == "head":
+            printed += "".join(Path(words[3]).read_text(encoding="utf-8").splitlines(True)[:2])
+        else:
+            ran = CliRunner().invoke(app, words[1:])
+            assert ran.exit_code == 0
+            printed += ran.stdout
+    assert printed == shown[2]
 
 
 def test_the_example_of_the_runtime_runs(monkeypatch: pytest.MonkeyPatch) -> None:
