@@ -17,8 +17,9 @@ class Account(msgspec.Struct, array_like=True):
         rows: number of rows, control records included.
         data: number of data records before the lane's end.
         bad: dead letters of values that no query can use.
-        records: by clock, what decides about each data record, a frame as bytes: `offset`, `at`
-            (the attribute), `before` (the progress by the chunk alone), what dead letters show.
+        records: by clock, what decides about each data record, a frame as bytes: `offset`, what
+            dead letters show, `before` (the progress by the chunk alone), and `at`, the attribute,
+            if it is not what they show.
         claims: changes of the queries, with progress by the chunk alone.
     """
 

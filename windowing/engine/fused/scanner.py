@@ -75,8 +75,9 @@ def _records(clock: ClockId, reading: Reading) -> bytes:
     course, data = reading.courses[clock], reading.rows.data
     own = field_column(clock.attribute)
     shown = own if own in data.columns else TIME
-    at, before = pl.Series(AT, course.values), pl.Series(BEFORE, course.progress_us)
-    return to_bytes(data.select(OFFSET, shown, at, before))
+    at = pl.Series(AT, course.values)
+    more = [] if at.equals(data[shown], check_dtypes=True) else [at]
+    return to_bytes(data.select(OFFSET, shown, pl.Series(BEFORE, course.progress_us), *more))
 
 
 def _twice(lane: Lane, rows: pl.DataFrame) -> str:

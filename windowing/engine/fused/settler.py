@@ -184,7 +184,8 @@ class Settler:
         for clock, data in account.records.items():
             records, reached = from_bytes(data), before[clock].progress_us
             progress = np.maximum(records[BEFORE].to_numpy(), reached)
-            scans[clock] = Scan(chunk.partition, records, records[AT].to_numpy(), progress)
+            at = records[AT] if AT in records.columns else records.to_series(1)
+            scans[clock] = Scan(chunk.partition, records, at.to_numpy(), progress)
         for name, flow in self._flows.items():
             tally.judge(name, self.parts[name].judge(scans[flow.clock.name]))
 
