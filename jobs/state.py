@@ -29,8 +29,8 @@ from windowing.engine.lane import STATE as LANE_STATE
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.engine.storage.frames import from_bytes
-from windowing.engine.storage.shard_head import STATE as SHARD_STATE
 from windowing.engine.storage.state import MemoryStore
+from windowing.engine.storage.tables import STATE as SHARD_STATE
 from windowing.files.places import place
 from windowing.model import Pipeline, load_pipeline
 from windowing.model.file.width import with_shards

@@ -28,8 +28,8 @@ from windowing.engine.progress.clock import ClockId, begin
 from windowing.engine.progress.reached import Reached
 from windowing.engine.shard import Shard
 from windowing.engine.storage.parcel import split
-from windowing.engine.storage.shard_head import HEAD, STATE, ShardState
 from windowing.engine.storage.state import MemoryStore, StateStore
+from windowing.engine.storage.tables import HEAD, STATE, ShardState
 from windowing.engine.wids import ENDED
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.source import Source

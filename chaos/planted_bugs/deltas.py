@@ -17,13 +17,13 @@ from windowing.engine.shard import Shard, Step
 from windowing.engine.storage import tables
 from windowing.engine.storage.cold import Far, Move
 from windowing.engine.storage.frames import from_bytes
-from windowing.engine.storage.shard_head import ShardState
 from windowing.engine.storage.state import StateStore
 from windowing.engine.storage.tables import (
     _BASE,
     _DELTA,
     _FAR,
     Delta,
+    ShardState,
     _encoded,
     _entries,
     _numbered,

@@ -33,8 +33,8 @@ from windowing.engine.progress.slack_rows import SlackRows
 from windowing.engine.reading.pack import BOUND, BOUND_ON, DATA
 from windowing.engine.shard import Shard
 from windowing.engine.storage.parcel import Parcel
-from windowing.engine.storage.shard_head import ShardState
 from windowing.engine.storage.state import StateStore
+from windowing.engine.storage.tables import ShardState
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints, lowered
 from windowing.model import progress
 from windowing.model.file.pipeline import Pipeline

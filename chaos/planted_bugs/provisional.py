@@ -17,8 +17,8 @@ from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.shard import Shard
 from windowing.engine.storage.cold import Far
 from windowing.engine.storage.parcel import Parcel
-from windowing.engine.storage.shard_head import ShardState
 from windowing.engine.storage.state import StateStore
+from windowing.engine.storage.tables import ShardState
 from windowing.engine.windows.part import Tables
 
 _EARLY = "windowing.engine.early:EarlyRows"

@@ -30,9 +30,8 @@ from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Emission, Shard, Step
 from windowing.engine.storage import tables
 from windowing.engine.storage.parcel import Parcel, shard_of
-from windowing.engine.storage.shard_head import ShardState
 from windowing.engine.storage.state import StateStore
-from windowing.engine.storage.tables import append, replace
+from windowing.engine.storage.tables import ShardState, append, replace
 from windowing.engine.wids import ENDED, ON_TIME, Ints
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.sliding import LATE, SlidingShardPart

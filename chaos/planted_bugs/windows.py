@@ -15,8 +15,8 @@ from windowing.engine.columns import FIRST_WINDOW, KEY, RECORDS, REVISION, WINDO
 from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.shard import Emission, Shard, Step
-from windowing.engine.storage.shard_head import ShardState
 from windowing.engine.storage.state import StateStore
+from windowing.engine.storage.tables import ShardState
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, grid
 from windowing.engine.windows.active import ActiveWindows, _last
 from windowing.engine.windows.landmark import LandmarkShardPart

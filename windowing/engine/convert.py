@@ -34,8 +34,8 @@ from windowing.engine.shard import Shard
 from windowing.engine.storage import tables
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import split
-from windowing.engine.storage.shard_head import HEAD, KEYS, STATE, ShardState
 from windowing.engine.storage.state import MemoryStore, StateStore, check_fingerprint
+from windowing.engine.storage.tables import HEAD, KEYS, STATE, ShardState
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline

@@ -28,8 +28,8 @@ from windowing.engine.storage import tables
 from windowing.engine.storage.cold import Far, Move
 from windowing.engine.storage.frames import from_bytes
 from windowing.engine.storage.parcel import Parcel, Taken
-from windowing.engine.storage.shard_head import HEAD, KEYS, STATE, ShardState, append_keys
 from windowing.engine.storage.state import StateStore, StepStore, check_fingerprint
+from windowing.engine.storage.tables import HEAD, KEYS, STATE, ShardState, append_keys
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables

@@ -16,7 +16,7 @@ import msgspec
 from windowing.engine import early, lane
 from windowing.engine.fused import settler
 from windowing.engine.rows.flows import due, joined, partial, window_store
-from windowing.engine.storage import shard_head, tables
+from windowing.engine.storage import tables
 from windowing.runtime.standalone import lanes
 
 FILE = Path(__file__).parent / "layouts.json"
@@ -30,7 +30,7 @@ def layouts() -> dict[str, tuple[int, Any]]:
         lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.type_, *of_operators)),
         lane.STATE.what: (lane.STATE.number, _all(lane.STATE.type_)),
         settler.STATE.what: (settler.STATE.number, _all(settler.STATE.type_)),
-        shard_head.STATE.what: (shard_head.STATE.number, _all(shard_head.STATE.type_, *beside)),
+        tables.STATE.what: (tables.STATE.number, _all(tables.STATE.type_, *beside)),
     }
 
 

@@ -18,8 +18,8 @@ from windowing.engine.convert import convert
 from windowing.engine.plan import plan_of
 from windowing.engine.progress.reached import Reached
 from windowing.engine.reading.batches import batches
-from windowing.engine.storage.shard_head import HEAD, STATE
 from windowing.engine.storage.state import MemoryStore
+from windowing.engine.storage.tables import HEAD, STATE
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import Pipeline, PipelineError, parse_pipeline
 from windowing.model.file.added import added_queries

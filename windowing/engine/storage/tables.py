@@ -15,19 +15,59 @@ import msgspec
 import polars as pl
 
 from windowing.engine.aggregates import StateSchema
-from windowing.engine.columns import PARTITION
+from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.effects import took_effect
+from windowing.engine.progress.reached import Reached
+from windowing.engine.storage.cold import Far
+from windowing.engine.storage.formats import Format
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.windows.part import Tables
 
+HEAD, KEYS = "head", "keys/"
 _PREFIX = "partials/"
 _BASE, _DELTA, _FAR = f"{_PREFIX}base", f"{_PREFIX}delta-", f"{_PREFIX}far-"
 
 # The tables per query; in a delta also per lane, as received.
 Base = dict[str, dict[str, bytes]]
 Delta = dict[str, list[tuple[int, dict[str, bytes]]]]
+
+
+class ShardState(msgspec.Struct, array_like=True):
+    """The head of a shard's state; tables of queries and of keys are stored beside it.
+
+    Attributes:
+        fingerprint: of the pipeline that wrote it.
+        reached: the lanes' progress, by clock name and partition.
+        due_us: per query, the earliest progress at which some of its state makes a row due.
+        deltas: the number of deltas.
+        far: what lies apart.
+    """
+
+    fingerprint: str
+    reached: dict[str, list[Reached]]
+    due_us: dict[str, int] = {}
+    deltas: int = 0
+    far: Far = msgspec.field(default_factory=Far)
+
+
+STATE = Format("a shard's state", 1, ShardState)
+"""The stored format."""
+
+
+def append_keys(store: StateStore, name: str, parcels: Sequence[Parcel]) -> None:
+    """Apply the parcels' bounds for one clock's keys."""
+    stored = store.get(KEYS + name)
+    frames = [] if stored is None else [from_bytes(stored)]
+    for parcel in parcels:
+        if name in parcel.keys:
+            lane = pl.lit(parcel.partition, dtype=pl.Int32)
+            frames.append(from_bytes(parcel.keys[name]).with_columns(lane.alias(PARTITION)))
+    joined = pl.concat(frames, how="diagonal")
+    names = [column for column in joined.columns if column != KEY_BOUND]
+    keys = joined.group_by(names).agg(pl.col(KEY_BOUND).max()).sort(names)
+    store.put(KEYS + name, to_bytes(keys))
 
 
 def append(

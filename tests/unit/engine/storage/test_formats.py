@@ -10,7 +10,7 @@ import pytest
 from windowing import LaneStart, Record, Sliding, StreamFlow, WindowedAggregator
 from windowing.engine import lane
 from windowing.engine.progress.reached import Reached
-from windowing.engine.storage import shard_head
+from windowing.engine.storage import tables
 from windowing.engine.storage.formats import Format, number_of, stamped
 from windowing.engine.storage.parcel import PARCELS, Parcel
 from windowing.engine.storage.state import MemoryStore
@@ -43,7 +43,7 @@ def test_another_number_is_refused_and_never_misread(older: int, newer: int) -> 
         Format("a thing", newer, After).decode(data)
 
 
-@pytest.mark.parametrize("format_", [lane.STATE, shard_head.STATE])
+@pytest.mark.parametrize("format_", [lane.STATE, tables.STATE])
 def test_heads_of_states_bear_their_number(format_: Format[Any]) -> None:
     head = format_.type_("1:0123456789abcdef", {})
     data = format_.encode(head)
