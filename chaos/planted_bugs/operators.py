@@ -26,15 +26,12 @@ from windowing.engine.rows.lane_part import unit_columns
 from windowing.engine.rows.operators import Aggregate, Dedup
 from windowing.engine.rows.operators.operator import Tuple
 from windowing.engine.rows.policies import Marker, TumblingWindow
-from windowing.engine.rows.policies.crossing import crosses
 from windowing.engine.rows.policies.events import Key, Row
-from windowing.engine.rows.policies.partitions import Partitions
-from windowing.engine.rows.policies.selection import choose, needed
+from windowing.engine.rows.policies.partitions import Partitions, choose, needed
 from windowing.engine.rows.policies.sliding import SlidingWindow
-from windowing.engine.rows.policies.window import Due
+from windowing.engine.rows.policies.window import Due, crosses
 from windowing.engine.rows.shard_part import RowShardPart
-from windowing.engine.rows.stages import Stage
-from windowing.engine.rows.tuples import Place, RecordTuple
+from windowing.engine.rows.stages import Place, RecordTuple, Stage
 from windowing.engine.rows.units import Units
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Tables
@@ -89,7 +86,7 @@ def _sooner(policy: PartitionEviction) -> PartitionEviction:
 @planted(
     "counter_survives_its_partition",
     "deterministic",
-    at="windowing.engine.rows.operators.clause:SlidingWindow",
+    at="windowing.engine.rows.operators.operator:SlidingWindow",
     shows_in=some_operators(
         with_window(
             "sliding",
@@ -148,7 +145,7 @@ def crosses_inclusively(policy: Delta, new: Row, old: Row) -> bool:
 @planted(
     "evicted_after_the_report",
     "deterministic",
-    at="windowing.engine.rows.operators.clause:SlidingWindow",
+    at="windowing.engine.rows.operators.operator:SlidingWindow",
     shows_in=some_operators(
         with_window("sliding", (Delta,), (Count,), step=(AggregateStep, UserStep))
     ),
@@ -166,7 +163,7 @@ class TidyingWindow(SlidingWindow):
 @planted(
     "expired_at_the_instant",
     "deterministic",
-    at="windowing.engine.rows.operators.clause:SlidingWindow",
+    at="windowing.engine.rows.operators.operator:SlidingWindow",
     shows_in=some_operators(with_window("sliding", eviction=(Time,))),
 )
 class PunctualWindow(SlidingWindow):
@@ -302,7 +299,7 @@ planted(
 @planted(
     "ticks_renew_partitions",
     "deterministic",
-    at="windowing.engine.rows.operators.clause:SlidingWindow",
+    at="windowing.engine.rows.operators.operator:SlidingWindow",
     shows_in=some_operators(with_window("sliding", trigger=(Time,), partitions=(PartitionAge,))),
 )
 class RenewingWindow(SlidingWindow):

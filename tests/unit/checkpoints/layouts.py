@@ -15,7 +15,7 @@ import msgspec
 
 from windowing.engine import early, lane
 from windowing.engine.fused import settler
-from windowing.engine.rows.flows import due, joined, partial, window_store
+from windowing.engine.rows.flows import due, joined, partial, stores
 from windowing.engine.storage import tables
 from windowing.runtime.standalone import lanes
 
@@ -25,7 +25,7 @@ FILE = Path(__file__).parent / "layouts.json"
 def layouts() -> dict[str, tuple[int, Any]]:
     """By the name of each format, its number and the layout of what is stored in it."""
     beside = [tables.Base, tables.Delta, early.Remembered]
-    of_operators = [window_store.StoredWindow, partial.Partial, joined.Joined, due.Due]
+    of_operators = [stores.StoredWindow, partial.Partial, joined.Joined, due.Due]
     return {
         lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.type_, *of_operators)),
         lane.STATE.what: (lane.STATE.number, _all(lane.STATE.type_)),

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from windowing.engine.columns import VALUES
 from windowing.engine.rows.operators import Punctuation, Sent
-from windowing.engine.rows.stages import Stage, needs_clock
-from windowing.engine.rows.tuples import ROW, Place, RecordTuple, Scalar
+from windowing.engine.rows.stages import ROW, Place, RecordTuple, Scalar, Stage, needs_clock
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, Condition, Punctuate
 

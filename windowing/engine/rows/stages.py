@@ -1,19 +1,20 @@
-"""One operator of a hosted chain, with its clock and its input."""
+"""One operator of a hosted chain, with its clock and its input: tuples made of records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from windowing.engine.columns import AT, VALUES, field_column
+import polars as pl
+
+from windowing.engine.columns import AT, OFFSET, PARTITION, VALUES, field_column, field_of
 from windowing.engine.rows.flows.condition import compared
 from windowing.engine.rows.operators import Aggregate, Dedup, Output, Punctuation, Sent, Sort
 from windowing.engine.rows.operators.operator import Operator, Tuple
 from windowing.engine.rows.operators.user import Handle, Handlers
 from windowing.engine.rows.policies import ManualClock, Marker
 from windowing.engine.rows.policies.events import Key
-from windowing.engine.rows.tuples import ROW, shown
 from windowing.model.operators.steps import (
     AggregateStep,
     Condition,
@@ -24,6 +25,41 @@ from windowing.model.operators.steps import (
 )
 from windowing.model.user import user_operator
 from windowing.model.windows.policy import Delta, Policy, Time, WindowClause
+
+ROW: Final = "row"
+"""The attribute by which a tuple names its record: a row of the step's table of records."""
+
+Place = tuple[int, int]
+"""What names a record forever: its lane's partition, and its offset."""
+
+Scalar = int | float | str | None
+
+# The garbage collector does not visit dicts of scalars, which there are many of.
+RecordTuple = dict[str, Any]
+
+
+def tuples(records: pl.DataFrame, columns: Sequence[str], first: int) -> Iterator[RecordTuple]:
+    """Return records as tuples of operators.
+
+    Args:
+        records: the records.
+        columns: those that operators read.
+        first: the row of the first record in the step's table.
+    """
+    numbered = records.select(pl.int_range(first, first + pl.len()).alias(ROW), *columns)
+    return numbered.iter_rows(named=True)
+
+
+def places(records: pl.DataFrame) -> list[Place]:
+    """Return the places of records."""
+    return list(zip(records[PARTITION].to_list(), records[OFFSET].to_list(), strict=True))
+
+
+def shown(row: Mapping[str, Any]) -> dict[str, Scalar]:
+    """Return a tuple's fields by name, as users' operators see them."""
+    fields = ((field_of(column), value) for column, value in row.items())
+    return {field: value for field, value in fields if field is not None}
+
 
 Take = Callable[[Sent, int], None]
 """Receives what an operator sends, and the instant of its clock."""

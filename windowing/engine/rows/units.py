@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.rows.hosted import Report, UnitHost
-from windowing.engine.rows.tuples import ROW, Place, RecordTuple, places, tuples
+from windowing.engine.rows.stages import ROW, Place, RecordTuple, places, tuples
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Tables
 from windowing.model.operators.query import OperatorQuery

@@ -10,7 +10,7 @@ Source: SAMZA-552, "Operator APIs" and "Checkpoint"; one atomic checkpoint per c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -19,7 +19,6 @@ from windowing.engine.storage.state import MemoryStore, StateStore
 from windowing.model.flow import JoinFlow, LaneStart, StreamFlow
 from windowing.model.progress import Punctuation, Slack
 from windowing.model.record import Bound, Progress, Reason, Record, Refusal
-from windowing.runtime.standalone.draft import Draft
 from windowing.runtime.standalone.errors import SelectorDisabled, StoreFull
 from windowing.runtime.standalone.lanes import Lanes
 
@@ -233,3 +232,57 @@ class StandaloneOperator(Generic[R, Op]):
 
     def _take(self, row: R) -> None:
         self._unsent.append(row)
+
+
+class Draft:
+    """A state store with uncommitted changes.
+
+    Args:
+        store: holds the last checkpoint.
+    """
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+        self._changes: dict[str, bytes | None] = {}
+
+    def get(self, key: str) -> bytes | None:
+        """Return the value of a key, or None."""
+        return self._changes[key] if key in self._changes else self._store.get(key)
+
+    def put(self, key: str, value: bytes) -> None:
+        """Set the value of a key."""
+        self._changes[key] = value
+
+    def delete(self, key: str) -> None:
+        """Delete a key; a missing key is ignored."""
+        self._changes[key] = None
+
+    def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
+        """Yield all keys that begin with `prefix`, in order, with their current values."""
+        changed = {k: v for k, v in self._changes.items() if k.startswith(prefix)}
+        if not changed:
+            return self._store.scan(prefix)
+        found = {k: v for k, v in self._store.scan(prefix) if k not in changed}
+        found |= {k: v for k, v in changed.items() if v is not None}
+        return iter(sorted(found.items()))
+
+    def commit(self) -> None:
+        """Persist the changes."""
+        for key, value in self._changes.items():
+            if value is None:
+                self._store.delete(key)
+            else:
+                self._store.put(key, value)
+        self._changes = {}
+
+    def discard(self) -> None:
+        """Revert to the checkpoint."""
+        self._changes = {}
+
+    def changes(self) -> dict[str, bytes | None]:
+        """Return a copy of the changes; None: deleted."""
+        return dict(self._changes)
+
+    def resume(self, changes: Mapping[str, bytes | None]) -> None:
+        """Restore changes from `changes`."""
+        self._changes = dict(changes)

@@ -1,7 +1,7 @@
-"""When rows are due: names in the store whose byte order is the order in which rows are sent.
+"""When rows are due: by progress, in the order in which they are sent, and by the caller's clock.
 
-The order is (instant, full before late, start, end, key), so that the sequence of rows is a
-function of the log, not of the calls that emitted it.
+Names in the store have the byte order of (instant, full before late, start, end, key), so that the
+sequence of rows is a function of the log, not of the calls that emitted it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import msgspec
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.storage.state import StateStore
+from windowing.model.flow import Periods
 from windowing.model.record import Progress
 
 _PREFIX = "due/"
@@ -72,3 +73,37 @@ class DueIndex:
 def _name(due: Due) -> str:
     order = keys.i64(due.instant) + bytes([due.late]) + keys.i64(due.start) + keys.i64(due.end)
     return _PREFIX + (order + keys.key(due.key)).hex()
+
+
+_NAME = "ticks"
+
+
+class Ticks:
+    """The last seen period of every policy.
+
+    Args:
+        store: holds them.
+    """
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+
+    def due(self, policy: str, wall: int, periods: Periods) -> bool:
+        """Return whether a policy is due now; the first call only records the period.
+
+        Args:
+            policy: its name.
+            wall: the caller's clock.
+            periods: those of the policy.
+        """
+        if periods.every_us == 0:
+            return True
+        data = self._store.get(_NAME)
+        cells = {} if data is None else msgspec.msgpack.decode(data, type=dict[str, int])
+        cell = (wall - periods.origin_us) // periods.every_us
+        known = cells.get(policy)
+        if known is not None and cell <= known:
+            return False
+        cells[policy] = cell
+        self._store.put(_NAME, msgspec.msgpack.encode(cells))
+        return known is not None

@@ -1,13 +1,25 @@
-"""A join's records, its due rows, and the order of messages."""
+"""The records of a join: what is known of each, when it is sent alone, which pairs a session makes.
+
+Records that may be sent alone are in the order of the instants at which they would be; those due
+only at the end of all lanes come last. Within a session two records of a key match if a chain of
+records of both sides connects them, each less than the gap from the next; the pair is sent at the
+instant at which the two are first connected, and chains only grow.
+
+Source: SAMZA-552, "Session join"; one session over both streams, and this instant, are ours.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import math
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from windowing.engine.rows.flows import keys
+from windowing.engine.storage.state import StateStore
 from windowing.model.flow import JoinFlow, KeyOrder
+from windowing.model.join import Side
 from windowing.model.record import Pair, Place, Progress, Record, place_of
 
 
@@ -69,3 +81,98 @@ def layout_of(flow: JoinFlow, order: KeyOrder) -> keys.Layout:
     if not flow.on:
         return "ts_offset"
     return "ts_eq_offset" if order.time_range and not order.large_window else "eq_ts_offset"
+
+
+_PREFIX = "alone/"
+# Sorts after every hexadecimal digit.
+_AT_THE_END = "z"
+
+
+class _Entry(NamedTuple):
+    """A record that may have to be sent alone; instant None: at the end of all lanes."""
+
+    side: Side
+    instant: int | None
+    message: str
+
+
+class AloneIndex:
+    """The records of kept sides, by the instant at which they would be sent alone.
+
+    Args:
+        store: where they are kept.
+    """
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+
+    def add(self, side: Side, instant: int | None, place: Place, message: str) -> None:
+        """Add a record.
+
+        Args:
+            side: its side.
+            instant: when it is due; None: once all lanes have ended.
+            place: its position.
+            message: its name in the message store.
+        """
+        at, source, partition, offset = place
+        order = _AT_THE_END if instant is None else keys.i64(instant).hex()
+        order += (keys.i64(at) + keys.place(f"{source}/{partition}", offset)).hex()
+        entry = _Entry(side, instant, message)
+        self._store.put(f"{_PREFIX}{order}/{side}", msgspec.msgpack.encode(entry))
+
+    def pop(self, progress: Progress) -> Iterator[tuple[Side, Progress, str]]:
+        """Remove each due record, and yield its side, instant and message."""
+        for name, data in list(self._store.scan(_PREFIX)):
+            side, instant, message = msgspec.msgpack.decode(data, type=_Entry)
+            due = math.inf if instant is None else instant
+            if due > progress:
+                return
+            self._store.delete(name)
+            yield side, due, message
+
+    def messages(self) -> set[str]:
+        """Return the names of all records that may still have to be sent alone."""
+        return {
+            msgspec.msgpack.decode(data, type=_Entry).message
+            for _, data in self._store.scan(_PREFIX)
+        }
+
+
+class Placed(Protocol):
+    """A record on its axis."""
+
+    @property
+    def at(self) -> int:
+        """Its position there."""
+
+
+T = TypeVar("T", bound=Placed)
+
+
+def connected(before: Sequence[T], joining: Sequence[T], gap: int) -> Iterator[tuple[T, T]]:
+    """Yield each two records that are newly in one session, in the order of the axis.
+
+    Args:
+        before: the existing records of a key.
+        joining: the new records.
+        gap: the distance that separates two records.
+    """
+    was = {id(one): number for number, chain in enumerate(chains(before, gap)) for one in chain}
+    was |= {id(one): -1 - number for number, one in enumerate(joining)}
+    for chain in chains([*before, *joining], gap):
+        for number, one in enumerate(chain):
+            for other in chain[number + 1 :]:
+                if was[id(one)] != was[id(other)]:
+                    yield one, other
+
+
+def chains(records: Sequence[T], gap: int) -> list[list[T]]:
+    """Return the sessions of a key's records."""
+    found: list[list[T]] = []
+    for record in sorted(records, key=lambda record: record.at):
+        if found and record.at - found[-1][-1].at < gap:
+            found[-1].append(record)
+        else:
+            found.append([record])
+    return found

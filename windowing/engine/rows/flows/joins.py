@@ -15,13 +15,18 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.rows.flows.alone import AloneIndex
 from windowing.engine.rows.flows.condition import condition_of
-from windowing.engine.rows.flows.joined import DueRow, Joined, layout_of
-from windowing.engine.rows.flows.message_store import MessageStore
+from windowing.engine.rows.flows.due import Ticks
+from windowing.engine.rows.flows.joined import (
+    AloneIndex,
+    DueRow,
+    Joined,
+    chains,
+    connected,
+    layout_of,
+)
 from windowing.engine.rows.flows.operator import Arrival, FlowOperator
-from windowing.engine.rows.flows.session_join import chains, connected
-from windowing.engine.rows.flows.ticks import Ticks
+from windowing.engine.rows.flows.stores import MessageStore
 from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Deliveries, JoinFlow, KeyOrder

@@ -15,7 +15,7 @@ from windowing.engine.rows.flows.due import Due, DueIndex
 from windowing.engine.rows.flows.operator import Arrival, FlowOperator
 from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
-from windowing.engine.rows.flows.window_store import UNTIL_TICK, StoredWindow, WindowStore
+from windowing.engine.rows.flows.stores import UNTIL_TICK, StoredWindow, WindowStore
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Periods, StreamFlow
 from windowing.model.record import Place, Progress, WindowRow, place_of

@@ -9,9 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
 from windowing.engine.rows.operators.functions import Custom, Group, function_of
-from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator
+from windowing.engine.rows.operators.operator import (
+    Sent,
+    Tuple,
+    WindowOperator,
+    open_sliding,
+    open_tumbling,
+)
 from windowing.engine.rows.operators.percentiles import OrderedWindow
 from windowing.engine.rows.operators.summaries import Summarized, SummaryOf, summaries_of
 from windowing.engine.rows.policies import (

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from windowing.engine.rows.operators.clause import open_sliding
-from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator
+from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator, open_sliding
 from windowing.engine.rows.policies import Clock, Event, Profile, Storage, WindowEvent
 from windowing.engine.rows.policies.index import Index, values_of
 from windowing.model.operators.models import check_dedup

@@ -10,8 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from windowing.engine.rows.operators.clause import open_sliding
-from windowing.engine.rows.operators.operator import Operator, Sent, Tuple
+from windowing.engine.rows.operators.operator import Operator, Sent, Tuple, open_sliding
 from windowing.engine.rows.policies import (
     Clock,
     Count,

@@ -8,8 +8,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from windowing.engine.rows.policies import Marker, PolicyWindow, SlidingWindow, TumblingWindow
+from windowing.engine.rows.policies import (
+    Clock,
+    Marker,
+    PolicyWindow,
+    SlidingWindow,
+    Storage,
+    Summarizer,
+    TumblingWindow,
+)
+from windowing.engine.rows.policies.events import Key
 from windowing.engine.rows.policies.window import advance_together
+from windowing.model.windows.policy import Profile, WindowClause
 
 Tuple = Mapping[str, Any]
 """A tuple of a stream: its attributes by name."""
@@ -102,3 +112,38 @@ class WindowOperator(Operator):
         """Process a punctuation; final ones flush nothing, and sliding windows ignore all."""
         if marker is Marker.window and isinstance(self._window, TumblingWindow):
             self._window.take_marker(marker)
+
+
+def open_tumbling(
+    clause: WindowClause,
+    profile: Profile,
+    clock: Clock | None,
+    storage: Storage | None = None,
+    summarizer: Callable[[Key], Summarizer] | None = None,
+) -> TumblingWindow:
+    """Build the window of a tumbling clause."""
+    return TumblingWindow(
+        clause.eviction,
+        summarizer=summarizer,
+        partition_by=clause.partition_by or None,
+        partition_eviction=clause.partition_eviction,
+        profile=profile,
+        clock=clock,
+        storage=storage,
+    )
+
+
+def open_sliding(
+    clause: WindowClause, profile: Profile, clock: Clock | None, storage: Storage | None = None
+) -> SlidingWindow:
+    """Build the window of a sliding clause."""
+    assert clause.trigger is not None  # noqa: S101 - ensured by the operators' models
+    return SlidingWindow(
+        clause.eviction,
+        clause.trigger,
+        partition_by=clause.partition_by or None,
+        partition_eviction=clause.partition_eviction,
+        profile=profile,
+        clock=clock,
+        storage=storage,
+    )

@@ -11,8 +11,13 @@ from enum import StrEnum
 from functools import total_ordering
 from typing import Any
 
-from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator
+from windowing.engine.rows.operators.operator import (
+    Sent,
+    Tuple,
+    WindowOperator,
+    open_sliding,
+    open_tumbling,
+)
 from windowing.engine.rows.policies import (
     Clock,
     Event,

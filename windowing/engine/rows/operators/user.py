@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from windowing.engine.rows.operators.clause import open_sliding, open_tumbling
-from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator
+from windowing.engine.rows.operators.operator import (
+    Sent,
+    Tuple,
+    WindowOperator,
+    open_sliding,
+    open_tumbling,
+)
 from windowing.engine.rows.policies import (
     Clock,
     Event,

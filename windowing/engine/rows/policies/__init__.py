@@ -5,8 +5,7 @@ operator registers handlers for window events and depends on no policy; policies
 operator and on no storage.
 """
 
-from windowing.engine.rows.policies.clock import Clock, ManualClock
-from windowing.engine.rows.policies.driver import Driver, WallClock
+from windowing.engine.rows.policies.clock import Clock, Driver, ManualClock, WallClock
 from windowing.engine.rows.policies.events import Event, WindowEvent
 from windowing.engine.rows.policies.interval import IntervalWindow, Pane
 from windowing.engine.rows.policies.partitions import Storage

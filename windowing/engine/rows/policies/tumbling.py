@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from windowing.engine.rows.policies.clock import Deadlines
-from windowing.engine.rows.policies.crossing import crosses
 from windowing.engine.rows.policies.events import Event, Key, Row
 from windowing.engine.rows.policies.partitions import Subwindow
 from windowing.engine.rows.policies.window import (
     DEFAULT_KEY,
     Due,
     PolicyWindow,
+    crosses,
     hashable,
     skip_past,
 )

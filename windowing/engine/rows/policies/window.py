@@ -16,9 +16,9 @@ from typing import Any
 
 from windowing.engine.rows.policies.clock import Clock, ManualClock
 from windowing.engine.rows.policies.events import Event, Handler, Handlers, Key, Row
-from windowing.engine.rows.policies.partitions import Partitions, Storage, Subwindow
-from windowing.engine.rows.policies.selection import choose, needed
+from windowing.engine.rows.policies.partitions import Partitions, Storage, Subwindow, choose, needed
 from windowing.model.windows.policy import (
+    Delta,
     Marker,
     PartitionAge,
     PartitionEviction,
@@ -365,3 +365,9 @@ def key_function(partition_by: PartitionBy) -> Callable[[Row], Key]:
 def hashable(key: Any) -> Key:
     """Return a key with lists, from an encoding, turned back into tuples."""
     return tuple(hashable(part) for part in key) if isinstance(key, list) else key
+
+
+def crosses(policy: Delta, new: Row, old: Row) -> bool:
+    """Return whether a tuple's attribute exceeds another's by more than the threshold."""
+    value, reference = new[policy.attribute], old[policy.attribute]
+    return bool(value > reference and value - reference > policy.threshold)
