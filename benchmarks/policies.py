@@ -22,7 +22,14 @@ from rich.progress import track
 
 from benchmarks.figures import ROOT, machine, markdown, replace_block
 from benchmarks.handwritten import aggregate as handwritten
-from windowing.engine.rows.operators import Aggregate, Output, Punctuation, Sent, sliding, tumbling
+from windowing.engine.rows.operators import (
+    Aggregate,
+    Output,
+    PortOutput,
+    Punctuation,
+    sliding,
+    tumbling,
+)
 from windowing.engine.rows.policies import (
     count,
     delta,
@@ -170,10 +177,10 @@ def measure(case: Case, size: int, rounds: int) -> Cell:
     return cell
 
 
-def _into(found: list[Any]) -> Callable[[Sent], None]:
+def _into(found: list[Any]) -> Callable[[PortOutput], None]:
     """Return what appends the library's output to a list, in the form of the other operator."""
 
-    def take(one: Sent) -> None:
+    def take(one: PortOutput) -> None:
         item = one.item
         found.append(handwritten.PUNCTUATION if isinstance(item, Punctuation) else item)
 

@@ -29,7 +29,7 @@ from windowing.engine.rows.policies import Marker, TumblingWindow
 from windowing.engine.rows.policies.events import Key, Row
 from windowing.engine.rows.policies.partitions import Partitions, choose, needed
 from windowing.engine.rows.policies.sliding import SlidingWindow
-from windowing.engine.rows.policies.window import Due, crosses
+from windowing.engine.rows.policies.window import DueAction, crosses
 from windowing.engine.rows.shard_part import RowShardPart
 from windowing.engine.rows.stages import Place, RecordTuple, Stage
 from windowing.engine.rows.units import Units
@@ -167,7 +167,7 @@ class TidyingWindow(SlidingWindow):
     shows_in=some_operators(with_window("sliding", eviction=(Time,))),
 )
 class PunctualWindow(SlidingWindow):
-    def next_due(self) -> Due | None:
+    def next_due(self) -> DueAction | None:
         due, earliest = super().next_due(), self._deadlines.earliest()
         if due is None or earliest is None or earliest[0] > due[0]:
             return due

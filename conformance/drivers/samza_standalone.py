@@ -54,17 +54,17 @@ def judge(scenario: Scenario, others: Mapping[str, Scenario]) -> Verdict:
     return next((v for v in verdicts if v.difference is not None), verdicts[0])
 
 
-def drive(scenario: Scenario) -> samza.Outcome:
+def drive(scenario: Scenario) -> samza.Effects:
     """Run a scenario with one operator."""
     return _drive(scenario, rebuild=False)
 
 
-def drive_rebuilding(scenario: Scenario) -> samza.Outcome:
+def drive_rebuilding(scenario: Scenario) -> samza.Effects:
     """Run a scenario, with another operator for every step."""
     return _drive(scenario, rebuild=True)
 
 
-def encode_keys(scenario: Scenario) -> samza.Outcome:
+def encode_keys(scenario: Scenario) -> samza.Effects:
     """Encode the entries of a scenario of keys."""
     layout = scenario.config["layout"]
     return {"steps": [{"result": _encoded(layout, step["entry"])} for step in scenario.steps]}
@@ -85,7 +85,7 @@ def _encoded(layout: str, entry: Mapping[str, Any]) -> str:
 
 
 class _Consumer:
-    """A consumer that accepts rows until told to refuse."""
+    """A consumer that accepts rows until it has to refuse."""
 
     def __init__(self) -> None:
         self.willing: int | None = None
@@ -204,7 +204,7 @@ class _Driver:
         return {**common, "windows": windows, "messages": kept}
 
 
-def _drive(scenario: Scenario, *, rebuild: bool) -> samza.Outcome:
+def _drive(scenario: Scenario, *, rebuild: bool) -> samza.Effects:
     driver = _Driver(scenario)
     steps = []
     for step in scenario.steps:

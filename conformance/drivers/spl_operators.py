@@ -21,7 +21,7 @@ from conformance.spl.case import (
 )
 from conformance.wid.judge import Verdict
 from windowing.engine.rows import operators
-from windowing.engine.rows.operators import Operator, Punctuation, Sent, WindowClause
+from windowing.engine.rows.operators import Operator, PortOutput, Punctuation, WindowClause
 from windowing.engine.rows.policies import ManualClock, Marker, Profile
 
 _SECOND_US = 1_000_000
@@ -95,7 +95,7 @@ class _Drive:
                     operator.tick(round(operation.to * _SECOND_US))
         return self._log
 
-    def _send(self, sent: Sent) -> None:
+    def _send(self, sent: PortOutput) -> None:
         logged: Logged = {"step": self._step, "port": sent.port}
         if self._timed:
             logged["t"] = self._clock.now_us / _SECOND_US

@@ -24,10 +24,10 @@ from windowing.model.record import (
     WindowView,
 )
 
-Outcome = Mapping[str, Any]
+Effects = Mapping[str, Any]
 """`steps` and `final`, as under `expected`."""
 
-Drive = Callable[[Scenario], Outcome]
+Drive = Callable[[Scenario], Effects]
 """Runs a scenario."""
 
 
@@ -77,9 +77,9 @@ def recut(scenario: Scenario, seed: int) -> Scenario:
     return scenario.model_copy(update={"steps": steps})
 
 
-def rows_of(outcome: Outcome) -> list[Any]:
+def rows_of(effects: Effects) -> list[Any]:
     """Return all rows that a scenario emits, in order."""
-    return [row for step in outcome["steps"] for row in step.get("out", [])]
+    return [row for step in effects["steps"] for row in step.get("out", [])]
 
 
 def spelled(value: Any) -> str:
@@ -87,7 +87,7 @@ def spelled(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _first_difference(scenario: Scenario, found: Outcome) -> str | None:
+def _first_difference(scenario: Scenario, found: Effects) -> str | None:
     """Return the first step and field that differ."""
     expected = scenario.expected
     if len(expected["steps"]) != len(found["steps"]):

@@ -14,11 +14,11 @@ from windowing.engine.rows.operators import (
     Aggregate,
     Join,
     JoinKind,
-    Order,
     Output,
+    PortOutput,
     Punctuation,
-    Sent,
     Sort,
+    SortOrder,
     sliding,
     tumbling,
 )
@@ -74,7 +74,7 @@ _STEPS = st.lists(
 )
 
 
-def shown(one: Sent) -> Any:
+def shown(one: PortOutput) -> Any:
     return aggregate.PUNCTUATION if isinstance(one.item, Punctuation) else one.item
 
 
@@ -91,7 +91,9 @@ def run(operator: Any, steps: list[Step]) -> None:
             operator.tick(now_us)
 
 
-def check(library: Any, sent: list[Sent], handwritten: Any, found: list[Any], steps: Any) -> None:
+def check(
+    library: Any, sent: list[PortOutput], handwritten: Any, found: list[Any], steps: Any
+) -> None:
     try:
         run(handwritten, steps)
     finally:
@@ -103,7 +105,7 @@ def check(library: Any, sent: list[Sent], handwritten: Any, found: list[Any], st
 @given(st.sampled_from(_TUMBLING + _SLIDING), _STEPS, st.booleans(), st.booleans())
 def test_aggregate(window: WindowClause, steps: list[Step], grouped: bool, more: bool) -> None:
     called = {"a": ("Average", ("v",)), "n": ("Count", ()), "p": ("Percentile", ("v", "60"))}
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     found: list[Any] = []
     partial = more and window.kind == "sliding"
     victims = more and window.kind == "tumbling" and bool(window.partition_by)
@@ -132,9 +134,9 @@ def test_aggregate(window: WindowClause, steps: list[Step], grouped: bool, more:
     st.sampled_from([("ascending",), ("descending", "ascending")]),
 )
 def test_sort(window: WindowClause, steps: list[Step], order: tuple[str, ...]) -> None:
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     found: list[Any] = []
-    library = Sort(window, ["v", "g"], sent.append, order=[Order(one) for one in order])
+    library = Sort(window, ["v", "g"], sent.append, order=[SortOrder(one) for one in order])
     check(library, sent, sort.Sort(window, ["v", "g"], found.append, order=order), found, steps)
 
 
@@ -163,7 +165,7 @@ def test_join(
     where: Callable[[Any, Any], bool] | None,
     equal: bool,
 ) -> None:
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     found: list[Any] = []
     names = ["g"] if equal else []
     kind, extra = unmatched

@@ -68,8 +68,8 @@ def test_what_is_no_scenario_is_told_with_its_line(
 
 
 def test_an_unknown_annotation_of_a_row_is_ignored(tmp_path: Path) -> None:
-    told = ROW | {"notes": "by hand", "seen": {"by": ["two"]}}
-    assert judged(tmp_path / "f.jsonl", told, ROW).exit_code == 0
+    noted = ROW | {"notes": "by hand", "seen": {"by": ["two"]}}
+    assert judged(tmp_path / "f.jsonl", noted, ROW).exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from windowing.engine.columns import VALUES
-from windowing.engine.rows.operators import Punctuation, Sent
+from windowing.engine.rows.operators import PortOutput, Punctuation
 from windowing.engine.rows.stages import ROW, Place, RecordTuple, Scalar, Stage, needs_clock
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, Condition, Punctuate
@@ -67,7 +67,7 @@ class UnitHost:
     def _passing(self, number: int) -> Any:
         """Return what passes tuples on to a stage, or takes them after the last one."""
 
-        def take(sent: Sent, now_us: int) -> None:
+        def take(sent: PortOutput, now_us: int) -> None:
             if number < len(self._stages):
                 self._stages[number].take(sent, now_us)
             else:
@@ -99,7 +99,7 @@ class UnitHost:
         due = [us for stage in self._stages if (us := stage.next_due_us()) is not None]
         return min(due, default=None)
 
-    def _report(self, sent: Sent) -> None:
+    def _report(self, sent: PortOutput) -> None:
         """Number what the last operator sends: reports with groups, or tuples one by one."""
         if isinstance(sent.item, Punctuation):
             self._number += self._reporting

@@ -13,7 +13,7 @@ from windowing.engine.columns import AT, INSTANT, OFFSET, PARTITION
 from windowing.engine.progress.reached import Progress
 from windowing.engine.rows.flows.condition import compared
 from windowing.engine.rows.operators import Join, JoinKind
-from windowing.engine.rows.operators.operator import Sent, Tuple
+from windowing.engine.rows.operators.operator import PortOutput, Tuple
 from windowing.engine.rows.policies import Delta, ManualClock
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.engine.windows.join_rows import SIDES
@@ -45,7 +45,7 @@ class _Record(dict[str, Any]):
         self.number = number
 
 
-class Arrival(NamedTuple):
+class SideRecord(NamedTuple):
     """A record that waits for progress; arrivals sort in canonical order."""
 
     at: int
@@ -56,7 +56,7 @@ class Arrival(NamedTuple):
     record: _Record
 
 
-Placed = tuple[Arrival, bool | None]
+MarkedRecord = tuple[SideRecord, bool | None]
 """A record, and for a stored one whether it found a partner; None: it waits for progress."""
 
 
@@ -76,7 +76,7 @@ class Course:
     def __init__(
         self,
         query: PolicyJoinQuery,
-        records: Iterable[Placed],
+        records: Iterable[MarkedRecord],
         known: Mapping[Side, pl.DataFrame | None],
     ) -> None:
         self._query = query
@@ -117,7 +117,7 @@ class Course:
         entries = [entry for *_, (stored, *_) in partitions for entry in stored]
         return {record.number: matched for (record, matched), _ in entries}, partitions
 
-    def _note(self, sent: Sent) -> None:
+    def _note(self, sent: PortOutput) -> None:
         if isinstance(sent.item, dict):
             self.sent.append((sent.item["left"], sent.item["right"]))
 
@@ -137,7 +137,7 @@ def with_marks(records: pl.DataFrame) -> pl.DataFrame:
 
 def arrivals_of(
     query: PolicyJoinQuery, records: pl.DataFrame, port: int, ranks: Mapping[int, int]
-) -> Iterator[Placed]:
+) -> Iterator[MarkedRecord]:
     """Yield the records of a side, and for stored ones whether they found a partner.
 
     Args:
@@ -155,7 +155,7 @@ def arrivals_of(
         zip(heads, rows, strict=True)
     ):
         record = _Record(number, row)
-        yield Arrival(at, ranks[lane], offset, port, instant, record), matched
+        yield SideRecord(at, ranks[lane], offset, port, instant, record), matched
 
 
 def _by_time(query: PolicyJoinQuery, side: Side) -> WindowClause:
@@ -170,7 +170,7 @@ def _by_time(query: PolicyJoinQuery, side: Side) -> WindowClause:
 def _window(
     query: PolicyJoinQuery,
     side: Side,
-    stored: Sequence[tuple[Arrival, bool]],
+    stored: Sequence[tuple[SideRecord, bool]],
     known: pl.DataFrame | None,
 ) -> dict[str, Any]:
     """Return the snapshot of a window.

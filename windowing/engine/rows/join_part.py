@@ -17,7 +17,7 @@ import polars as pl
 
 from windowing.engine.columns import AT, AT_FIRST, INSTANT, OFFSET, PARTITION, RECORDS, field_column
 from windowing.engine.progress.reached import Progress
-from windowing.engine.rows.join_course import MATCHED, Course, Placed, arrivals_of, with_marks
+from windowing.engine.rows.join_course import MATCHED, Course, MarkedRecord, arrivals_of, with_marks
 from windowing.engine.rows.policies import Time
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.chains import later
@@ -102,9 +102,9 @@ class PolicyJoinShardPart:
     def _courses(self, tables: Tables) -> list[Course]:
         """Return the join of each unit, as of the last compaction.
 
-        Units are apart, because a unit's clock shows the time of its own records.
+        Units are apart, because a unit's clock shows the time of its records.
         """
-        units = dict[tuple[Any, ...], list[Placed]]()
+        units = dict[tuple[Any, ...], list[MarkedRecord]]()
         if not self._query.sharded_by:
             units[()] = []
         for port, side in enumerate(SIDES):

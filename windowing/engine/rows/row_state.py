@@ -15,7 +15,7 @@ from windowing.engine.storage.state import StateStore
 from windowing.engine.windows.part import Tables
 
 _BASE = "base"
-Stored = dict[str, bytes]
+TableBytes = dict[str, bytes]
 
 
 def add(store: StateStore, query: str, parcels: Sequence[Parcel]) -> None:
@@ -52,7 +52,7 @@ class RowState:
         # One scan, as calls to the store are expensive on Spark.
         found = dict(store.scan(_prefix(query)))
         self._keys = list(found)
-        stored = [msgspec.msgpack.decode(data, type=Stored) for data in found.values()]
+        stored = [msgspec.msgpack.decode(data, type=TableBytes) for data in found.values()]
         stored += [parcel.queries[query].tables for parcel in parcels if query in parcel.queries]
         frames: dict[str, list[pl.DataFrame]] = {}
         for tables in stored:
@@ -66,7 +66,7 @@ class RowState:
         """Replace the state and its additions."""
         kept = any(len(frame) for frame in tables.values())
         if kept:
-            stored: Stored = {name: to_bytes(frame) for name, frame in tables.items()}
+            stored: TableBytes = {name: to_bytes(frame) for name, frame in tables.items()}
             self._store.put(self._base, msgspec.msgpack.encode(stored))
         for key in self._keys:
             if key != self._base or not kept:

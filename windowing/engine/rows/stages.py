@@ -10,9 +10,9 @@ import polars as pl
 
 from windowing.engine.columns import AT, OFFSET, PARTITION, VALUES, field_column, field_of
 from windowing.engine.rows.flows.condition import compared
-from windowing.engine.rows.operators import Aggregate, Dedup, Output, Punctuation, Sent, Sort
+from windowing.engine.rows.operators import Aggregate, Dedup, Output, PortOutput, Punctuation, Sort
 from windowing.engine.rows.operators.operator import Operator, Tuple
-from windowing.engine.rows.operators.user import Handle, Handlers
+from windowing.engine.rows.operators.user import Handle, HandlerOperator
 from windowing.engine.rows.policies import ManualClock, Marker
 from windowing.engine.rows.policies.events import Key
 from windowing.model.operators.steps import (
@@ -61,7 +61,7 @@ def shown(row: Mapping[str, Any]) -> dict[str, Scalar]:
     return {field: value for field, value in fields if field is not None}
 
 
-Take = Callable[[Sent, int], None]
+Take = Callable[[PortOutput, int], None]
 """Receives what an operator sends, and the instant of its clock."""
 
 
@@ -90,7 +90,7 @@ class Stage:
             step, event_time, lambda sent: take(sent, self._clock.now_us), self._clock
         )
 
-    def take(self, sent: Sent, now_us: int) -> None:
+    def take(self, sent: PortOutput, now_us: int) -> None:
         """Process a tuple or a punctuation from before, at an instant."""
         if isinstance(sent.item, Punctuation):
             self.tick(now_us)
@@ -143,7 +143,7 @@ def fulfils(condition: Condition, row: Any) -> bool:
 
 
 def _open(
-    step: WindowStep, event_time: str, send: Callable[[Sent], None], clock: ManualClock
+    step: WindowStep, event_time: str, send: Callable[[PortOutput], None], clock: ManualClock
 ) -> Operator:
     """Build the operator of a step, over the columns of records."""
     window = _over_columns(step.window, event_time)
@@ -166,7 +166,7 @@ def _open(
             compared = [column_of(name, event_time) for name in step.by]
             return Dedup(window, compared, send, clock=clock)
     made = user_operator.load(step.reference, step.settings)
-    return Handlers(window, user_operator.handled(made), _calling(step), send, clock=clock)
+    return HandlerOperator(window, user_operator.handled(made), _calling(step), send, clock=clock)
 
 
 def _calling(step: UserStep) -> Handle:

@@ -82,9 +82,9 @@ class WindowedAggregator(StandaloneOperator[WindowRow, WindowOperator | SessionO
         key: str | AnyKey | None = ANY,
     ) -> list[WindowView]:
         """Return windows that overlap [start, end), by start and key; sessions by key first."""
-        emission, pending = self._operator.parts.emission, not self._by_session
+        rows, pending = self._operator.parts.rows, not self._by_session
         return [
-            emission.view(held, pending=pending)
+            rows.view(held, pending=pending)
             for held in self._operator.store.scan()
             if held.start < end and start < held.end and key in (ANY, held.key)
         ]

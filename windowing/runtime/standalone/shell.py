@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from windowing.engine.rows.flows.operator import Arrival, FlowOperator
+from windowing.engine.rows.flows.operator import FlowOperator, LaneRecord
 from windowing.engine.storage.state import MemoryStore, StateStore
 from windowing.model.flow import JoinFlow, LaneStart, StreamFlow
 from windowing.model.progress import Punctuation, Slack
@@ -191,7 +191,7 @@ class StandaloneOperator(Generic[R, Op]):
         return report
 
     def _insert(self, record: Record) -> bool:
-        arrival = Arrival(record, self._lanes.by_name[record.lane].progress)
+        arrival = LaneRecord(record, self._lanes.by_name[record.lane].progress)
         return self._operator.insert(arrival, self._ports[record.lane])
 
     def _refuse(self, record: Record, report: CallReport) -> None:

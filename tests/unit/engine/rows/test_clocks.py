@@ -21,7 +21,7 @@ from windowing.engine.rows.operators import (
     Output,
     sliding,
 )
-from windowing.engine.rows.operators.user import Handlers
+from windowing.engine.rows.operators.user import HandlerOperator
 from windowing.engine.rows.policies import (
     Event,
     ManualClock,
@@ -292,7 +292,7 @@ def test_a_window_object_needs_its_trigger() -> None:
     [
         Aggregate(sliding(time(1), time(1)), {"n": Output("Count")}, lambda _: None),
         Join(sliding(count(1)), sliding(time(1)), lambda left, _: left, lambda _: None),
-        Handlers(sliding(time(1)), (), lambda *_: (), lambda _: None),
+        HandlerOperator(sliding(time(1)), (), lambda *_: (), lambda _: None),
     ],
     ids=lambda operator: type(operator).__name__,
 )

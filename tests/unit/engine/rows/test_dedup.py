@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from windowing.engine.rows.operators import (
     Dedup,
     OperatorError,
-    Sent,
+    PortOutput,
     WindowClause,
     sliding,
     tumbling,
@@ -35,7 +35,7 @@ ROWS = st.fixed_dictionaries({"k": st.integers(0, 1), "g": st.integers(0, 2)})
 def test_a_tuple_is_sent_unless_its_window_holds_an_equal_one(
     window: WindowClause, arrivals: list[tuple[int, bool, dict[str, int]]]
 ) -> None:
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     clock = ManualClock()
     operator = Dedup(window, ["g"], sent.append, clock=clock)
     seen: list[tuple[int, dict[str, int]]] = []
@@ -71,7 +71,7 @@ def held(
 
 
 def test_an_evicted_partition_is_forgotten() -> None:
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     window = sliding(count(9), partition_by=("k",), partition_eviction=partition_count(1))
     operator = Dedup(window, ["g"], sent.append)
     for key in (1, 1, 2, 1):

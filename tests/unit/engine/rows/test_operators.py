@@ -18,8 +18,8 @@ from windowing.engine.rows.operators import (
     JoinKind,
     OperatorError,
     Output,
+    PortOutput,
     Punctuation,
-    Sent,
     Sort,
     sliding,
     tumbling,
@@ -132,7 +132,7 @@ def test_the_counts_of_the_paper() -> None:
     assert len([*join_windows(kept=True)]) == 9 * 17
 
 
-def rows_of(sent: list[Sent]) -> list[object]:
+def rows_of(sent: list[PortOutput]) -> list[object]:
     return ["|" if isinstance(one.item, Punctuation) else one.item for one in sent]
 
 
@@ -145,7 +145,7 @@ def test_every_function_of_a_group_computed_by_hand() -> None:
         if name != "Percentile"
     }
     outputs["Percentile"] = Output("Percentile", ("v", "50"))
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     operator = Aggregate(tumbling(count(4)), outputs, sent.append)
     for value, name in ((3, "a"), (1, "b"), (3, "c"), (2, "d")):
         operator.insert({"v": value, "n": name})
@@ -181,7 +181,7 @@ def test_every_function_of_a_group_computed_by_hand() -> None:
 
 def aggregated(rows: list[dict], **outputs: Output) -> object:
     """The one tuple that a batch of tuples gives."""
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     operator = Aggregate(tumbling(count(len(rows))), outputs, sent.append)
     for row in rows:
         operator.insert(row)
@@ -226,7 +226,7 @@ def test_a_function_of_the_users() -> None:
 
 
 def test_the_library_swaps_two_counts() -> None:
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     outputs = {"least": Output("MinCount", ("v",)), "most": Output("MaxCount", ("v",))}
     library = Profile.osstreams
     operator = Aggregate(tumbling(count(3)), outputs, sent.append, profile=library)
@@ -236,7 +236,7 @@ def test_the_library_swaps_two_counts() -> None:
 
 
 def test_tuples_leave_both_windows_of_a_join_in_the_order_of_time() -> None:
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     clock = ManualClock()
     operator = Join(
         sliding(time(5)),
@@ -255,7 +255,7 @@ def test_tuples_leave_both_windows_of_a_join_in_the_order_of_time() -> None:
 
 
 def test_sort_takes_several_attributes_each_in_its_order() -> None:
-    sent: list[Sent] = []
+    sent: list[PortOutput] = []
     operator = Sort(tumbling(punct()), ["a", "b"], sent.append, order=["ascending", "descending"])
     for a, b in ((2, 1), (1, 1), (1, 3), (2, 5)):
         operator.insert({"a": a, "b": b})

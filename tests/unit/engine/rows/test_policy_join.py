@@ -234,7 +234,7 @@ def test_a_late_record_takes_no_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("  operator: join\n", "", "policy window: add operator: join"),
         ("SLIDING count(1) PARTITIONED BY k", "5 s", "join.left.window: .*needs a policy window"),
@@ -248,12 +248,12 @@ def test_a_late_record_takes_no_part() -> None:
         ("shards: 2", "retention: 5 s", "retention: .*say themselves what they keep"),
     ],
 )
-def test_mistakes_are_told(old: str, new: str, told: str) -> None:
+def test_mistakes_are_named(old: str, new: str, message: str) -> None:
     by_key = "SLIDING count(1) PARTITIONED BY k"
     text = JOIN.format(left=by_key, right=by_key, kind="inner", equal="[]", where="[]")
     assert parse_pipeline(text).fingerprint
     assert old in text
-    with pytest.raises(PipelineError, match=told):
+    with pytest.raises(PipelineError, match=message):
         parse_pipeline(text.replace(old, new, 1))
 
 

@@ -1,8 +1,9 @@
-"""One protocol for every row operator: what it remembers is its snapshot, wherever it goes on."""
+"""One protocol for every row operator: what it remembers is its snapshot, wherever it continues."""
 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from windowing import JoinFlow, Late, Record, Session, Sliding, StreamFlow, count, time
 from windowing.engine.rows.flows.joins import JoinOperator
-from windowing.engine.rows.flows.operator import Arrival
+from windowing.engine.rows.flows.operator import LaneRecord
 from windowing.engine.rows.flows.sessions import SessionOperator
 from windowing.engine.rows.flows.windows import WindowOperator
 from windowing.engine.rows.operator import RowOperator
@@ -24,7 +25,7 @@ Call = tuple[str, Any, int]
 
 def _flow(offset: int, ts: int, key: str = "a", port: int = 0, before: int = 0) -> Call:
     lane = ("left/0", "right/0")[port]
-    return "insert", Arrival(Record(lane, offset, ts, key, offset), before), port
+    return "insert", LaneRecord(Record(lane, offset, ts, key, offset), before), port
 
 
 def _stream(window: Any) -> StreamFlow:
@@ -51,15 +52,15 @@ _TUPLES: list[Call] = [
 _OPERATORS: dict[str, tuple[Callable[[Send], Any], Sequence[Call]]] = {
     "windows": (
         lambda send: WindowOperator(
-            _stream(Sliding(10, 5, "ts", align="start")), MemoryStore(), send
+            _stream(Sliding(10, 5, "ts", align="start")), MemoryStore(), send, -math.inf
         ),
         _OF_A_STREAM,
     ),
     "sessions": (
-        lambda send: SessionOperator(_stream(Session(6, "ts")), MemoryStore(), send),
+        lambda send: SessionOperator(_stream(Session(6, "ts")), MemoryStore(), send, -math.inf),
         _OF_A_STREAM,
     ),
-    "joins": (lambda send: JoinOperator(_JOIN, MemoryStore(), send), _OF_TWO),
+    "joins": (lambda send: JoinOperator(_JOIN, MemoryStore(), send, -math.inf), _OF_TWO),
     "Aggregate": (
         lambda send: Aggregate(
             WindowClause("tumbling", count(2)), {"most": Output("Max", ("v",))}, send
@@ -84,7 +85,7 @@ _OPERATORS: dict[str, tuple[Callable[[Send], Any], Sequence[Call]]] = {
 
 
 @pytest.mark.parametrize("name", _OPERATORS)
-def test_an_operator_goes_on_from_a_snapshot(name: str) -> None:
+def test_an_operator_continues_from_a_snapshot(name: str) -> None:
     make, calls = _OPERATORS[name]
     whole: list[Any] = []
     operator = make(whole.append)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from windowing.engine.rows.operators import (
     Aggregate,
     Output,
+    PortOutput,
     Punctuation,
-    Sent,
     sliding,
     totals,
     tumbling,
@@ -24,8 +24,8 @@ from windowing.engine.rows.operators.functions import FUNCTIONS, Group
 from windowing.engine.rows.operators.percentiles import OrderedWindow
 from windowing.engine.rows.operators.summaries import (
     SUMMARIES,
-    Called,
-    Summarized,
+    FunctionCall,
+    GroupSummaries,
     summaries_of,
 )
 from windowing.engine.rows.policies import count, tuple_count
@@ -42,12 +42,14 @@ _VALUES = st.one_of(
 )
 
 
-def called(names: Iterable[Any]) -> dict[str, Called]:
+def called(names: Iterable[Any]) -> dict[str, FunctionCall]:
     arguments: dict[int, tuple[str, ...]] = {0: (), 1: ("v",), 2: ("v", "n")}
     return {name: (name, arguments[FUNCTIONS[name][0]]) for name in names}
 
 
-def computed(rows: list[dict[str, Any]], functions: dict[str, Called]) -> list[dict[str, Any]]:
+def computed(
+    rows: list[dict[str, Any]], functions: dict[str, FunctionCall]
+) -> list[dict[str, Any]]:
     """What Aggregate sends for these tuples, from the tuples themselves."""
     groups: dict[Any, list[dict[str, Any]]] = {}
     for row in rows:
@@ -97,12 +99,12 @@ def test_a_summary_is_what_the_stored_tuples_give(
         for number, value in enumerate((values * times)[:150])
     ]
     with tuned(folded_tuples=folded):
-        summary = Summarized(summaries_of(functions) or (), ["g"])
+        summary = GroupSummaries(summaries_of(functions) or (), ["g"])
         for number, row in enumerate(rows):
             summary.insert(row)
             if stored and number % 100 == 3:
                 state = json.loads(json.dumps(summary.state()))
-                summary = Summarized(summaries_of(functions) or (), ["g"])
+                summary = GroupSummaries(summaries_of(functions) or (), ["g"])
                 summary.restore(state)
     assert exact([*summary.results()]) == exact(computed(rows, functions))
 
@@ -118,10 +120,10 @@ def test_sums_of_infinities() -> None:
 
 
 def test_sums_of_strings_and_lists_and_extremes_of_lists() -> None:
-    functions: dict[str, Called] = {name: (name, ("v",)) for name in ("Sum", "Min", "Max")}
+    functions: dict[str, FunctionCall] = {name: (name, ("v",)) for name in ("Sum", "Min", "Max")}
     for values in (["a", "b", "c"], [[1, 5], [3, 2], [2, 2]]):
         rows = [{"v": value, "g": 0} for value in values]
-        summary = Summarized(summaries_of(functions) or (), ["g"])
+        summary = GroupSummaries(summaries_of(functions) or (), ["g"])
         for row in rows:
             summary.insert(row)
             summary.state()  # folds what waits
@@ -149,8 +151,8 @@ def test_ordered_columns_give_the_percentile_of_the_stored_tuples(
         partition_eviction=tuple_count(20) if keyed else None,
     )
     outputs = {"p": Output("Percentile", ("v", "37.5")), "n": Output("Count")}
-    ordered: list[Sent] = []
-    scanning: list[Sent] = []
+    ordered: list[PortOutput] = []
+    scanning: list[PortOutput] = []
     operators = [
         Aggregate(window, outputs, ordered.append, partial_windows=True),
         Aggregate(

@@ -22,7 +22,7 @@ _COUNT = "rows"
 _UNRANKED = "unranked/"
 
 
-class Positioned(NamedTuple):
+class AxisRecord(NamedTuple):
     """A record with its position on the axis.
 
     Attributes:
@@ -43,10 +43,10 @@ class Axis(Protocol):
 
     layout: keys.Layout
 
-    def arrive(self, record: Record, before: Progress) -> Positioned | bool:
+    def arrive(self, record: Record, before: Progress) -> AxisRecord | bool:
         """Return a record's position; True: not known yet; False: too late for the axis."""
 
-    def released(self, progress: Progress) -> Iterator[Positioned]:
+    def released(self, progress: Progress) -> Iterator[AxisRecord]:
         """Return the records whose position is known now that progress has reached them."""
 
     def progress(self, progress: Progress) -> Progress:
@@ -61,12 +61,12 @@ class EventTime:
 
     layout: keys.Layout = "ts_offset"
 
-    def arrive(self, record: Record, before: Progress) -> Positioned | bool:
+    def arrive(self, record: Record, before: Progress) -> AxisRecord | bool:
         """Return a record's position: its time."""
         place = place_of(record.ts, record.lane, record.offset)
-        return Positioned(record, record.ts, place, before)
+        return AxisRecord(record, record.ts, place, before)
 
-    def released(self, progress: Progress) -> Iterator[Positioned]:
+    def released(self, progress: Progress) -> Iterator[AxisRecord]:
         """Return nothing: all positions are known at once."""
         return iter(())
 
@@ -110,12 +110,12 @@ class LogRows:
     def __init__(self, store: StateStore, *, past_end: bool) -> None:
         self._rows, self._behind = _Counter(store), int(past_end)
 
-    def arrive(self, record: Record, before: Progress) -> Positioned | bool:
+    def arrive(self, record: Record, before: Progress) -> AxisRecord | bool:
         """Return a record's position: after all rows so far."""
         at = self._rows.next()
-        return Positioned(record, at, place_of(at, record.lane, record.offset), -math.inf)
+        return AxisRecord(record, at, place_of(at, record.lane, record.offset), -math.inf)
 
-    def released(self, progress: Progress) -> Iterator[Positioned]:
+    def released(self, progress: Progress) -> Iterator[AxisRecord]:
         """Return nothing: all positions are known at once."""
         return iter(())
 
@@ -140,7 +140,7 @@ class RankedRows:
     def __init__(self, store: StateStore) -> None:
         self._rows, self._store = _Counter(store), store
 
-    def arrive(self, record: Record, before: Progress) -> Positioned | bool:
+    def arrive(self, record: Record, before: Progress) -> AxisRecord | bool:
         """Store a record until it can be numbered; one behind its lane's progress is too late."""
         if record.ts < before:
             return False
@@ -148,7 +148,7 @@ class RankedRows:
         self._store.put(_UNRANKED + name.hex(), msgspec.msgpack.encode(record))
         return True
 
-    def released(self, progress: Progress) -> Iterator[Positioned]:
+    def released(self, progress: Progress) -> Iterator[AxisRecord]:
         """Return the records that progress has passed, numbered in canonical order."""
         for name, data in self._store.scan(_UNRANKED):
             record = msgspec.msgpack.decode(data, type=Record)
@@ -156,7 +156,7 @@ class RankedRows:
                 return
             self._store.delete(name)
             place = place_of(record.ts, record.lane, record.offset)
-            yield Positioned(record, self._rows.next(), place, -math.inf)
+            yield AxisRecord(record, self._rows.next(), place, -math.inf)
 
     def progress(self, progress: Progress) -> Progress:
         """Return the number of numbered rows."""

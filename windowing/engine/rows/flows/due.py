@@ -19,7 +19,7 @@ from windowing.model.record import Progress
 _PREFIX = "due/"
 
 
-class Due(NamedTuple):
+class DueWindow(NamedTuple):
     """A row due at an instant.
 
     Attributes:
@@ -36,21 +36,17 @@ class Due(NamedTuple):
 
 
 class DueIndex:
-    """The rows that wait for progress.
-
-    Args:
-        store: where they are kept.
-    """
+    """The rows that wait for progress."""
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
-        self._decoder = msgspec.msgpack.Decoder(Due)
+        self._decoder = msgspec.msgpack.Decoder(DueWindow)
 
-    def add(self, due: Due) -> None:
+    def add(self, due: DueWindow) -> None:
         """Add a row; idempotent."""
         self._store.put(_name(due), msgspec.msgpack.encode(due))
 
-    def remove(self, due: Due) -> None:
+    def remove(self, due: DueWindow) -> None:
         """Remove a row."""
         self._store.delete(_name(due))
 
@@ -58,7 +54,7 @@ class DueIndex:
         """Return the earliest instant at which a row is due."""
         return next((due.instant for _, due in self._scan()), None)
 
-    def pop(self, progress: Progress) -> Iterator[Due]:
+    def pop(self, progress: Progress) -> Iterator[DueWindow]:
         """Remove and yield the due rows, in the order of sending."""
         for name, due in self._scan():
             if due.instant > progress:
@@ -66,11 +62,11 @@ class DueIndex:
             self._store.delete(name)
             yield due
 
-    def _scan(self) -> Iterator[tuple[str, Due]]:
+    def _scan(self) -> Iterator[tuple[str, DueWindow]]:
         return ((name, self._decoder.decode(data)) for name, data in self._store.scan(_PREFIX))
 
 
-def _name(due: Due) -> str:
+def _name(due: DueWindow) -> str:
     order = keys.i64(due.instant) + bytes([due.late]) + keys.i64(due.start) + keys.i64(due.end)
     return _PREFIX + (order + keys.key(due.key)).hex()
 
@@ -79,23 +75,13 @@ _NAME = "ticks"
 
 
 class Ticks:
-    """The last seen period of every policy.
-
-    Args:
-        store: holds them.
-    """
+    """The last seen period of every policy; the caller passes the clock, and none is read."""
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
 
     def due(self, policy: str, wall: int, periods: Periods) -> bool:
-        """Return whether a policy is due now; the first call only records the period.
-
-        Args:
-            policy: its name.
-            wall: the caller's clock.
-            periods: those of the policy.
-        """
+        """Return whether a policy is due now; the first call only records the period."""
         if periods.every_us == 0:
             return True
         data = self._store.get(_NAME)

@@ -23,7 +23,7 @@ from windowing.model.join import Side
 from windowing.model.record import Pair, Place, Progress, Record, place_of
 
 
-class Joined(msgspec.Struct, array_like=True):
+class JoinRecord(msgspec.Struct, array_like=True):
     """A record and its state in the join.
 
     Attributes:
@@ -55,8 +55,8 @@ class DueRow(NamedTuple):
 
     instant: Progress
     kind: Literal["retracts", "pair", "single"]
-    left: Joined | None
-    right: Joined | None
+    left: JoinRecord | None
+    right: JoinRecord | None
 
     @property
     def order(self) -> tuple[Progress, int, list[Place], list[Place]]:
@@ -97,24 +97,13 @@ class _Entry(NamedTuple):
 
 
 class AloneIndex:
-    """The records of kept sides, by the instant at which they would be sent alone.
-
-    Args:
-        store: where they are kept.
-    """
+    """The records of kept sides, by the instant at which they would be sent alone."""
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
 
     def add(self, side: Side, instant: int | None, place: Place, message: str) -> None:
-        """Add a record.
-
-        Args:
-            side: its side.
-            instant: when it is due; None: once all lanes have ended.
-            place: its position.
-            message: its name in the message store.
-        """
+        """Add a record by its name in the store; instant None: due once all lanes have ended."""
         at, source, partition, offset = place
         order = _AT_THE_END if instant is None else keys.i64(instant).hex()
         order += (keys.i64(at) + keys.place(f"{source}/{partition}", offset)).hex()
@@ -139,7 +128,7 @@ class AloneIndex:
         }
 
 
-class Placed(Protocol):
+class AxisPoint(Protocol):
     """A record on its axis."""
 
     @property
@@ -147,7 +136,7 @@ class Placed(Protocol):
         """Its position there."""
 
 
-T = TypeVar("T", bound=Placed)
+T = TypeVar("T", bound=AxisPoint)
 
 
 def connected(before: Sequence[T], joining: Sequence[T], gap: int) -> Iterator[tuple[T, T]]:

@@ -20,12 +20,12 @@ from windowing.engine.rows.flows.due import Ticks
 from windowing.engine.rows.flows.joined import (
     AloneIndex,
     DueRow,
-    Joined,
+    JoinRecord,
     chains,
     connected,
     layout_of,
 )
-from windowing.engine.rows.flows.operator import Arrival, FlowOperator
+from windowing.engine.rows.flows.operator import FlowOperator, LaneRecord
 from windowing.engine.rows.flows.stores import MessageStore
 from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.storage.state import StateStore
@@ -54,7 +54,7 @@ class JoinOperator(FlowOperator[Pair]):
         flow: JoinFlow,
         store: StateStore,
         send: Callable[[Pair], object],
-        progress: Progress = -math.inf,
+        progress: Progress,
         *,
         by_clock: Mapping[Side, Deliveries] | None = None,
         key_order: KeyOrder = _PLAIN,
@@ -63,25 +63,25 @@ class JoinOperator(FlowOperator[Pair]):
         self._flow, self._by_clock, self._ticks = flow, by_clock, Ticks(store)
         self._condition = condition_of(flow)
         self.layout = layout_of(flow, key_order)
-        self.messages: dict[Side, MessageStore[Joined]] = {
-            side: MessageStore(store, self.layout, f"message/{side}/", Joined) for side in SIDES
+        self.messages: dict[Side, MessageStore[JoinRecord]] = {
+            side: MessageStore(store, self.layout, f"message/{side}/", JoinRecord) for side in SIDES
         }
         self._alone = AloneIndex(store)
 
-    def insert(self, row: Arrival, port: int = 0) -> bool:
+    def insert(self, row: LaneRecord, port: int = 0) -> bool:
         """Store a record until it is delivered; False: it is too late."""
         (record, before), side = row, SIDES[port]
         if self._flow.axis == "rows":
             rank = self._rows(side)
             self._state.put(f"rows/{side}", msgspec.msgpack.encode(rank + 1))
-            return self._keep(side, Joined(record, rank, rank + 1, False))
+            return self._keep(side, JoinRecord(record, rank, rank + 1, False))
         if record.ts >= before:
-            return self._keep(side, Joined(record, record.ts, record.ts + 1, False))
+            return self._keep(side, JoinRecord(record, record.ts, record.ts + 1, False))
         every, retention = self._flow.late.every_us, self._flow.retention_us
         if every is None or (retention is not None and record.ts < before - retention):
             return False
         release = release_of(before, every)
-        return self._keep(side, Joined(record, record.ts, release, True))
+        return self._keep(side, JoinRecord(record, record.ts, release, True))
 
     def _due(self) -> list[Pair]:
         """Return the rows whose instant progress has reached, by instant and positions."""
@@ -113,7 +113,7 @@ class JoinOperator(FlowOperator[Pair]):
         waiting = [(side, one) for side in SIDES for one in self._undelivered(side)]
         due = [(side, one) for side, one in waiting if one.instant <= at]
         for instant in sorted({one.instant for _, one in due}):
-            joining: dict[str, list[Joined]] = {}
+            joining: dict[str, list[JoinRecord]] = {}
             now = [(side, one) for side, one in due if one.instant == instant]
             for _, one in now:
                 if one.record.key is not None:
@@ -130,7 +130,7 @@ class JoinOperator(FlowOperator[Pair]):
             for side, one in now:
                 self._deliver(side, one)
 
-    def _delivered_of(self, key: str) -> list[tuple[Side, Joined]]:
+    def _delivered_of(self, key: str) -> list[tuple[Side, JoinRecord]]:
         return [
             (side, one)
             for side in SIDES
@@ -138,7 +138,7 @@ class JoinOperator(FlowOperator[Pair]):
             if one.delivered
         ]
 
-    def _paired(self, side: Side, joined: Joined, other: Joined) -> Iterator[DueRow]:
+    def _paired(self, side: Side, joined: JoinRecord, other: JoinRecord) -> Iterator[DueRow]:
         """Yield a pair, and its retractions of rows from earlier calls."""
         left, right = (joined, other) if side == "left" else (other, joined)
         instant = max(left.instant, right.instant)
@@ -150,7 +150,7 @@ class JoinOperator(FlowOperator[Pair]):
         self._put(_OTHER[side], other)
         yield DueRow(instant, "pair", left, right)
 
-    def _singled(self, side: Side, joined: Joined, due: Progress) -> Iterator[DueRow]:
+    def _singled(self, side: Side, joined: JoinRecord, due: Progress) -> Iterator[DueRow]:
         """Yield a record alone, and its retraction if a pair of this call causes one."""
         left, right = (joined, None) if side == "left" else (None, joined)
         yield DueRow(due, "single", left, right)
@@ -200,7 +200,7 @@ class JoinOperator(FlowOperator[Pair]):
         retention = self._flow.retention_us
         if retention is None:
             return
-        by_key: dict[str | None, list[Joined]] = {}
+        by_key: dict[str | None, list[JoinRecord]] = {}
         side_of: dict[int, Side] = {}
         for side in SIDES:
             for _, one in self.messages[side].all():
@@ -247,7 +247,7 @@ class JoinOperator(FlowOperator[Pair]):
         reach = self._flow.reach(earlier)
         return reach is None or abs(at - other) <= reach
 
-    def _partners(self, side: Side, joined: Joined) -> Iterator[Joined]:
+    def _partners(self, side: Side, joined: JoinRecord) -> Iterator[JoinRecord]:
         """Return matching delivered records of the other side, in the order of their positions."""
         key = joined.record.key
         if self._flow.on and key is None:
@@ -277,7 +277,7 @@ class JoinOperator(FlowOperator[Pair]):
         pair = (record, other) if side == "left" else (other, record)
         return self._condition(*pair)
 
-    def _keep(self, side: Side, joined: Joined) -> bool:
+    def _keep(self, side: Side, joined: JoinRecord) -> bool:
         name = self._put(side, joined)
         self._state.put(_undelivered_name(side, joined), name.encode())
         if self._flow.keeps(side):
@@ -287,28 +287,28 @@ class JoinOperator(FlowOperator[Pair]):
             self._alone.add(side, due, joined.place, name)
         return True
 
-    def _put(self, side: Side, joined: Joined) -> str:
+    def _put(self, side: Side, joined: JoinRecord) -> str:
         name = self._name(side, joined)
         self.messages[side].put(name, joined)
         return name
 
-    def _deliver(self, side: Side, joined: Joined) -> None:
+    def _deliver(self, side: Side, joined: JoinRecord) -> None:
         joined.delivered = True
         self._put(side, joined)
         self._state.delete(_undelivered_name(side, joined))
 
-    def _undelivered(self, side: Side) -> Iterator[Joined]:
+    def _undelivered(self, side: Side) -> Iterator[JoinRecord]:
         """Return waiting records, in the order of their positions."""
         names = self._state.scan(f"undelivered/{side}/")
         return (self.messages[side].get(name.decode()) for _, name in names)
 
-    def _name(self, side: Side, joined: Joined) -> str:
+    def _name(self, side: Side, joined: JoinRecord) -> str:
         record = joined.record
         return self.messages[side].name(
             ts=record.ts, group=record.key, lane=record.lane, offset=record.offset
         )
 
 
-def _undelivered_name(side: Side, joined: Joined) -> str:
+def _undelivered_name(side: Side, joined: JoinRecord) -> str:
     place = keys.i64(joined.at) + keys.place(joined.record.lane, joined.record.offset)
     return f"undelivered/{side}/{place.hex()}"

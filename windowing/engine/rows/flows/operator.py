@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,26 +13,16 @@ from windowing.model.record import Progress, Record
 R = TypeVar("R")
 
 
-class Arrival(NamedTuple):
-    """An arriving record.
-
-    Attributes:
-        record: the record.
-        before: its lane's progress before it.
-    """
+class LaneRecord(NamedTuple):
+    """An arriving record, and its lane's progress before it."""
 
     record: Record
     before: Progress
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A snapshot of a flow's operator.
-
-    Attributes:
-        progress: that of the stream.
-        values: those of its store, by name.
-    """
+class FlowSnapshot:
+    """A snapshot of a flow's operator: the stream's progress, and the store's values by name."""
 
     progress: Progress
     values: dict[str, bytes]
@@ -45,16 +34,14 @@ class FlowOperator(ABC, Generic[R]):
     Args:
         store: holds all state.
         send: receives the rows, in order.
-        progress: the stream's, for an operator that resumes over a store.
+        progress: the stream's, at which the operator begins or resumes.
     """
 
-    def __init__(
-        self, store: StateStore, send: Callable[[R], object], progress: Progress = -math.inf
-    ) -> None:
+    def __init__(self, store: StateStore, send: Callable[[R], object], progress: Progress) -> None:
         self._state, self._send, self._progress = store, send, progress
 
     @abstractmethod
-    def insert(self, row: Arrival, port: int = 0) -> bool:
+    def insert(self, row: LaneRecord, port: int = 0) -> bool:
         """Process a record; False: it is refused."""
 
     def punctuate(self, mark: Progress, port: int = 0) -> None:
@@ -80,11 +67,11 @@ class FlowOperator(ABC, Generic[R]):
     def held_back(self) -> int:
         """The number of accepted records not shown yet, counted once per window."""
 
-    def snapshot(self) -> Stored:
+    def snapshot(self) -> FlowSnapshot:
         """Return progress and the content of the store."""
-        return Stored(self._progress, dict(self._state.scan("")))
+        return FlowSnapshot(self._progress, dict(self._state.scan("")))
 
-    def restore(self, snapshot: Stored) -> None:
+    def restore(self, snapshot: FlowSnapshot) -> None:
         """Restore a snapshot."""
         for name, _ in list(self._state.scan("")):
             self._state.delete(name)

@@ -19,7 +19,7 @@ from windowing.model.flow import Periods, StreamFlow
 from windowing.model.record import Place, Record, Value, WindowRow, WindowView, lane_order
 
 
-class Emission:
+class WindowRows:
     """The builder of one aggregator's rows.
 
     Args:
@@ -136,7 +136,7 @@ class AggregatorParts:
         self._grouped, self._early = bool(flow.group_by), flow.early
         self.axis: Axis = axis_of(flow.window, store, past_end=past_end)
         self.ticks = Ticks(store)
-        self.emission = Emission(flow, self._read)
+        self.rows = WindowRows(flow, self._read)
         self._layout = layout or self.axis.layout
         self._parts_of = message_place(self._layout)
         self._messages = (

@@ -10,15 +10,14 @@ happens at one instant are ours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.rows.flows.due import Due, DueIndex
-from windowing.engine.rows.flows.operator import Arrival, FlowOperator
+from windowing.engine.rows.flows.due import DueIndex, DueWindow
+from windowing.engine.rows.flows.operator import FlowOperator, LaneRecord
 from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
 from windowing.engine.rows.flows.stores import StoredWindow, WindowStore
@@ -59,7 +58,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         flow: StreamFlow,
         store: StateStore,
         send: Callable[[WindowRow], object],
-        progress: Progress = -math.inf,
+        progress: Progress,
     ) -> None:
         super().__init__(store, send, progress)
         assert flow.window.range_ is not None  # noqa: S101 - every session has one
@@ -75,7 +74,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         # Starts that rows have shown and that a record of this call has absorbed.
         self._absorbed: list[StoredWindow] = []
 
-    def insert(self, row: Arrival, port: int = 0) -> bool:
+    def insert(self, row: LaneRecord, port: int = 0) -> bool:
         """Add a record to its session, or store it until its release."""
         record = row.record
         found = self.parts.axis.arrive(record, row.before)
@@ -126,7 +125,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         for held in sorted(self.store.scan(), key=lambda held: held.order):
             new = held.fresh.records if self._by_ticks else held.news
             if held.end > at and new >= wanted:
-                rows += self.parts.emission.early(held)
+                rows += self.parts.rows.early(held)
                 self.store.put(held)
         return rows
 
@@ -192,11 +191,11 @@ class SessionOperator(FlowOperator[WindowRow]):
     def _of(self, key: str | None) -> Iterable[StoredWindow]:
         return self.store.scan(keys.key(key))
 
-    def _shown(self, due: Due, *, closing: bool) -> list[WindowRow]:
+    def _shown(self, due: DueWindow, *, closing: bool) -> list[WindowRow]:
         held = self.store.get(due.start, due.key)
         assert held is not None  # noqa: S101 - a session that changed is never purged
         first = closing and held.revision < 0
-        rows = self.parts.emission.full(held) if first else self.parts.emission.late(held)
+        rows = self.parts.rows.full(held) if first else self.parts.rows.late(held)
         self.store.put(held)
         return rows
 
@@ -207,7 +206,7 @@ class SessionOperator(FlowOperator[WindowRow]):
         rows: list[WindowRow] = []
         for held in sorted(chosen, key=lambda held: (held.start, held.shown_end, held.order)):
             into = next(s for s in self._of(held.key) if s.start <= held.start < s.end)
-            rows += self.parts.emission.tombstone(held, into.start)
+            rows += self.parts.rows.tombstone(held, into.start)
         return rows
 
     def _next_instant(self) -> int | None:
@@ -219,9 +218,9 @@ class SessionOperator(FlowOperator[WindowRow]):
         return ((name, msgspec.msgpack.decode(data, type=_Late)) for name, data in found)
 
 
-def _closing(session: StoredWindow) -> Due:
-    return Due(session.end, False, session.start, session.end, session.key)
+def _closing(session: StoredWindow) -> DueWindow:
+    return DueWindow(session.end, False, session.start, session.end, session.key)
 
 
-def _order(due: Due) -> tuple[int, int, bytes]:
+def _order(due: DueWindow) -> tuple[int, int, bytes]:
     return due.start, due.end, keys.key(due.key)

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.rows.flows.axis import Positioned
-from windowing.engine.rows.flows.due import Due, DueIndex
-from windowing.engine.rows.flows.operator import Arrival, FlowOperator
+from windowing.engine.rows.flows.axis import AxisRecord
+from windowing.engine.rows.flows.due import DueIndex, DueWindow
+from windowing.engine.rows.flows.operator import FlowOperator, LaneRecord
 from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
 from windowing.engine.rows.flows.stores import UNTIL_TICK, StoredWindow, WindowStore
@@ -59,7 +59,7 @@ class WindowOperator(FlowOperator[WindowRow]):
         flow: StreamFlow,
         store: StateStore,
         send: Callable[[WindowRow], object],
-        progress: Progress = -math.inf,
+        progress: Progress,
         *,
         late_by: Periods | None = None,
         past_end: bool = False,
@@ -72,7 +72,7 @@ class WindowOperator(FlowOperator[WindowRow]):
         self.store = WindowStore(store, keys.window_start)
         self._due_rows = DueIndex(store)
 
-    def insert(self, row: Arrival, port: int = 0) -> bool:
+    def insert(self, row: LaneRecord, port: int = 0) -> bool:
         """Add a record to the windows that take it; one in a gap is not refused."""
         record = row.record
         found = self.parts.axis.arrive(record, row.before)
@@ -90,9 +90,9 @@ class WindowOperator(FlowOperator[WindowRow]):
             held = self._get(due.start, due.key)
             if due.late:
                 self._admit(held, held.waiting.pop(due.instant))
-                rows += self.parts.emission.late(held)
+                rows += self.parts.rows.late(held)
             else:
-                rows += self.parts.emission.full(held)
+                rows += self.parts.rows.full(held)
             self.store.put(held)
         return rows
 
@@ -104,13 +104,13 @@ class WindowOperator(FlowOperator[WindowRow]):
             for held in self.store.scan():
                 if held.waiting and held.end <= at:
                     self._admit(held, held.waiting.pop(UNTIL_TICK))
-                    rows += self.parts.emission.late(held)
+                    rows += self.parts.rows.late(held)
                     self.store.put(held)
         wanted = self.parts.early_due(now_us)
         if wanted is not None:
             for held in self.store.scan():
                 if held.news >= wanted and held.end > at:
-                    rows += self.parts.emission.early(held)
+                    rows += self.parts.rows.early(held)
                     self.store.put(held)
         return rows
 
@@ -135,7 +135,7 @@ class WindowOperator(FlowOperator[WindowRow]):
         """The number of records not in a result yet, counted once per window."""
         return self.parts.axis.waiting() + sum(held.pending for held in self.store.scan())
 
-    def _enter(self, positioned: Positioned) -> bool:
+    def _enter(self, positioned: AxisRecord) -> bool:
         record, before = positioned.record, positioned.before
         group = self.parts.group(record)
         partial = lift(self._fold, positioned.place, record.lane, record.value)
@@ -147,7 +147,7 @@ class WindowOperator(FlowOperator[WindowRow]):
                 held = self.store.get(start, group) or StoredWindow(start, end, group)
                 self._admit(held, partial)
                 held.news += 1
-                self._due_rows.add(Due(end, False, start, end, group))
+                self._due_rows.add(DueWindow(end, False, start, end, group))
             elif self._accepts_late(before, end):
                 held = self.store.get(start, group) or StoredWindow(start, end, group)
                 self._wait(held, partial, before)
@@ -170,7 +170,7 @@ class WindowOperator(FlowOperator[WindowRow]):
         if self._late_by is None:
             assert self._every is not None  # noqa: S101 - otherwise no late record is taken
             release = release_of(before, self._every)
-            self._due_rows.add(Due(release, True, held.start, held.end, held.key))
+            self._due_rows.add(DueWindow(release, True, held.start, held.end, held.key))
         known = held.waiting.get(release, Partial())
         held.waiting[release] = merge(self._fold, known, partial)
 

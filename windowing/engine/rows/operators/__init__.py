@@ -8,8 +8,8 @@ from windowing.engine.rows.operators.aggregate import Aggregate, Output
 from windowing.engine.rows.operators.dedup import Dedup
 from windowing.engine.rows.operators.functions import Custom
 from windowing.engine.rows.operators.join import Join, JoinKind
-from windowing.engine.rows.operators.operator import Operator, Punctuation, Sent
-from windowing.engine.rows.operators.sort import Order, Sort
+from windowing.engine.rows.operators.operator import Operator, PortOutput, Punctuation
+from windowing.engine.rows.operators.sort import Sort, SortOrder
 from windowing.model.operators.models import OperatorError
 from windowing.model.windows.policy import WindowClause, sliding, tumbling
 
@@ -21,11 +21,11 @@ __all__ = [
     "JoinKind",
     "Operator",
     "OperatorError",
-    "Order",
     "Output",
+    "PortOutput",
     "Punctuation",
-    "Sent",
     "Sort",
+    "SortOrder",
     "WindowClause",
     "sliding",
     "tumbling",

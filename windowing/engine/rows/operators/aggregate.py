@@ -11,14 +11,14 @@ from typing import Any
 
 from windowing.engine.rows.operators.functions import Custom, Group, function_of
 from windowing.engine.rows.operators.operator import (
-    Sent,
+    PortOutput,
     Tuple,
     WindowOperator,
     open_sliding,
     open_tumbling,
 )
 from windowing.engine.rows.operators.percentiles import OrderedWindow
-from windowing.engine.rows.operators.summaries import Summarized, SummaryOf, summaries_of
+from windowing.engine.rows.operators.summaries import GroupSummaries, SummaryOf, summaries_of
 from windowing.engine.rows.policies import (
     Clock,
     Event,
@@ -75,7 +75,7 @@ class Aggregate(WindowOperator):
         self,
         window: WindowClause,
         outputs: Mapping[str, Output],
-        send: Callable[[Sent], None],
+        send: Callable[[PortOutput], None],
         *,
         group_by: Sequence[str] = (),
         partial_windows: bool | None = None,
@@ -135,8 +135,8 @@ class Aggregate(WindowOperator):
         if self._ordered is not None:
             self._ordered.drop(event.victims)
 
-    def _summarize(self, _: Key) -> Summarized:
-        return Summarized(self._summaries or (), self._group_by)
+    def _summarize(self, _: Key) -> GroupSummaries:
+        return GroupSummaries(self._summaries or (), self._group_by)
 
     def _send_groups(self, key: Key) -> None:
         for row in self._results(key):
@@ -146,7 +146,7 @@ class Aggregate(WindowOperator):
     def _results(self, key: Key) -> Iterator[Tuple]:
         if self._summaries is not None and isinstance(self._window, TumblingWindow):
             summary = self._window.summary(key)
-            return summary.results() if isinstance(summary, Summarized) else iter(())
+            return summary.results() if isinstance(summary, GroupSummaries) else iter(())
         total = len(self._window) if self._count_all_partitions else self._window.size(key)
         if self._ordered is not None:
             return self._ordered.results(key, total)
@@ -166,11 +166,11 @@ class Aggregate(WindowOperator):
 
     def snapshot(self) -> dict[str, Any]:
         """Return the window's state, and which of its partitions were ever full."""
-        return {"window": self._window.snapshot(), "full": [*self._full]}
+        return {**super().snapshot(), "full": [*self._full]}
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Restore a snapshot."""
-        self._window.restore(snapshot["window"], timers=timers)
+        super().restore(snapshot, timers=timers)
         self._full = {hashable(key): None for key in snapshot["full"]}
         if self._ordered is not None:
             self._ordered.rebuild()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from windowing.engine.rows.operators.operator import Sent, Tuple, WindowOperator, open_sliding
+from windowing.engine.rows.operators.operator import PortOutput, Tuple, WindowOperator, open_sliding
 from windowing.engine.rows.policies import Clock, Event, Profile, Storage, WindowEvent
 from windowing.engine.rows.policies.index import Index, values_of
 from windowing.model.operators.models import check_dedup
@@ -36,7 +36,7 @@ class Dedup(WindowOperator):
         self,
         window: WindowClause,
         by: Sequence[str],
-        send: Callable[[Sent], None],
+        send: Callable[[PortOutput], None],
         *,
         profile: Profile = Profile.paper,
         clock: Clock | None = None,
@@ -64,11 +64,7 @@ class Dedup(WindowOperator):
             if len(same) <= 1:
                 self._emit(newest)
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return the state of the window, from which all else follows."""
-        return {"window": self._window.snapshot()}
-
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
-        """Restore a snapshot."""
-        self._window.restore(snapshot["window"], timers=timers)
+        """Restore a snapshot; all else follows from the window."""
+        super().restore(snapshot, timers=timers)
         self._index.rebuild()

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from windowing.engine.rows.operators.operator import Operator, Sent, Tuple, open_sliding
+from windowing.engine.rows.operators.operator import Operator, PortOutput, Tuple, open_sliding
 from windowing.engine.rows.policies import (
     Clock,
     Count,
@@ -43,7 +43,7 @@ class JoinKind(StrEnum):
         return full or self is JoinKind.left_outer, full or self is JoinKind.right_outer
 
 
-class _Stored:
+class _JoinTuple:
     """A tuple in a window of a join.
 
     Attributes:
@@ -89,7 +89,7 @@ class Join(Operator):
         left: WindowClause,
         right: WindowClause,
         combine: Callable[[Tuple, Tuple], Tuple],
-        send: Callable[[Sent], None],
+        send: Callable[[PortOutput], None],
         *,
         kind: JoinKind = JoinKind.inner,
         equal: tuple[Sequence[str], Sequence[str]] = ((), ()),
@@ -116,7 +116,7 @@ class Join(Operator):
         self._probes_first = profile is Profile.osstreams
         both_partitioned = bool(left.partition_by and right.partition_by)
         self._own_key_only = both_partitioned and not self._probes_first
-        self._arriving: _Stored
+        self._arriving: _JoinTuple
         self._sent = False
         for port, window in enumerate(self._windows):
             window.on(Event.before_evict, partial(self._on_evict, port))
@@ -125,7 +125,7 @@ class Join(Operator):
 
     def insert(self, row: Tuple, port: int = 0) -> bool:
         """Process a tuple of the left (0) or the right (1) side."""
-        self._arriving, self._sent = _Stored(row), False
+        self._arriving, self._sent = _JoinTuple(row), False
         if self._probes_first:
             self._probe(port)
         self._windows[port].insert(self._arriving)
@@ -151,7 +151,7 @@ class Join(Operator):
     def _on_evict(self, port: int, event: WindowEvent) -> None:
         self._send_unmatched(port, event.row)
 
-    def _send_unmatched(self, port: int, stored: _Stored) -> None:
+    def _send_unmatched(self, port: int, stored: _JoinTuple) -> None:
         if stored.matched or not self._outer[port]:
             return
         if self._extra is not None:
@@ -175,7 +175,7 @@ class Join(Operator):
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Restore a snapshot."""
         for side, window, index in zip(_SIDES, self._windows, self._indexes, strict=True):
-            window.restore(with_rows(snapshot[side], lambda pair: _Stored(*pair)), timers=timers)
+            window.restore(with_rows(snapshot[side], lambda pair: _JoinTuple(*pair)), timers=timers)
             index.rebuild()
 
 

@@ -31,7 +31,7 @@ class Punctuation:
 
 
 @dataclass(frozen=True)
-class Sent:
+class PortOutput:
     """An output of an operator.
 
     Attributes:
@@ -53,7 +53,7 @@ class Operator(ABC):
     _windows: Sequence[PolicyWindow]
     """The operator's windows, which share a clock; a subclass opens them."""
 
-    def __init__(self, send: Callable[[Sent], None]) -> None:
+    def __init__(self, send: Callable[[PortOutput], None]) -> None:
         self._send = send
 
     @abstractmethod
@@ -92,14 +92,14 @@ class Operator(ABC):
         """Restore a snapshot; see `PolicyWindow.restore`."""
 
     def _emit(self, row: Tuple, port: int = 0) -> None:
-        self._send(Sent(port, row))
+        self._send(PortOutput(port, row))
 
     def _emit_punctuation(self, port: int = 0) -> None:
-        self._send(Sent(port, Punctuation()))
+        self._send(PortOutput(port, Punctuation()))
 
 
 class WindowOperator(Operator):
-    """An operator over one window, which a subclass opens."""
+    """An operator over one window, which a subclass opens; by default, the window is its state."""
 
     _window: TumblingWindow | SlidingWindow
 
@@ -112,6 +112,14 @@ class WindowOperator(Operator):
         """Process a punctuation; final ones flush nothing, and sliding windows ignore all."""
         if marker is Marker.window and isinstance(self._window, TumblingWindow):
             self._window.take_marker(marker)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state of the window."""
+        return {"window": self._window.snapshot()}
+
+    def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
+        """Restore a snapshot."""
+        self._window.restore(snapshot["window"], timers=timers)
 
 
 def open_tumbling(

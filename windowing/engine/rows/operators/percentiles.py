@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from windowing.engine.rows.operators.functions import percentile_of
 from windowing.engine.rows.operators.operator import Tuple
-from windowing.engine.rows.operators.summaries import SUMMARIES, Called, Sizes
+from windowing.engine.rows.operators.summaries import SUMMARIES, FunctionCall, Sizes
 from windowing.engine.rows.policies import Event, SlidingWindow, WindowEvent
 from windowing.engine.rows.policies.events import Key
 from windowing.engine.tuning import tuning
@@ -76,7 +76,7 @@ class OrderedWindow:
         called: the functions to compute and their arguments, by output.
     """
 
-    def __init__(self, window: SlidingWindow, called: Mapping[str, Called]) -> None:
+    def __init__(self, window: SlidingWindow, called: Mapping[str, FunctionCall]) -> None:
         self._window, self._called = window, called
         names = {arguments[0] for name, arguments in called.values() if name == _PERCENTILE}
         self._columns: defaultdict[Key, dict[str, OrderedColumn]] = defaultdict(
@@ -86,7 +86,7 @@ class OrderedWindow:
         window.on(Event.after_evict, self._remove)
 
     @staticmethod
-    def computes(called: Mapping[str, Called]) -> bool:
+    def computes(called: Mapping[str, FunctionCall]) -> bool:
         """Return whether all functions need no more than the ordered values."""
         names = {name for name, _ in called.values()}
         return _PERCENTILE in names and names <= {_PERCENTILE, *_COUNTS}

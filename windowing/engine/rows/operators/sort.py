@@ -12,7 +12,7 @@ from functools import total_ordering
 from typing import Any
 
 from windowing.engine.rows.operators.operator import (
-    Sent,
+    PortOutput,
     Tuple,
     WindowOperator,
     open_sliding,
@@ -33,7 +33,7 @@ from windowing.model.operators.models import check_sort
 from windowing.model.windows.policy import WindowClause
 
 
-class Order(StrEnum):
+class SortOrder(StrEnum):
     """The direction of sorting."""
 
     ascending = "ascending"
@@ -87,16 +87,16 @@ class Sort(WindowOperator):
         self,
         window: WindowClause,
         sort_by: Sequence[str],
-        send: Callable[[Sent], None],
+        send: Callable[[PortOutput], None],
         *,
-        order: Sequence[str] = (Order.ascending,),
+        order: Sequence[str] = (SortOrder.ascending,),
         profile: Profile = Profile.paper,
         clock: Clock | None = None,
         storage: Storage | None = None,
     ) -> None:
         super().__init__(send)
         check_sort(window, sort_by, order, profile)
-        orders = [Order(one) for one in order] * (len(sort_by) if len(order) == 1 else 1)
+        orders = [SortOrder(one) for one in order] * (len(sort_by) if len(order) == 1 else 1)
         self._sort_by = list(zip(sort_by, orders, strict=True))
         self._buffers: dict[Key, list[Tuple]] = {}
         if window.kind == "tumbling":
@@ -124,7 +124,7 @@ class Sort(WindowOperator):
     def _rank(self, row: Tuple) -> tuple[Any, ...]:
         ranks = ((null_first(row[name]), order) for name, order in self._sort_by)
         return tuple(
-            rank if order is Order.ascending else _Descending(rank) for rank, order in ranks
+            rank if order is SortOrder.ascending else _Descending(rank) for rank, order in ranks
         )
 
     def _send_batch(self, event: WindowEvent) -> None:
@@ -147,9 +147,9 @@ class Sort(WindowOperator):
     def snapshot(self) -> dict[str, Any]:
         """Return the state of the window and the buffers."""
         buffers = [[key, list(rows)] for key, rows in self._buffers.items()]
-        return {"window": self._window.snapshot(), "buffers": buffers}
+        return {**super().snapshot(), "buffers": buffers}
 
     def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
         """Restore a snapshot."""
-        self._window.restore(snapshot["window"], timers=timers)
+        super().restore(snapshot, timers=timers)
         self._buffers = {hashable(key): list(rows) for key, rows in snapshot["buffers"]}

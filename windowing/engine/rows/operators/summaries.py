@@ -17,7 +17,7 @@ from windowing.engine.rows.policies.window import hashable
 from windowing.engine.tuning import tuning
 
 Arguments = Sequence[str]
-Called = tuple[str | Custom, Arguments]
+FunctionCall = tuple[str | Custom, Arguments]
 """A function, by name or the user's own, and its arguments."""
 
 
@@ -130,14 +130,14 @@ SummaryOf = tuple[str, Summary, Arguments]
 """The summary that computes an output: the output's name, the function, and its arguments."""
 
 
-def summaries_of(called: Mapping[str, Called]) -> list[SummaryOf] | None:
+def summaries_of(called: Mapping[str, FunctionCall]) -> list[SummaryOf] | None:
     """Return the summaries of functions by output; None: some function has none."""
     if not all(name in SUMMARIES for name, _ in called.values()):
         return None
     return [(output, SUMMARIES[name], arguments) for output, (name, arguments) in called.items()]
 
 
-class Summarized:
+class GroupSummaries:
     """The summary of a partition's tuples: per group its size, and a state per function.
 
     Args:

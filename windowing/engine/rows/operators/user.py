@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from windowing.engine.rows.operators.operator import (
-    Sent,
+    PortOutput,
     Tuple,
     WindowOperator,
     open_sliding,
@@ -35,8 +34,8 @@ _EVENTS = {
 }
 
 
-class Handlers(WindowOperator):
-    """An operator that is a set of handlers; empty windows call none.
+class HandlerOperator(WindowOperator):
+    """An operator that is a set of handlers, without state; empty windows call none.
 
     Args:
         window: the window whose events are handled.
@@ -53,7 +52,7 @@ class Handlers(WindowOperator):
         window: WindowClause,
         names: Iterable[str],
         handle: Handle,
-        send: Callable[[Sent], None],
+        send: Callable[[PortOutput], None],
         *,
         profile: Profile = Profile.paper,
         clock: Clock | None = None,
@@ -85,11 +84,3 @@ class Handlers(WindowOperator):
         if rows:
             for sent in self._handle(name, key, rows, row):
                 self._emit(sent)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the window's state; handlers have none."""
-        return {"window": self._window.snapshot()}
-
-    def restore(self, snapshot: dict[str, Any], *, timers: bool = False) -> None:
-        """Restore a snapshot."""
-        self._window.restore(snapshot["window"], timers=timers)

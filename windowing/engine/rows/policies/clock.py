@@ -128,7 +128,7 @@ class WallClock(ManualClock):
         return timed
 
 
-class Timed(Protocol):
+class Drivable(Protocol):
     """What a driver drives: a window or an operator."""
 
     def tick(self, now_us: int, /) -> None:
@@ -142,7 +142,7 @@ class Driver:
     """The link between a window or operator and the machine's clock.
 
     `with Driver(window, clock) as driver:` starts the second thread, which only time policies need;
-    a program with a loop of its own calls `poll` in it instead.
+    a program with its own loop calls `poll` in it instead.
 
     Args:
         driven: the window or operator; from then on, call it only by `call`.
@@ -150,7 +150,7 @@ class Driver:
         every_s: how often the thread looks at the clock, in seconds.
     """
 
-    def __init__(self, driven: Timed, clock: WallClock, *, every_s: float = 0.01) -> None:
+    def __init__(self, driven: Drivable, clock: WallClock, *, every_s: float = 0.01) -> None:
         self._driven, self._clock, self._every_s = driven, clock, every_s
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="window-clock", daemon=True)

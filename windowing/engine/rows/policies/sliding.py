@@ -13,7 +13,7 @@ from windowing.engine.rows.policies.events import Event, Key, Row
 from windowing.engine.rows.policies.partitions import Subwindow
 from windowing.engine.rows.policies.window import (
     DEFAULT_KEY,
-    Due,
+    DueAction,
     PolicyWindow,
     crosses,
     hashable,
@@ -106,11 +106,11 @@ class SlidingWindow(PolicyWindow):
     # --- the steps of an insert ---------------------------------------------------------------
 
     def _take(self, key: Key, part: Subwindow, row: Row) -> None:
-        told = self._handlers.of_inserts
-        if told:
+        handled = self._handlers.of_inserts
+        if handled:
             self._tell(Event.before_insert, key, row)
         part.entries.append((row, self._clock.now_us))
-        if told:
+        if handled:
             self._tell(Event.after_insert, key, row)
         if self._count_in(key) and self._expires:
             self._await_eviction(key, part)
@@ -186,7 +186,7 @@ class SlidingWindow(PolicyWindow):
 
     # --- by the clock -------------------------------------------------------------------------
 
-    def next_due(self) -> Due | None:
+    def next_due(self) -> DueAction | None:
         """Return what is due next; None: nothing."""
         earliest, now_us = self._deadlines.earliest(), self._clock.now_us
         tick_us = self._tick_us

@@ -13,7 +13,7 @@ from windowing.engine.rows.policies.events import Event, Key, Row
 from windowing.engine.rows.policies.partitions import Subwindow
 from windowing.engine.rows.policies.window import (
     DEFAULT_KEY,
-    Due,
+    DueAction,
     PolicyWindow,
     crosses,
     hashable,
@@ -124,8 +124,8 @@ class TumblingWindow(PolicyWindow):
 
     def _take(self, key: Key, part: Subwindow, row: Row) -> bool:
         """Insert a tuple; false: this evicted its partition."""
-        told = self._handlers.of_inserts
-        if told:
+        handled = self._handlers.of_inserts
+        if handled:
             self._tell(Event.before_insert, key, row)
         if self._summarizer is None:
             part.entries.append((row, self._clock.now_us))
@@ -137,7 +137,7 @@ class TumblingWindow(PolicyWindow):
             part.reference, part.summarized = row, 1
         if self._per_key and isinstance(self._eviction, Time) and key not in self._clocks.due_us:
             self._clocks.put(key, self._clock.now_us + self._eviction.period_us)
-        if told:
+        if handled:
             self._tell(Event.after_insert, key, row)
         return self._count_in(key)
 
@@ -178,7 +178,7 @@ class TumblingWindow(PolicyWindow):
 
     # --- by the clock -------------------------------------------------------------------------
 
-    def next_due(self) -> Due | None:
+    def next_due(self) -> DueAction | None:
         """Return what is due next; None: nothing."""
         earliest = self._clocks.earliest()
         if earliest is None or not isinstance(self._eviction, Time):

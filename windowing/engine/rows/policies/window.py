@@ -35,7 +35,7 @@ DEFAULT_KEY = "__default__"
 
 _NO_LOCK = nullcontext()
 
-Due = tuple[int, bool, Callable[[], None]]
+DueAction = tuple[int, bool, Callable[[], None]]
 """A due instant, whether the action is at it (or just after it), and the action."""
 
 PartitionBy = str | Sequence[str] | Callable[[Row], Key] | None
@@ -224,11 +224,11 @@ class PolicyWindow(ABC):
         """What the window takes for the time."""
         return self._clock
 
-    def awaited(self) -> Due | None:
+    def awaited(self) -> DueAction | None:
         """Return what happens next by the clock; None: nothing."""
         return None if self._suspended else self.next_due()
 
-    def next_due(self) -> Due | None:
+    def next_due(self) -> DueAction | None:
         """Return what is due next; None: nothing."""
         return None
 
@@ -335,7 +335,7 @@ def advance_together(windows: Sequence[PolicyWindow], to_us: int) -> None:
     clock.wait_until(to_us)
 
 
-def _begins(due: Due, now_us: int, to_us: int) -> bool:
+def _begins(due: DueAction, now_us: int, to_us: int) -> bool:
     """Return whether an action begins by an instant; one that is overdue begins now."""
     due_us, at_once, _ = due
     begins_us = due_us if due_us > now_us else now_us
