@@ -21,18 +21,16 @@ from chaos.planted_bugs.conditions import (
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import AT, OFFSET, PARTITION, field_column
 from windowing.engine.progress.reached import Progress, StreamProgress
-from windowing.engine.rows.hosted import UnitHost
-from windowing.engine.rows.lane_part import unit_columns
 from windowing.engine.rows.operators import Aggregate, Dedup
 from windowing.engine.rows.operators.operator import Tuple
+from windowing.engine.rows.part import RowShardPart, unit_columns
 from windowing.engine.rows.policies import Marker, TumblingWindow
 from windowing.engine.rows.policies.events import Key, Row
 from windowing.engine.rows.policies.partitions import Partitions, choose, needed
 from windowing.engine.rows.policies.sliding import SlidingWindow
 from windowing.engine.rows.policies.window import DueAction, crosses
-from windowing.engine.rows.shard_part import RowShardPart
 from windowing.engine.rows.stages import Place, RecordTuple, Stage
-from windowing.engine.rows.units import Units
+from windowing.engine.rows.units import UnitHost, Units
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Tables
 from windowing.model.operators.query import OperatorQuery
@@ -209,7 +207,7 @@ class ForgetfulAggregate(Aggregate):
 @planted(
     "idle_units_lose_records",
     "no error",
-    at="windowing.engine.rows.shard_part:Units",
+    at="windowing.engine.rows.part:Units",
     shows_in=some_operators(numbered_by_lane_or_key),
 )
 class ForgetfulUnits(Units):
@@ -252,7 +250,7 @@ class LateStage(Stage):
     "record_before_its_tick",
     "deterministic",
     at="windowing.engine.rows.units:UnitHost",
-    also={"windowing.engine.rows.hosted:Stage": LateStage},
+    also={"windowing.engine.rows.units:Stage": LateStage},
     shows_in=some_operators(with_window("sliding", trigger=(Time,))),
 )
 class LateHost(UnitHost):
@@ -314,7 +312,7 @@ class RenewingWindow(SlidingWindow):
 @planted(
     "ties_by_offset",
     "deterministic",
-    at="windowing.engine.rows.shard_part:Units",
+    at="windowing.engine.rows.part:Units",
     shows_in=some_operators(canonical, several_lanes),
 )
 class UnitsByOffset(Units):
@@ -329,7 +327,7 @@ class UnitsByOffset(Units):
 @planted(
     "timer_not_restored",
     "deterministic, exactly once",
-    at="windowing.engine.rows.hosted:Stage",
+    at="windowing.engine.rows.units:Stage",
     shows_in=some_operators(with_window("sliding", trigger=(Time,))),
 )
 class ForgetfulStage(Stage):
@@ -343,10 +341,7 @@ class ForgetfulStage(Stage):
 @planted(
     "unit_of_a_partition",
     "deterministic, exactly once",
-    at=(
-        "windowing.engine.rows.lane_part:unit_columns",
-        "windowing.engine.rows.shard_part:unit_columns",
-    ),
+    at="windowing.engine.rows.part:unit_columns",
     shows_in=some_operators(with_window(partitions=(PartitionAge, PartitionCount, TupleCount))),
 )
 def columns_of_partition(query: OperatorQuery) -> list[str]:

@@ -8,8 +8,7 @@ from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import AT_FIRST, AT_LAST, TIME
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.progress.clock import clock_by
-from windowing.engine.rows.lane_part import RowLanePart, unit_columns
-from windowing.engine.rows.shard_part import RowShardPart
+from windowing.engine.rows.part import RowLanePart, RowShardPart, unit_columns
 from windowing.engine.rows.two_stage import TwoStagePart, evaluation_of, why_one_stage
 from windowing.engine.windows.evaluation import ONE_BY_ONE
 from windowing.model import Pipeline

@@ -27,7 +27,7 @@ from windowing.engine.columns import (
     field_column,
 )
 from windowing.engine.reading.decode import DTYPES
-from windowing.engine.rows.hosted import Report
+from windowing.engine.rows.units import Report
 from windowing.engine.tuning import tuning
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from windowing.engine.columns import OFFSET
-from windowing.engine.rows.lane_part import ROWS
+from windowing.engine.rows.part import ROWS
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import StateStore

@@ -28,7 +28,7 @@ from windowing.engine.columns import (
 )
 from windowing.engine.effects import took_effect
 from windowing.engine.progress.reached import Progress, StreamProgress
-from windowing.engine.rows.lane_part import ROWS, unit_columns
+from windowing.engine.rows.part import ROWS, unit_columns
 from windowing.engine.rows.units import DUE, UNITS
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.chains import SPAN

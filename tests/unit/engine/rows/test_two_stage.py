@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.unit.engine.rows.test_hosted import STEPS, drawn_log, fed, interleaved, pipeline
 from windowing.engine.rows import planned
-from windowing.engine.rows.shard_part import RowShardPart
+from windowing.engine.rows.part import RowShardPart
 from windowing.engine.rows.two_stage import TwoStagePart, why_one_stage
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine
