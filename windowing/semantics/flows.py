@@ -31,7 +31,7 @@ from windowing.semantics.revisions import revisions
 from windowing.semantics.row_values import value_of
 from windowing.semantics.units import Item, Shown
 from windowing.semantics.windows.classes import definition_of
-from windowing.semantics.windows.joins import JoinDefinition, Sent, Timed, sent_by
+from windowing.semantics.windows.joins import Delivery, JoinDefinition, JoinRow, join_rows
 
 _BEYOND = 2**62
 """A progress that is after every record, but before the end of all lanes."""
@@ -81,7 +81,7 @@ def pairs_of(
     """
     items, lanes = _read(starts, disorder, log)
     side_of = {start.name: start.side or "left" for start in starts}
-    sides: dict[Side, list[Timed]] = {"left": [], "right": []}
+    sides: dict[Side, list[Delivery]] = {"left": [], "right": []}
     definition, refused = JoinDefinition(flow), []
     for item in items:
         own = sides[side_of[item.lane]]
@@ -94,7 +94,7 @@ def pairs_of(
     progress = min(lane.progress for lane in lanes)
     if flow.axis == "rows" and progress < math.inf:
         progress = min(map(len, sides.values()))
-    rows = sent_by(flow, sides)
+    rows = join_rows(flow, sides)
     reached = [_pair(sent) for sent in rows if sent.instant <= progress]
     return reached, [_pair(sent) for sent in rows], refused
 
@@ -158,7 +158,7 @@ def _text(shown: Shown) -> str | None:
     return key
 
 
-def _pair(sent: Sent) -> Pair:
+def _pair(sent: JoinRow) -> Pair:
     left, right = (None if i is None else _record(i) for i in (sent.left, sent.right))
     return Pair(left, right, retracts=sent.retracts)
 

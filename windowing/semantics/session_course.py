@@ -34,7 +34,7 @@ class Entry(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Sent(Generic[T]):
+class SessionRow(Generic[T]):
     """One row of a session.
 
     Attributes:
@@ -53,7 +53,7 @@ class Sent(Generic[T]):
     end: int
     revision: int
     holds: tuple[T, ...]
-    before: Sent[T] | None
+    before: SessionRow[T] | None
     absorbed_by: int | None = None
 
     @property
@@ -63,7 +63,7 @@ class Sent(Generic[T]):
         return self.instant, step, self.start, self.end
 
 
-def course(entries: Sequence[Entry[T]], gap: int) -> Iterator[Sent[T]]:
+def course(entries: Sequence[Entry[T]], gap: int) -> Iterator[SessionRow[T]]:
     """Yield all rows that a key's sessions ever send, in order.
 
     Args:
@@ -72,7 +72,7 @@ def course(entries: Sequence[Entry[T]], gap: int) -> Iterator[Sent[T]]:
     """
     held = [entry for entry in entries if entry.release is None]
     releases = {entry.release for entry in entries if entry.release is not None}
-    sessions, shown = sessions_of(held, gap), dict[int, Sent[T]]()
+    sessions, shown = sessions_of(held, gap), dict[int, SessionRow[T]]()
     for x in sorted({entry.at + gap for entry in entries} | releases):
         yield from _changed(sessions, x, shown, "ended")
         if x in releases:
@@ -98,24 +98,24 @@ def sessions_of(entries: Sequence[Entry[T]], gap: int) -> dict[tuple[int, int], 
 def _changed(
     sessions: dict[tuple[int, int], tuple[T, ...]],
     x: int,
-    shown: dict[int, Sent[T]],
+    shown: dict[int, SessionRow[T]],
     step: Literal["ended", "changed"],
-) -> Iterator[Sent[T]]:
+) -> Iterator[SessionRow[T]]:
     for (start, end), holds in sorted(sessions.items(), key=lambda session: session[0]):
         last = shown.get(start)
         if end > x or (last is not None and last.holds == holds):
             continue
         first = 0 if step == "ended" else 1
         revision = first if last is None else last.revision + 1
-        shown[start] = Sent(x, step, start, end, max(revision, first), holds, last)
+        shown[start] = SessionRow(x, step, start, end, max(revision, first), holds, last)
         yield shown[start]
 
 
 def _tombstones(
-    sessions: dict[tuple[int, int], tuple[T, ...]], x: int, shown: dict[int, Sent[T]]
-) -> Iterator[Sent[T]]:
+    sessions: dict[tuple[int, int], tuple[T, ...]], x: int, shown: dict[int, SessionRow[T]]
+) -> Iterator[SessionRow[T]]:
     starts = {start for start, _ in sessions}
     for gone in sorted(set(shown) - starts):
         last = shown.pop(gone)
         into = next(start for start, end in sessions if start <= gone < end)
-        yield Sent(x, "absorbed", gone, last.end, last.revision + 1, (), last, into)
+        yield SessionRow(x, "absorbed", gone, last.end, last.revision + 1, (), last, into)

@@ -27,7 +27,7 @@ from windowing.semantics.lateness import epoch
 from windowing.semantics.session_course import Entry, sessions_of
 from windowing.semantics.units import Item, Lateness, OutsideReason
 
-Timed = tuple[int, Item]
+Delivery = tuple[int, Item]
 """A record and its instant of delivery."""
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -41,7 +41,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 @dataclass(frozen=True)
-class Sent:
+class JoinRow:
     """A row and the facts that order it among the rows.
 
     Attributes:
@@ -66,7 +66,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class JoinDefinition:
-    """Joins: which records are delivered, and when; `sent_by` pairs them.
+    """Joins: which records are delivered, and when; `join_rows` pairs them.
 
     Attributes:
         query: the query with the late policy.
@@ -108,15 +108,15 @@ def rows(query: JoinQuery, items: Sequence[Item], lanes: Iterable[Lane]) -> list
         lanes: all lanes, at the end of the log.
     """
     definition = JoinDefinition(query)
-    sides: dict[Side, list[Timed]] = {"left": [], "right": []}
+    sides: dict[Side, list[Delivery]] = {"left": [], "right": []}
     for item in items:
         if definition.takes(item):
             sides[query.side_of(item.source)].append((definition.delivered(item), item))
     progress = min(lane.progress for lane in lanes)
-    return [row_of(query, one) for one in sent_by(query, sides) if one.instant <= progress]
+    return [row_of(query, one) for one in join_rows(query, sides) if one.instant <= progress]
 
 
-def sent_by(flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
+def join_rows(flow: JoinFlow, sides: Mapping[Side, Sequence[Delivery]]) -> list[JoinRow]:
     """Return all rows that two sides' records ever send, in order.
 
     Args:
@@ -125,11 +125,11 @@ def sent_by(flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]
     """
     if flow.session_gap is not None:
         return _in_sessions(flow, flow.session_gap, sides)
-    by_key: dict[Sequence[Scalar] | None, list[Timed]] = defaultdict(list)
+    by_key: dict[Sequence[Scalar] | None, list[Delivery]] = defaultdict(list)
     for other in sides["right"]:
         by_key[_key(flow, "right", other[1])].append(other)
     pairs = [
-        Sent(max(one, other), left, right)
+        JoinRow(max(one, other), left, right)
         for one, left in sides["left"]
         for other, right in by_key[_key(flow, "left", left)]
         if _matches(flow, left, right)
@@ -137,7 +137,9 @@ def sent_by(flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]
     return sorted([*pairs, *_alone(flow, sides, pairs)], key=lambda sent: sent.order)
 
 
-def _in_sessions(flow: JoinFlow, gap: int, sides: Mapping[Side, Sequence[Timed]]) -> list[Sent]:
+def _in_sessions(
+    flow: JoinFlow, gap: int, sides: Mapping[Side, Sequence[Delivery]]
+) -> list[JoinRow]:
     """Return each pair with the first instant at which a chain of delivered records connects it."""
     every = [
         (_key(flow, side, item), at, item) for side, timed in sides.items() for at, item in timed
@@ -154,14 +156,14 @@ def _in_sessions(flow: JoinFlow, gap: int, sides: Mapping[Side, Sequence[Timed]]
                 there = [Entry(i.value, i.canonical, None, i) for at, i in own if at <= x]
                 chains = sessions_of(there, gap).values()
                 if any(left in chain and right in chain for chain in chains):
-                    sent.append(Sent(x, left, right))
+                    sent.append(JoinRow(x, left, right))
                     break
     return sorted(sent, key=lambda pair: pair.order)
 
 
 def _alone(
-    flow: JoinFlow, sides: Mapping[Side, Sequence[Timed]], pairs: Iterable[Sent]
-) -> Iterable[Sent]:
+    flow: JoinFlow, sides: Mapping[Side, Sequence[Delivery]], pairs: Iterable[JoinRow]
+) -> Iterable[JoinRow]:
     """Yield the rows of records without an on-time partner, and their retractions."""
     first: dict[int, Progress] = defaultdict(lambda: math.inf)
     for pair in pairs:
@@ -175,9 +177,9 @@ def _alone(
             paired = first[id(item)]
             if paired == math.inf or paired > due:
                 left, right = (item, None) if side == "left" else (None, item)
-                yield Sent(due, left, right)
+                yield JoinRow(due, left, right)
                 if paired < math.inf:
-                    yield Sent(paired, left, right, retracts=True)
+                    yield JoinRow(paired, left, right, retracts=True)
 
 
 def _matches(flow: JoinFlow, left: Item, right: Item) -> bool:
@@ -222,7 +224,7 @@ def _holds(comparison: Comparison, pair: Mapping[str, Item]) -> bool:
     return compared(comparison.operator, value(comparison.first), value(comparison.second))
 
 
-def row_of(query: JoinQuery, sent: Sent) -> Row:
+def row_of(query: JoinQuery, sent: JoinRow) -> Row:
     """Return a row of a pipeline's join."""
     pair = {
         side: item

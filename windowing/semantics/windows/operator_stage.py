@@ -39,7 +39,7 @@ the end of the stream."""
 
 
 @dataclass(frozen=True)
-class Sent:
+class StageOutput:
     """What an operator sends at an instant.
 
     Attributes:
@@ -71,7 +71,7 @@ class Stage:
         step: WindowStep,
         punctuated: Condition | None,
         event_time: str,
-        stream: Sequence[Sent],
+        stream: Sequence[StageOutput],
     ) -> None:
         self._step, self._punctuated, self._stream = step, punctuated, stream
         self._event_time = event_time
@@ -82,7 +82,7 @@ class Stage:
         # What each operation is caused by; None: by the clock.
         self._causes: list[Cause | None] = []
 
-    def sends(self, began_us: int, until_us: int, *, ended: bool) -> list[Sent]:
+    def sends(self, began_us: int, until_us: int, *, ended: bool) -> list[StageOutput]:
         """Return what it sends.
 
         Args:
@@ -131,12 +131,12 @@ class Stage:
         one: Observation,
         items: Sequence[Item] = (),
         values: Mapping[str, Scalar] | None = None,
-    ) -> Sent:
+    ) -> StageOutput:
         cause = self._causes[one.step]
         if cause is None:
             # Evictions by time happen just after their instant, and what they fill with them.
             cause = one.at_us + (one.kind in ("evict", "initialFull"))
-        return Sent(one.at_us, tuple(items), cause, values)
+        return StageOutput(one.at_us, tuple(items), cause, values)
 
     def _items(self, numbers: Sequence[int]) -> list[Item]:
         return [self._tuples[number] for number in numbers]
@@ -147,7 +147,9 @@ class Stage:
 
     # --- Aggregate ----------------------------------------------------------------------------
 
-    def _aggregated(self, step: AggregateStep, shown: Sequence[Observation]) -> Iterator[Sent]:
+    def _aggregated(
+        self, step: AggregateStep, shown: Sequence[Observation]
+    ) -> Iterator[StageOutput]:
         full = set[Any]()
         for one in shown:
             match one.kind:
@@ -164,7 +166,7 @@ class Stage:
                 case "emptyWindowPunct":
                     yield self._sent(one)
 
-    def _groups(self, step: AggregateStep, one: Observation) -> Iterator[Sent]:
+    def _groups(self, step: AggregateStep, one: Observation) -> Iterator[StageOutput]:
         groups: dict[Key, list[Item]] = defaultdict(list)
         for item in self._items(one.tuples):
             groups[tuple(item.fields[name] for name in step.group_by)].append(item)
@@ -174,7 +176,7 @@ class Stage:
 
     # --- Sort ---------------------------------------------------------------------------------
 
-    def _sorted(self, step: SortStep, shown: Sequence[Observation]) -> Iterator[Sent]:
+    def _sorted(self, step: SortStep, shown: Sequence[Observation]) -> Iterator[StageOutput]:
         for one in shown:
             if one.kind in ("flush", "emptyWindowPunct"):
                 for item in self._in_order(step, self._items(one.tuples)):
@@ -183,10 +185,10 @@ class Stage:
 
     def _smallest(
         self, step: SortStep, shown: Sequence[Observation], final_us: int | None
-    ) -> list[Sent]:
+    ) -> list[StageOutput]:
         """Return for each tuple that leaves the smallest that was not sent; at the end, all."""
         unsent: dict[Any, list[Item]] = {}
-        sent = list[Sent]()
+        sent = list[StageOutput]()
         for one in shown:
             match one.kind:
                 case "insert":
@@ -199,7 +201,9 @@ class Stage:
                     unsent.pop(one.key, None)
         if final_us is not None:
             for items in unsent.values():
-                sent += [Sent(final_us, (item,), math.inf) for item in self._in_order(step, items)]
+                sent += [
+                    StageOutput(final_us, (item,), math.inf) for item in self._in_order(step, items)
+                ]
         return sent
 
     def _in_order(self, step: SortStep, items: Sequence[Item]) -> list[Item]:
@@ -215,7 +219,7 @@ class Stage:
 
     # --- Dedup --------------------------------------------------------------------------------
 
-    def _first(self, step: DedupStep, shown: Sequence[Observation]) -> Iterator[Sent]:
+    def _first(self, step: DedupStep, shown: Sequence[Observation]) -> Iterator[StageOutput]:
         for one in shown:
             if one.kind == "trigger":
                 newest = self._inserted[one.step]
@@ -228,7 +232,7 @@ class Stage:
 
     # --- users' operators ---------------------------------------------------------------------
 
-    def _handled(self, step: UserStep, shown: Sequence[Observation]) -> Iterator[Sent]:
+    def _handled(self, step: UserStep, shown: Sequence[Observation]) -> Iterator[StageOutput]:
         handlers = user_operator.handled(user_operator.load(step.reference, step.settings))
         for one in shown:
             name = _HANDLERS.get(one.kind)

@@ -17,7 +17,7 @@ from windowing.model.operators.steps import AggregateStep, Condition, Punctuate
 from windowing.model.rows import Key, Scalar
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.units import Item, Lateness, OutsideReason
-from windowing.semantics.windows.operator_stage import Cause, Sent, Stage
+from windowing.semantics.windows.operator_stage import Cause, Stage, StageOutput
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,10 @@ def reported(query: OperatorQuery, event_time: str, unit: OperatorUnit) -> list[
         event_time: the field of the event time.
         unit: one of its units.
     """
-    stream, now_us = list[Sent](), unit.items[0].value
+    stream, now_us = list[StageOutput](), unit.items[0].value
     for item in unit.items:
         now_us = max(now_us, item.value)
-        stream.append(Sent(now_us, (item,), item))
+        stream.append(StageOutput(now_us, (item,), item))
     until_us = int(max(now_us, unit.until_us))
     condition: Condition | None = None
     for step in query.steps:
@@ -136,7 +136,7 @@ def reported(query: OperatorQuery, event_time: str, unit: OperatorUnit) -> list[
     return list(_numbered(query, stream))
 
 
-def _numbered(query: OperatorQuery, sent: Sequence[Sent]) -> Iterator[ReportedRow]:
+def _numbered(query: OperatorQuery, sent: Sequence[StageOutput]) -> Iterator[ReportedRow]:
     """Number reports: those of aggregates with all their groups, tuples one by one."""
     grouped, number, reporting = isinstance(query.last, AggregateStep), 0, False
     for one in sent:

@@ -23,7 +23,7 @@ from windowing.model.windows.policy import Count, Delta, PartitionAge, WindowCla
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.units import Item
 from windowing.semantics.windows.history import Advance, Insert, Operation
-from windowing.semantics.windows.joins import JoinDefinition, Sent, fulfil, row_of
+from windowing.semantics.windows.joins import JoinDefinition, JoinRow, fulfil, row_of
 from windowing.semantics.windows.policies import evaluate
 
 _TIME = ""
@@ -76,7 +76,7 @@ def rows(query: PolicyJoinQuery, items: Sequence[Item], lanes: Sequence[Lane]) -
     return [row_of(query, sent) for unit in units.values() for sent in _sent(query, unit, ends)]
 
 
-def _sent(query: PolicyJoinQuery, unit: Sequence[Item], ends: Progress) -> list[Sent]:
+def _sent(query: PolicyJoinQuery, unit: Sequence[Item], ends: Progress) -> list[JoinRow]:
     """Return what the records of a unit send, in no order."""
     left, right = (_stays(query, side, unit, ends) for side in SIDES)
     pairs = [
@@ -87,7 +87,7 @@ def _sent(query: PolicyJoinQuery, unit: Sequence[Item], ends: Progress) -> list[
     ]
     partners = {id(stay) for pair in pairs for stay in pair}
     alone = _alone(query, {"left": left, "right": right}, partners)
-    return [*(Sent(0, one.item, other.item) for one, other in pairs), *alone]
+    return [*(JoinRow(0, one.item, other.item) for one, other in pairs), *alone]
 
 
 def _stays(
@@ -159,9 +159,9 @@ def _match(query: PolicyJoinQuery, left: Item, right: Item) -> bool:
 
 def _alone(
     query: PolicyJoinQuery, sides: Mapping[Side, Iterable[_Stay]], partners: set[int]
-) -> Iterator[Sent]:
+) -> Iterator[JoinRow]:
     """Yield the rows of records that left their window without a partner."""
     for side, stays in sides.items():
         for stay in stays if query.keeps(side) else ():
             if (stay.alone or not stay.stored) and id(stay) not in partners:
-                yield Sent(0, *((stay.item, None) if side == "left" else (None, stay.item)))
+                yield JoinRow(0, *((stay.item, None) if side == "left" else (None, stay.item)))

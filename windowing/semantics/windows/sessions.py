@@ -22,7 +22,7 @@ from windowing.model.rows import Key
 from windowing.model.rules import in_log_order
 from windowing.semantics.lanes import Progress
 from windowing.semantics.lateness import epoch
-from windowing.semantics.session_course import Entry, Sent, course, sessions_of
+from windowing.semantics.session_course import Entry, SessionRow, course, sessions_of
 from windowing.semantics.units import (
     Item,
     Lateness,
@@ -35,7 +35,7 @@ from windowing.semantics.units import (
 )
 
 
-def _shown(query: StreamFlow, group: Key, member: Item, sent: Sent[Item]) -> Shown:
+def _shown(query: StreamFlow, group: Key, member: Item, sent: SessionRow[Item]) -> Shown:
     return Shown(
         wid=sent.start,
         start=sent.start,
