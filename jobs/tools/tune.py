@@ -197,7 +197,7 @@ class Scale:
             partition: int((whole["arrival"] < arrival).sum())
             for partition, arrival in recording.ended.items()
         }
-        self._truth = [first_rows(query, whole, None) for query in self._queries]
+        self._truth = [first_rows(pipeline, query, whole, None) for query in self._queries]
         if all(truth.is_empty() for truth in self._truth):
             msg = "no window holds a record of the log: nothing can be said of their lateness"
             raise TuneError(msg)
@@ -289,7 +289,7 @@ class Scale:
         late = sum(int(self._late(lane, progress).sum()) for lane, progress in pairs)
         records, progress_us = pl.concat(self.lanes), np.concatenate(before)
         compared = pl.concat(
-            _compared(query, truth, first_rows(query, records, progress_us))
+            _compared(query, truth, first_rows(self._pipeline, query, records, progress_us))
             for query, truth in zip(self._queries, self._truth, strict=True)
         )
         latency_us, closed = self._latency(after)

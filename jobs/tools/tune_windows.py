@@ -1,8 +1,7 @@
 """First rows of windows of every class, for any given progress of the lanes.
 
-Nothing is run: progress before each record determines the windows for which it is late, and the
-remaining records of each window are counted. The windows of a class are found as its source says:
-by the grid of slides, at the records that define them, or by row numbers.
+No clock is run: progress before each record determines the windows for which it is late, and the
+engine's parts of the query find the remaining records of each window.
 
 Source: Li et al., SIGMOD 2005, section 4 (classes), 6 (measures).
 """
@@ -15,16 +14,27 @@ import numpy as np
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.columns import AT_FIRST, AT_LAST, CHAIN
-from windowing.engine.wids import ENDED, Flags, Grid, Ints
-from windowing.engine.windows.chains import chained, end, with_gap
+from windowing.engine.aggregates import StateSchema
+from windowing.engine.columns import (
+    KEY,
+    PARTITION,
+    RECORDS,
+    REVISION,
+    VALUES,
+    WINDOW_ID,
+    field_column,
+)
+from windowing.engine.progress.reached import Reached, StreamProgress
+from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints
+from windowing.engine.windows.chains import end
+from windowing.engine.windows.classes import parts_of
 from windowing.engine.windows.keys import key_columns, unit_columns
-from windowing.model import Query
-from windowing.model.windows.traits import Ends, Order
+from windowing.engine.windows.part import Scan
+from windowing.model import Pipeline, Query
+from windowing.model.fields import Aggregate, FieldType
+from windowing.model.late import Late
+from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Window
-
-_ROWS = ("wid", "n", "ids")
-_NO_WINDOWS: Ints = np.empty(0, dtype=np.int64)
 
 
 class UnitError(ValueError):
@@ -58,39 +68,92 @@ def late_for_some(query: Query, ts_us: Ints, before_us: Ints) -> Flags:
     return late
 
 
-def first_rows(query: Query, records: pl.DataFrame, before_us: Ints | None) -> pl.DataFrame:
-    """Return the content of revision 0, per window and key.
+def first_rows(
+    pipeline: Pipeline, query: Query, records: pl.DataFrame, before_us: Ints | None
+) -> pl.DataFrame:
+    """Return the content of revision 0, per window and key, as the engine's parts have it.
 
     Args:
+        pipeline: the query's.
         query: the query, with its window, keys, and mode of lateness.
         records: valid records with `ts_us`, `partition`, `offset`, `place` and the fields.
         before_us: the progress before each record; None: nothing is late.
 
     Returns:
-        `wid`, the key's columns, `n` records, and `ids`, the sum of their places.
+        `wid`, the key's columns, `n` records, and `ids`, the sum of their places; of sessions, the
+        `end`, too.
 
     Raises:
         UnitError: rows are counted as they arrive, and a unit arrives in two lanes.
     """
-    ts_us, traits = records["ts_us"].to_numpy(), query.window.traits
-    on_time = np.ones(len(ts_us), bool) if before_us is None else before_us <= ts_us
-    if traits.ends is Ends.ROWS:
-        return _rows_of_numbers(query, records.filter(pl.Series(on_time)))
-    if traits.merging:
-        held = _sessions(query, records.filter(pl.Series(on_time)))
-        return held.select("wid", *key_columns(query), "n", "ids")
-    first, last = spans(query, ts_us)
-    if before_us is not None:
-        open_from = wids.slide_of(grid_of(query), before_us)
-        consistent = query.late.mode == "consistent"
-        first = np.where(consistent & (open_from > first), last + 1, np.maximum(first, open_from))
-    intervals = _intervals(query, records, first, last)
-    if traits.at_records:
-        return _covered(query, intervals, 0, _definers(query, records, on_time))
-    if traits.cumulative:
-        newest = int(wids.slide_of(query.window, ts_us).max(initial=0))
-        return _covered(query, intervals, newest, None)
-    return _spread(query, intervals)
+    if query.window.traits.counts_arrivals:
+        _check_lanes(query, records)
+    place = max(("", *pipeline.source.fields), key=len) + "_"
+    before = np.full(len(records), NOTHING_YET) if before_us is None else before_us
+    numbers = pl.int_range(pl.len(), dtype=pl.Int64).over("partition", *unit_columns(query))
+    read = (
+        records.with_columns(
+            pl.col("place").cast(pl.Int64).alias(field_column(place)), before=before
+        )
+        .sort("partition", "offset")
+        .with_columns(number=numbers)
+    )
+    keys = key_columns(query)
+    found = _rows(*_summing(pipeline, query, place), read)
+    if found.is_empty():
+        return read.select(*keys, wid="ts_us", n="ts_us", ids="ts_us", end="ts_us").clear()
+    fields = dict.fromkeys(query.key)
+    of_key = [pl.col(KEY).struct.field(name).alias(field_column(name)) for name in fields]
+    return found.filter(pl.col(REVISION) == 0).select(
+        *of_key,
+        wid=pl.col(WINDOW_ID),
+        n=pl.col(RECORDS).cast(pl.Int64),
+        ids=pl.col(VALUES).struct.field("ids"),
+        end=end() if query.window.traits.merging else pl.col(WINDOW_ID),
+    )
+
+
+def _summing(pipeline: Pipeline, query: Query, place: str) -> tuple[Pipeline, Query]:
+    """Return them with the sum of a field of places as the only aggregate, and no revisions."""
+    changed = {
+        "aggregates": (Aggregate("ids", "sum", place),),
+        "late": Late(policy="drop", mode=query.late.mode),
+        "retention_us": None,
+        "early": None,
+        "accumulation": "accumulating",
+    }
+    fields = {**pipeline.source.fields, place: FieldType("int")}
+    source = pipeline.source.model_copy(update={"fields": fields})
+    return pipeline.model_copy(update={"source": source}), query.model_copy(update=changed)
+
+
+def _rows(pipeline: Pipeline, query: Query, read: pl.DataFrame) -> pl.DataFrame:
+    """Return all rows of a query, after the end of all lanes."""
+    parts = parts_of(query.window)
+    lane_part, tables = parts.lane(query, pipeline), dict[str, list[pl.DataFrame]]()
+    for (partition,), lane in read.partition_by("partition", as_dict=True).items():
+        columns = (lane[name].to_numpy() for name in ("ts_us", "before", "number"))
+        _, added = lane_part.assign(Scan(partition, lane, *columns))
+        for name, table in added.items():
+            of_lane = table.with_columns(pl.lit(partition, dtype=pl.Int32).alias(PARTITION))
+            tables.setdefault(name, []).append(of_lane)
+    schema = StateSchema.of(query, pipeline.source)
+    held = {name: schema.concat(frames) for name, frames in tables.items()}
+    newest = int(read["ts_us"].to_numpy().max())
+    ended = StreamProgress([Reached(ENDED, newest + 1, newest)])
+    return parts.shard(query, pipeline).rows(held, StreamProgress([Reached()]), ended)
+
+
+def _check_lanes(query: Query, records: pl.DataFrame) -> None:
+    """Check that each unit arrives in one lane."""
+    unit = unit_columns(query)
+    units = records.group_by(unit) if unit else records.group_by(pl.lit(0))
+    if units.agg(pl.col("partition").n_unique())["partition"].to_numpy().max(initial=0) > 1:
+        msg = (
+            f"query {query.name} counts rows as they arrive, and they arrive in several "
+            "partitions: key the topic by PATTR, or leave the query out"
+        )
+        raise UnitError(msg)
 
 
 def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[Ints, Ints]:
@@ -102,7 +165,7 @@ def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[
         truth: the first rows if nothing is late.
     """
     if query.window.traits.merging:
-        ends = _sessions(query, records)["end"].to_numpy()
+        ends = truth["end"].to_numpy()
         return ends, ends
     ids = truth["wid"].unique().to_numpy()
     if query.window.traits.at_records:
@@ -129,108 +192,3 @@ def _units(query: Query, records: pl.DataFrame) -> Iterator[pl.DataFrame]:
     ordered = records.sort("ts_us", "partition", "offset")
     parts = ordered.partition_by(unit, maintain_order=True) if unit else []
     return iter(parts or [ordered])
-
-
-def _sessions(query: Query, records: pl.DataFrame) -> pl.DataFrame:
-    """Return the sessions of some records: the rows of `first_rows`, with each one's `end`."""
-    keys, at = key_columns(query), pl.col("ts_us")
-    pieces = records.select(
-        *keys, at.alias(AT_FIRST), at.alias(AT_LAST), ids=pl.col("place").cast(int)
-    )
-    drawn = chained(with_gap(query, pieces), keys)
-    return drawn.group_by(*keys, CHAIN).agg(
-        wid=pl.col(AT_FIRST).min(),
-        n=pl.len().cast(pl.Int64),
-        ids=pl.col("ids").sum(),
-        end=end().max(),
-    )
-
-
-def _intervals(query: Query, records: pl.DataFrame, first: Ints, last: Ints) -> pl.DataFrame:
-    """Return each record's windows, `first` to `last`, with key and place, if it has any."""
-    keys = records.select(*key_columns(query), ids=pl.col("place").cast(pl.Int64))
-    frame = keys.with_columns(first=pl.Series(first), last=pl.Series(last))
-    return frame.filter(pl.col("first") <= pl.col("last"))
-
-
-def _spread(query: Query, intervals: pl.DataFrame) -> pl.DataFrame:
-    """Return rows where each record is in few windows: slices, expanded to their windows."""
-    keys = key_columns(query)
-    slices = intervals.group_by(*keys, "first", "last").agg(
-        n=pl.len().cast(pl.Int64), ids=pl.col("ids").sum()
-    )
-    spread = slices.with_columns(wid=pl.int_ranges("first", pl.col("last") + 1)).explode("wid")
-    return spread.group_by("wid", *keys).agg(pl.col("n").sum(), pl.col("ids").sum())
-
-
-def _covered(
-    query: Query,
-    intervals: pl.DataFrame,
-    newest: int,
-    windows: dict[object, Ints] | None,
-) -> pl.DataFrame:
-    """Return rows of windows from the intervals that cover them.
-
-    Args:
-        query: the query.
-        intervals: the records' intervals of windows.
-        newest: the last window to list, where windows continue without end.
-        windows: per value of PATTR, the existing windows, rising; None: all up to `newest`.
-    """
-    keys, unit = key_columns(query), unit_columns(query)
-    groups = intervals.partition_by(keys, maintain_order=True) if keys else []
-    parts = []
-    for group in groups or [intervals]:
-        first, last = group.sort("first"), group.sort("last")
-        if windows is None:
-            ids = np.arange(first["first"][0] if len(first) else 0, newest + 1)
-        else:
-            ids = windows.get(group[unit[0]][0] if unit and len(group) else None, _NO_WINDOWS)
-        opened = np.searchsorted(first["first"].to_numpy(), ids, "right")
-        gone = np.searchsorted(last["last"].to_numpy(), ids, "left")
-        sums = [np.concatenate(([0], part["ids"].to_numpy().cumsum())) for part in (first, last)]
-        counts = {"wid": ids, "n": opened - gone, "ids": sums[0][opened] - sums[1][gone]}
-        rows = pl.DataFrame(counts, schema=dict.fromkeys(_ROWS, pl.Int64))
-        rows = rows.filter(pl.col("n") > 0)
-        key = group.select(keys).head(1)
-        parts.append(rows.join(key, how="cross") if keys else rows)
-    return pl.concat(parts).select("wid", *keys, "n", "ids")
-
-
-def _rows_of_numbers(query: Query, records: pl.DataFrame) -> pl.DataFrame:
-    """Return rows of windows over the records' numbers in canonical order."""
-    parts, newest = [], 0
-    for unit in _units(query, records):
-        numbers = np.arange(len(unit), dtype=np.int64)
-        first = wids.slide_of(query.window, numbers)
-        parts.append(_intervals(query, unit, first, wids.last_window(query.window, numbers)))
-        newest = max(newest, int(first.max(initial=0)))
-    if query.window.range_ is not None:
-        return _spread(query, pl.concat(parts))
-    rows = []
-    for unit, part in zip(_units(query, records), parts, strict=True):
-        last = int(wids.slide_of(query.window, np.array([len(unit) - 1]))[0])
-        rows.append(_covered(query, part, last, None))
-    return pl.concat(rows)
-
-
-def _definers(query: Query, records: pl.DataFrame, on_time: Flags) -> dict[object, Ints]:
-    """Return, per value of PATTR (None without), the windows that on-time records define."""
-    unit, slide = unit_columns(query), query.window.slide
-    by_rank = query.window.traits.order is Order.CANONICAL
-    records = records.with_columns(on_time=pl.Series(on_time))
-    if by_rank:
-        records = records.filter("on_time")
-    ordered = records.sort("ts_us" if by_rank else "partition", "partition", "offset")
-    found: dict[object, Ints] = {}
-    for part in ordered.partition_by(unit, maintain_order=True) if unit else [ordered]:
-        if query.window.traits.counts_arrivals and part["partition"].n_unique() > 1:
-            msg = (
-                f"query {query.name} counts rows as they arrive, and they arrive in several "
-                "partitions: key the topic by PATTR, or leave the query out"
-            )
-            raise UnitError(msg)
-        chosen = part[slide - 1 :: slide].filter("on_time")
-        key = part[unit[0]][0] if unit and len(part) else None
-        found[key] = np.unique(chosen["ts_us"].to_numpy())
-    return found
