@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from infra import stack
-from infra.clean import clean
 from infra.errors import InfraError
+from infra.state_folder import clean
 
 
 def _say(component: str, message: str, seconds: float) -> None:

@@ -1,6 +1,12 @@
-"""Files that only their owner can read, and a folder that only its owner can write."""
+"""Files that only their owner can read, and a folder that only its owner can write.
+
+A run's folder holds what only its job may know, and only while it may be started again: the login
+to a Kafka cluster, and the variables that a driver is given. They are in private files, since
+everybody can read a command line.
+"""
 
 import os
+import shutil
 import stat
 import tempfile
 from contextlib import suppress
@@ -55,3 +61,26 @@ def open_lock(name: str) -> int:
     except OSError as error:
         text = f"{path} cannot be used as a lock ({error.strerror}): remove it"
         raise InfraError(text) from error
+
+
+SECRETS_FOLDER = "kafka"
+"""Folder in a run's folder with its job's login to a Kafka cluster; private."""
+
+ENVIRONMENT_FILE = "environment.json"
+"""File in a run's folder with variables for its drivers; private."""
+
+
+def forget(run: Path) -> None:
+    """Delete the secrets in a run's folder."""
+    shutil.rmtree(run / SECRETS_FOLDER, ignore_errors=True)
+    (run / ENVIRONMENT_FILE).unlink(missing_ok=True)
+
+
+def forget_all(state_dir: Path) -> None:
+    """Delete the secrets of all runs: their cluster is gone, and none is started again by itself.
+
+    Args:
+        state_dir: the state folder.
+    """
+    for run in (state_dir / "runs").glob("*/*/"):
+        forget(run)

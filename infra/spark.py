@@ -10,10 +10,9 @@ from infra.daemon import Component, Daemon, Ports
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, PACKAGES, SETUP, VENV, Layout
 from infra.ports import HOST
-from infra.private import write_private
+from infra.private import forget_all, write_private
 from infra.process import is_alive
 from infra.record import read
-from infra.run_secrets import forget_all
 from infra.setup import java_command
 
 WORKERS = (1, 2)

@@ -23,9 +23,9 @@ from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
 from infra.layout import Layout, default_layout
 from infra.ports import is_free, pick
+from infra.private import forget_all
 from infra.process import ProcessId, is_alive, marked, memory_of, start, stop
 from infra.record import Record, Running, only_one, read
-from infra.run_secrets import forget_all
 from infra.state_folder import claim
 
 PARTS = {"kafka": kafka, "spark": spark, "airflow": airflow, "yarn": yarn}

@@ -5,11 +5,13 @@ deleted, whatever its name.
 """
 
 import json
+import shutil
 from pathlib import Path
 
 from infra.errors import InfraError
-from infra.layout import HOME, INSTALLED, Layout
-from infra.record import cannot_write
+from infra.layout import HOME, INSTALLED, Layout, default_layout
+from infra.process import is_alive
+from infra.record import cannot_write, only_one, read
 
 MARKER = ".slackwater-state"
 """In a state folder: JSON with the names that were there before it became one."""
@@ -103,3 +105,32 @@ def _was_used(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(found, dict) and {"ports", "running"} <= found.keys()
+
+
+def clean(*, layout: Layout | None = None) -> list[str]:
+    """Delete the data of a stopped stack: topics, checkpoints, tables, logs.
+
+    Only names that the platform creates, in a folder that `up` has marked; links are not followed.
+    Installed software stays.
+
+    Returns:
+        Names of other things in the folder, which were left alone.
+
+    Raises:
+        InfraError: the stack is still running, or the folder is not a state folder.
+    """
+    layout = layout or default_layout()
+    if not layout.state_dir.exists():
+        return []
+    deletable(layout)  # not even a lock is put into someone else's folder
+    with only_one(layout):
+        alive = [name for name, one in read(layout).running.items() if is_alive(one.process)]
+        if alive:
+            text = f"the stack still runs ({', '.join(alive)}); run `slackwater down` first"
+            raise InfraError(text)
+        for path in deletable(layout):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        return left_over(layout)

@@ -19,10 +19,9 @@ from infra.daemon import Component, Daemon, Ports, shared_environment
 from infra.errors import InfraError, NotReady
 from infra.layout import HADOOP_JARS, STATE_DIR_VARIABLE, Layout
 from infra.ports import HOST
-from infra.private import write_private
+from infra.private import forget_all, write_private
 from infra.process import MARK, is_alive
 from infra.record import read
-from infra.run_secrets import forget_all
 from infra.setup import java_command
 
 PORTS = {

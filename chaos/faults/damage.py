@@ -17,7 +17,7 @@ from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
 from chaos.faults.fault import FaultContext, ReportedLoss
 from chaos.faults.kind import STANDALONE, Suggestion, fault
-from jobs.checkpoints.mend import newest
+from jobs.checkpoints.checkpoint import newest
 from jobs.runs import committed_offsets
 from windowing.model import Pipeline
 from windowing.model.windows.traits import Ends

@@ -25,7 +25,7 @@ from infra.layout import ROOT
 from jobs.brokers.producing import send_all
 from jobs.brokers.topic_admin import clean_by, delete_topic, topic_id
 from jobs.brokers.topics import create_topic, end_offsets, records_from
-from jobs.checkpoints.mend import newest
+from jobs.checkpoints.checkpoint import newest
 from jobs.runs import committed_offsets
 from jobs.runs.owner import OWNER_FILE, REFUSED_FILE
 from windowing.model import Pipeline

@@ -16,7 +16,7 @@ from typing import Any
 
 from jobs.brokers.topics import end_offsets
 from jobs.checkpoints.base import read_base
-from jobs.checkpoints.mend import newest
+from jobs.checkpoints.checkpoint import newest
 from jobs.file_run import own_session
 from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.owner import Owner

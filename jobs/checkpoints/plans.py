@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.checkpoints.base import read_base
-from jobs.checkpoints.mend import newest
+from jobs.checkpoints.checkpoint import newest
 from windowing.model.run_errors import CheckpointDamaged
 from windowing.runtime.token import Stretch, Token
 

@@ -9,11 +9,11 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from infra.run_secrets import SECRETS_FOLDER
+from infra.private import SECRETS_FOLDER
 from jobs.brokers.rows import kafka_rows
 from jobs.checkpoints.base import Base, read_base, seed_of
+from jobs.checkpoints.checkpoint import mend, newest
 from jobs.checkpoints.identity import Identity
-from jobs.checkpoints.mend import mend, newest
 from jobs.checkpoints.partitions import look, pending
 from jobs.checkpoints.stages import decide_fused
 from jobs.driver.noting import noting

@@ -5,7 +5,7 @@ submitted, and a note of how; its rows are in the pipeline's table under the run
 `jobs.runs.life` has the states of a run and their transitions.
 """
 
-from infra.run_secrets import SECRETS_FOLDER
+from infra.private import SECRETS_FOLDER
 from jobs.runs.folder import (
     FAILURE_FILE,
     Run,

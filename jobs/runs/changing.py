@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.brokers.producing import send_together
-from jobs.brokers.signing import Signer
+from jobs.brokers.producing import Signer, send_together
 from jobs.checkpoints.plans import read_checkpoint
 from jobs.runs.folder import Run, failure, read_run
 from windowing.engine.plan import plan_of

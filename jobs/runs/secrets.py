@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from infra.kafka_spelling import SECRETS_MARKER
-from infra.private import write_private
-from infra.run_secrets import ENVIRONMENT_FILE, SECRETS_FOLDER, forget
+from infra.private import ENVIRONMENT_FILE, SECRETS_FOLDER, forget, write_private
 from jobs.runs.attempts import read_attempts
 from jobs.runs.folder import NOTE_FILE
 

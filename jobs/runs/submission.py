@@ -12,7 +12,7 @@ from infra.endpoints import Endpoints
 from infra.kafka_settings import settings_for
 from infra.kafka_spelling import hand_over
 from infra.monitoring_settings import lineage_settings, metrics_address, telemetry_settings
-from infra.run_secrets import SECRETS_FOLDER, forget
+from infra.private import SECRETS_FOLDER, forget
 from jobs.runs.attempts import forget_attempts
 from jobs.runs.folder import (
     FAILURE_FILE,

@@ -23,8 +23,7 @@ from kafka.errors import KafkaError
 
 from jobs.brokers.broker import BrokerError, broker_error
 from jobs.brokers.broker import consumer as make_consumer
-from jobs.brokers.producing import Message, control_of, send_all
-from jobs.brokers.signing import Signer
+from jobs.brokers.producing import Message, Signer, control_of, send_all
 from jobs.brokers.topics import TopicError, end_offsets
 from windowing.engine.reading.control import Control, ControlError, read_control
 from windowing.engine.reading.gate import Gate

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from infra import state_folder
-from infra.clean import clean
 from infra.errors import InfraError
 from infra.layout import INSTALLED, ROOT, Layout
 from infra.process import identify
 from infra.record import Running, read
-from infra.state_folder import DATA, KEPT, MARKER, claim
+from infra.state_folder import DATA, KEPT, MARKER, claim, clean
 
 
 def fill(folder: Path, *names: str) -> None:

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -5,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from infra import jars, layout, setup
+from infra import doctor, jars, layout, local_files, setup
+from infra.images import spark_start
 from infra.setup import SetupError, Step
 
 
@@ -213,3 +216,19 @@ def test_the_second_run_of_the_real_set_up_says_nothing() -> None:
         )
         assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == ""
+
+
+def test_an_executor_in_a_pod_has_what_its_driver_tells_it_to_use() -> None:
+    named = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_IP")
+    more = ("RESOURCE_PROFILE_ID", "EXECUTOR_POD_NAME", "EXECUTOR_MEMORY")
+    given = {f"SPARK_{name}": "1" for name in (*named, *more)}
+    told = spark_start._kubernetes_executor(given | {local_files.CLASS_PATH: "a:b"})
+    assert told[told.index("-cp") + 1].endswith("/jars/*:a:b")
+
+
+def test_a_missing_jar_is_a_note(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "local-files" in {one.name for one in doctor.examine() if one.verdict == "ok"}
+    monkeypatch.setattr(doctor, "LOCAL_FILES_JARS", tmp_path)
+    (found,) = (one for one in doctor.examine() if one.name == "local-files")
+    assert found.verdict == "note"
+    assert found.sentence.endswith("run `make setup`")

@@ -9,7 +9,7 @@ from jobs.brokers.topic_admin import clean_by, delete_topic, topic_id
 from jobs.brokers.topics import TopicError, create_topic, delete_before
 from jobs.checkpoints.topic_facts import TopicIds, topics_of
 from tests.unit.jobs.brokers.test_topics import pipeline
-from tests.unit.jobs.checkpoints.test_topic_facts import name  # noqa: F401 - a fixture
+from tests.unit.jobs.checkpoints.test_agreement import name  # noqa: F401 - a fixture
 
 
 def test_a_topic_and_the_one_that_is_made_in_its_place(kafka_broker: str, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from jobs.brokers.broker import BrokerError
 from jobs.checkpoints.agreement import Agreement, Topic, compare
 from jobs.checkpoints.plans import Checkpoint
+from jobs.checkpoints.topic_facts import TopicIds, topics_of
+from tests.unit.jobs.brokers.test_topics import pipeline
 from windowing.runtime.token import Kept, Tables, Token
 
 NAMES = ("q", "dead_letters", "metrics")
@@ -218,3 +222,21 @@ def test_a_topic_may_begin_where_the_run_goes_on_and_be_compacted_if_the_file_sa
     assert (
         "are gone" in judged(start.checkpoint, end.tables, topic(begins={0: 1, 1: 0})).mismatches[0]
     )
+
+
+@pytest.fixture
+def name() -> str:
+    return f"facts-{uuid.uuid4().hex[:8]}"
+
+
+def test_a_dead_broker_is_waited_for_and_then_one_sentence(
+    dead_broker: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jobs.checkpoints import topic_facts
+
+    monkeypatch.setattr(topic_facts, "_PATIENCE_S", 0.5)
+    source = pipeline(name, 1).source
+    with pytest.raises(BrokerError, match="no Kafka broker answers"):
+        TopicIds(dead_broker, source)()
+    with pytest.raises(BrokerError, match="no Kafka broker answers"):
+        topics_of(dead_broker, source)

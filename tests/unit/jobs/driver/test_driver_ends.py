@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from infra.errors import InfraError
 from infra.kafka_settings import KafkaSettings
 from infra.kafka_spelling import for_java, hand_over
-from infra.run_secrets import SECRETS_FOLDER
+from infra.private import SECRETS_FOLDER
 from jobs import pipeline as program
 from jobs.brokers.broker import BrokerError, Refused
 from jobs.brokers.topics import TopicError
