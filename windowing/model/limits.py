@@ -7,16 +7,11 @@ engines hold. 3 * 2^61 us are about 219,000 years, 2^59 us about 18,000.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from windowing.model.errors import WindowError
 from windowing.model.lengths import LENGTH_MAX, spell_instant
 from windowing.model.windows.sliding import begins_later
 from windowing.model.windows.traits import Ends
-from windowing.model.windows.window import ROW_NUM, Window
-
-if TYPE_CHECKING:
-    from windowing.model.file.pipeline import Pipeline
+from windowing.model.windows.window import Window
 
 EARLIEST, LATEST = -3 * 2**61, 3 * 2**61
 """Event times, and values of other windowing attributes, are legal in [EARLIEST, LATEST)."""
@@ -66,23 +61,8 @@ def check_reach(window: Window, earliest: int | None) -> None:
         raise WindowError("E_ACTIVE", f"{msg}{spell_instant(earliest)}: begin then, or later")
 
 
-def earliest_of(pipeline: Pipeline) -> int:
-    """Return the earliest time, or attribute value, whose windows its sink can hold."""
-    earliest = pipeline.destination.rules.earliest
-    if earliest is None:
-        return EARLIEST
-    return earliest + max(map(_reach_back, pipeline.windows), default=0)
-
-
-def _reach_back(window: Window) -> int:
+def reach_back(window: Window) -> int:
     """Return how far before a record its windows may begin."""
     if window.traits.ends in (Ends.DRAWN, Ends.ROWS) or begins_later(window):
         return 0
     return window.range_ or 0
-
-
-def placed_by(pipeline: Pipeline) -> frozenset[str]:
-    """Return the windowing attributes other than event time and row number."""
-    source = pipeline.source
-    attributes = {window.attribute for window in pipeline.windows}
-    return frozenset(attributes & set(source.fields)) - {source.event_time.field, ROW_NUM}

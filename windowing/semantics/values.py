@@ -15,7 +15,7 @@ from windowing.model.fields import Kind
 from windowing.model.file.changes import Change
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.limits import EARLIEST, LATEST, earliest_of, placed_by
+from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
 from windowing.semantics.believed import Believed, Signed
@@ -89,7 +89,7 @@ class ValueReader:
         self._types = source.fields
         self._known = {*source.fields, source.event_time.field}
         self._ignore_unknown = source.unknown_fields == "ignore"
-        self._earliest, self._places = earliest_of(pipeline), placed_by(pipeline)
+        self._earliest, self._places = pipeline.earliest, pipeline.placed_by
         grouping = pipeline.key_fields(number)
         self._never_null = {name for name in grouping if not source.fields[name].nullable}
 

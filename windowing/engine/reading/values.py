@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from windowing.engine.reading.gate import Gate
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.limits import EARLIEST, LATEST, earliest_of, placed_by
+from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Delays, Heartbeat
 from windowing.model.source import Source
 
@@ -75,8 +75,8 @@ class ValueRules:
             fields={name: (kind.kind, kind.nullable) for name, kind in source.fields.items()},
             key_fields=pipeline.key_fields(number),
             ignore_unknown=source.unknown_fields == "ignore",
-            earliest=earliest_of(pipeline),
-            placed_by=placed_by(pipeline),
+            earliest=pipeline.earliest,
+            placed_by=pipeline.placed_by,
             delays=_believed(source),
             progress_attr=source.disorder.progress_attr,
             gate=Gate.of(pipeline, number),

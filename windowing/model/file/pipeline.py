@@ -9,156 +9,36 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import yaml
-from pydantic import (
-    BeforeValidator,
-    Discriminator,
-    Field,
-    PrivateAttr,
-    Tag,
-    TypeAdapter,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import PrivateAttr, TypeAdapter
 
-from windowing.model.emission import (
-    Accumulation,
-    Early,
-)
 from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.conflicts import Conflict, Place
+from windowing.model.file.declared import Declared
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.layout import LayoutError, check_one_table
 from windowing.model.file.queries import FieldError, resolve_join, resolve_query
 from windowing.model.file.yaml_lines import LIMITS, RUN_LIMITS, Limits, line_of, spell
 from windowing.model.fingerprint import OfTheLog, fingerprint
-from windowing.model.join import Join, JoinedSource
-from windowing.model.late import Late
-from windowing.model.names import PipelineName, QueryName
-from windowing.model.operators.file import OperatorFile, StepsFile, section
-from windowing.model.progress import Unordered
-from windowing.model.query import Flow, Kept, Query, QueryFile
-from windowing.model.schedule import Schedule
-from windowing.model.sinks.section import Sink, parse_sink
-from windowing.model.source import EventTime, Source, SpecModel
-from windowing.model.upkeep import Upkeep
-from windowing.model.windows.window import Window
+from windowing.model.limits import EARLIEST, reach_back
+from windowing.model.names import QueryName
+from windowing.model.query import Flow, Query, QueryFile
+from windowing.model.sinks.section import Sink
+from windowing.model.source import EventTime, Source
+from windowing.model.windows.window import ROW_NUM, Window
 
 F = TypeVar("F", bound=Flow)
-
-# Placeholder for the source of a join that cannot be parsed.
-_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
-
-_QueryFile = Annotated[
-    Annotated[QueryFile, Tag("[window]")]
-    | Annotated[OperatorFile, Tag("[operator]")]
-    | Annotated[StepsFile, Tag("[steps]")],
-    Discriminator(section),
-]
 
 __all__ = ["EventTime", "Pipeline", "Query", "Sink", "Source", "load_pipeline", "parse_pipeline"]
 
 
-class Pipeline(SpecModel):
-    """A pipeline: one source stream and its queries, or a join of two.
+class Pipeline(Declared):
+    """A pipeline: what its file declares, with all queries resolved and all rules checked."""
 
-    Attributes:
-        source: the stream; of a join, both as one.
-        join: the two streams and their matching rule, instead of `source` and `queries`.
-        shards: how many parts the keys are hashed into; fixed for the pipeline's life.
-        schedule: `continuous`, or the cron expression of incremental runs.
-        quality: expectations by name and arguments.
-        upkeep: of its tables, on a schedule; None: only on demand.
-        conflicts: the names that lanes of a log have given to different queries; a log makes them.
-        forgotten: names of queries that a log does not change; `queries forget` writes them.
-    """
-
-    name: PipelineName
-    source: Source
-    join: Join | None = None
-    late: Late = Late()
-    retention: Kept | None = None
-    early: Early | None = None
-    accumulation: Accumulation = "accumulating"
-    shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
-    query_files: dict[QueryName, _QueryFile] = Field(alias="queries", default_factory=dict)
-    sink: Annotated[Sink | None, BeforeValidator(parse_sink)] = None
-    schedule: Schedule = "continuous"
-    quality: list[dict[str, Any]] = Field(default_factory=list)
-    upkeep: Upkeep | None = None
-    conflicts: dict[QueryName, Conflict] = Field(default_factory=dict)
-    forgotten: tuple[QueryName, ...] = ()
     _text: str | None = PrivateAttr(default="")
     _document: Any = PrivateAttr(default=None)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _source_of_join(cls, data: Any) -> Any:
-        """Build the source of a join from its section."""
-        if not isinstance(data, dict) or "join" not in data:
-            return data
-        for name, why in _NOT_WITH_JOIN.items():
-            if name in data:
-                msg = f"{name} does not go with join: {why}"
-                raise ValueError(msg)
-        try:
-            join = Join.model_validate(data["join"])
-        except ValidationError:
-            # Validating the section again as a field gives its problems their lines.
-            return {**data, "source": Source.model_construct(**_UNKNOWN)}
-        return {**data, "join": join, "source": JoinedSource.of(join)}
-
-    @model_validator(mode="after")
-    def _some_query(self) -> Self:
-        if not self.query_files and self.join is None:
-            msg = "queries: there is none: add one, with window and aggregates, or with operator"
-            raise ValueError(msg)
-        return self
-
-    @model_validator(mode="after")
-    def _upkeep_of_tables(self) -> Self:
-        if self.upkeep is not None and not self.destination.rules.in_folder:
-            msg = (
-                f"upkeep is for sink: {{table: NAME}}; {self.destination.kind} has no files of ours"
-            )
-            raise ValueError(msg)
-        return self
-
-    @model_validator(mode="after")
-    def _joined_behind_all(self) -> Self:
-        source = self.source
-        for number, lane in enumerate(source.joined_lanes, start=source.founding):
-            if lane.number != number:
-                msg = (
-                    f"E_JOINED: {lane.name} is lane {lane.number}, and the next number is {number}:"
-                    " lanes that join are numbered behind all others, in the order of their joining"
-                )
-                raise ValueError(msg)
-        return self
-
-    @model_validator(mode="after")
-    def _conflicts_of_lanes(self) -> Self:
-        lanes = {self.source.lane(number) for number in range(self.source.partitions)}
-        for name, conflict in self.conflicts.items():
-            if name in self.query_files or not {*conflict} <= lanes:
-                msg = (
-                    f"conflicts: {name} is what a log makes of a file, in lanes that it has: take "
-                    "conflicts out"
-                )
-                raise ValueError(msg)
-        return self
-
-    @field_validator("query_files")
-    @classmethod
-    def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
-        for name, query in value.items():
-            if isinstance(query, QueryFile) and not query.aggregates:
-                msg = f"query {name}: aggregates is empty: add one, as {{records: count}}"
-                raise ValueError(msg)
-        return value
 
     @cached_property
     def log_places(self) -> frozenset[Place]:
@@ -232,16 +112,6 @@ class Pipeline(SpecModel):
         after._text, after._document = None, document
         return after
 
-    @property
-    def output(self) -> str:
-        """The name of the folder or schema that rows go to; by default the pipeline's own."""
-        return self.destination.name
-
-    @property
-    def destination(self) -> Sink:
-        """Where the rows go; by default, tables of the pipeline's own name."""
-        return self.sink or Sink("table", self.name)
-
     @cached_property
     def tables(self) -> dict[str, tuple[Flow, ...]]:
         """The flows whose rows are in each table of results, by its name."""
@@ -249,10 +119,6 @@ class Pipeline(SpecModel):
         for flow in self.flows:
             found.setdefault(self.table_of(flow.name), []).append(flow)
         return {name: tuple(flows) for name, flows in found.items()}
-
-    def table_of(self, query: str) -> str:
-        """Return the name of the table that has the rows of a query, or of the join."""
-        return self.destination.table_of(query)
 
     @cached_property
     def flows(self) -> tuple[Flow, ...]:
@@ -313,6 +179,21 @@ class Pipeline(SpecModel):
         source = self.source
         return (source.as_of(number) for number in range(source.founding, source.partitions))
 
+    @property
+    def earliest(self) -> int:
+        """The earliest time, or attribute value, whose windows its sink can hold."""
+        earliest = self.destination.rules.earliest
+        if earliest is None:
+            return EARLIEST
+        return earliest + max(map(reach_back, self.windows), default=0)
+
+    @property
+    def placed_by(self) -> frozenset[str]:
+        """The windowing attributes other than event time and row number."""
+        attributes = {window.attribute for window in self.windows}
+        source = self.source
+        return frozenset(attributes & set(source.fields)) - {source.event_time.field, ROW_NUM}
+
     def key_fields(self, number: int) -> frozenset[str]:
         """The fields of a lane's records that some row's key is made of.
 
@@ -325,15 +206,6 @@ class Pipeline(SpecModel):
 
 _NAMED_QUERY = TypeAdapter(dict[QueryName, QueryFile])
 _CONFLICTS = TypeAdapter(dict[QueryName, Conflict])
-
-_NOT_WITH_JOIN = {
-    "source": "its sources stand under left and right",
-    "queries": "what it shows stands under select",
-    # SAMZA-552, "Join operator": a join sends pairs, which never change.
-    "early": "a pair is whole as soon as it is there, and is sent once",
-    "accumulation": "a pair has one row, which a later one neither repeats nor adds to",
-}
-"""Options of a pipeline of queries that a join does not have, and why."""
 
 
 def parse_pipeline(text: str, file: str = "<pipeline>", limits: Limits = RUN_LIMITS) -> Pipeline:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from windowing.model.emission import Retention, check_early, check_idle
 from windowing.model.field_names import check_field_name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.model.file.declared import Declared
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths, check_reach
 from windowing.model.operators.file import OperatorFile, StepsFile
@@ -30,9 +31,6 @@ from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.sliding import with_activity
 from windowing.model.windows.window import Window
 
-if TYPE_CHECKING:
-    from windowing.model.file.pipeline import Pipeline
-
 _NO_RETENTION = "late: {policy: update} needs a retention, as retention: 12 hours"
 
 
@@ -53,13 +51,13 @@ def _blaming(*path: str | int) -> Iterator[None]:
         raise FieldError(path, str(error)) from None
 
 
-def resolve_join(pipeline: Pipeline, join: Join) -> JoinQuery:
+def resolve_join(declared: Declared, join: Join) -> JoinQuery:
     """The join with all defaults applied."""
     with _blaming("join", "select"):
-        pipeline.destination.rules.check_names(PAIRS, [*join.key, *PLACE, *join.select])
-    if check_operator(join, pipeline.late, _blaming):
-        return _policy_join(pipeline, join)
-    late, retention = pipeline.late, pipeline.retention or Retention()
+        declared.destination.rules.check_names(PAIRS, [*join.key, *PLACE, *join.select])
+    if check_operator(join, declared.late, _blaming):
+        return _policy_join(declared, join)
+    late, retention = declared.late, declared.retention or Retention()
     if late.policy == "update" and retention.time is None:
         raise FieldError(("late",), _NO_RETENTION)
     if retention.windows is not None:
@@ -82,9 +80,9 @@ def resolve_join(pipeline: Pipeline, join: Join) -> JoinQuery:
     )
 
 
-def _policy_join(pipeline: Pipeline, join: Join) -> PolicyJoinQuery:
+def _policy_join(declared: Declared, join: Join) -> PolicyJoinQuery:
     """Return a join over policy windows."""
-    retention = pipeline.retention or Retention()
+    retention = declared.retention or Retention()
     if retention.time is not None or retention.windows is not None:
         msg = "windows of a join say themselves what they keep: give entries only, or leave it out"
         raise FieldError(("retention",), msg)
@@ -98,40 +96,40 @@ def _policy_join(pipeline: Pipeline, join: Join) -> PolicyJoinQuery:
         on=join.equal,
         where=join.where,
         select=join.select,
-        late=pipeline.late,
+        late=declared.late,
         entries_max=retention.entries,
     )
 
 
 def resolve_query(
-    pipeline: Pipeline, name: str, file: QueryFile | OperatorFile | StepsFile
+    declared: Declared, name: str, file: QueryFile | OperatorFile | StepsFile
 ) -> Query | OperatorQuery:
     """Return a query with all defaults applied; errors name the section at fault."""
     if isinstance(file, QueryFile):
-        return _windowed(pipeline, name, file)
-    query = resolve(pipeline, name, file, _blaming)
+        return _windowed(declared, name, file)
+    query = resolve(declared, name, file, _blaming)
     with _blaming("queries", name):
-        pipeline.destination.rules.check_names(name, [*query.key, *query.shows])
+        declared.destination.rules.check_names(name, [*query.key, *query.shows])
     return query
 
 
 def resolve_each(
-    pipeline: Pipeline, queries: Mapping[str, QueryFile]
+    declared: Declared, queries: Mapping[str, QueryFile]
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield the mistakes in queries that a pipeline would have in addition, by their paths."""
     for name, query in queries.items():
         try:
-            resolve_query(pipeline, name, query)
+            resolve_query(declared, name, query)
         except FieldError as error:
             yield error.path, str(error)
 
 
-def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
+def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:
     """Return a query with windows of aggregates."""
-    source, here = pipeline.source, ("queries", name)
-    rules = pipeline.destination.rules
-    late, early = query.late or pipeline.late, query.early or pipeline.early
-    retention = query.retention or pipeline.retention or Retention()
+    source, here = declared.source, ("queries", name)
+    rules = declared.destination.rules
+    late, early = query.late or declared.late, query.early or declared.early
+    retention = query.retention or declared.retention or Retention()
     late_path = (*here, "late") if query.late else ("late",)
     with _blaming(*here, "window"):
         window = parse_window(query.window, source.attributes)
@@ -173,7 +171,7 @@ def _windowed(pipeline: Pipeline, name: str, query: QueryFile) -> Query:
         retention_us=retention_us,
         entries_max=retention.entries,
         early=early,
-        accumulation=query.accumulation or pipeline.accumulation,
+        accumulation=query.accumulation or declared.accumulation,
     )
 
 

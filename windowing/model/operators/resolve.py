@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from windowing.model.errors import shown
 from windowing.model.field_names import check_field_name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.model.file.declared import Declared
 from windowing.model.late import Late
 from windowing.model.operators.attributes import known, typed
 from windowing.model.operators.file import OperatorFile, StepFile, StepsFile
@@ -34,9 +35,6 @@ from windowing.model.operators.steps import (
 from windowing.model.source import Source
 from windowing.model.windows.policy import Profile, WindowClause
 
-if TYPE_CHECKING:
-    from windowing.model.file.pipeline import Pipeline
-
 Path = tuple[str | int, ...]
 Blaming = Callable[..., AbstractContextManager[None]]
 """Attributes a broken rule inside the block to a path of the file."""
@@ -58,12 +56,12 @@ _DIRECTIONS: Final[dict[str, Direction]] = {
 
 
 def resolve(
-    pipeline: Pipeline, name: str, file: OperatorFile | StepsFile, blaming: Blaming
+    declared: Declared, name: str, file: OperatorFile | StepsFile, blaming: Blaming
 ) -> OperatorQuery:
     """Return a query of operators with all defaults applied.
 
     Args:
-        pipeline: its pipeline.
+        declared: what its pipeline's file says.
         name: of the query.
         file: as written.
         blaming: attributes a broken rule to a part of the file.
@@ -71,8 +69,8 @@ def resolve(
     Raises:
         ValueError: a rule is broken.
     """
-    here, source = ("queries", name), pipeline.source
-    late = _late(pipeline, name, file, blaming)
+    here, source = ("queries", name), declared.source
+    late = _late(declared, name, file, blaming)
     with blaming(*here):
         if len(file.steps) > _STEPS_MAX:
             msg = f"{len(file.steps)} steps: a query has at most {_STEPS_MAX}; split it"
@@ -106,10 +104,10 @@ def resolve(
     return query
 
 
-def _late(pipeline: Pipeline, name: str, file: OperatorFile | StepsFile, blaming: Blaming) -> Late:
+def _late(declared: Declared, name: str, file: OperatorFile | StepsFile, blaming: Blaming) -> Late:
     """Return the policy for late records; refuse options of queries with aggregates of windows."""
     here = ("queries", name)
-    late, early = file.late or pipeline.late, file.early or pipeline.early
+    late, early = file.late or declared.late, file.early or declared.early
     with blaming(*here, "late") if file.late else blaming("late"):
         if late.policy == "update":
             msg = (
@@ -124,8 +122,8 @@ def _late(pipeline: Pipeline, name: str, file: OperatorFile | StepsFile, blaming
                 "queries that show some; an operator reports more often with a trigger"
             )
             raise ValueError(msg)
-    bounded = pipeline.retention is not None and pipeline.retention.entries is not None
-    kept = file.retention or (pipeline.retention if bounded else None)
+    bounded = declared.retention is not None and declared.retention.entries is not None
+    kept = file.retention or (declared.retention if bounded else None)
     with blaming(*here, "retention") if file.retention else blaming("retention"):
         if kept is not None:
             msg = (
@@ -134,7 +132,7 @@ def _late(pipeline: Pipeline, name: str, file: OperatorFile | StepsFile, blaming
                 "its policies, as EVICT tuple_count(1000)"
             )
             raise ValueError(msg)
-    accumulation = file.accumulation or pipeline.accumulation
+    accumulation = file.accumulation or declared.accumulation
     with blaming(*here, "accumulation") if file.accumulation else blaming("accumulation"):
         if accumulation != "accumulating":
             msg = (

@@ -1,0 +1,162 @@
+"""A pipeline file as declared: each section valid by itself, no query resolved yet.
+
+The rules of queries and of joins take this: all that stands around a query.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from windowing.model.emission import Accumulation, Early
+from windowing.model.file.conflicts import Conflict
+from windowing.model.join import Join, JoinedSource
+from windowing.model.late import Late
+from windowing.model.names import PipelineName, QueryName
+from windowing.model.operators.file import OperatorFile, StepsFile, section
+from windowing.model.progress import Unordered
+from windowing.model.query import Kept, QueryFile
+from windowing.model.schedule import Schedule
+from windowing.model.sinks.section import Sink, parse_sink
+from windowing.model.source import Source, SpecModel
+from windowing.model.upkeep import Upkeep
+
+# Placeholder for the source of a join that cannot be parsed.
+_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
+
+_QueryFile = Annotated[
+    Annotated[QueryFile, Tag("[window]")]
+    | Annotated[OperatorFile, Tag("[operator]")]
+    | Annotated[StepsFile, Tag("[steps]")],
+    Discriminator(section),
+]
+
+_NOT_WITH_JOIN = {
+    "source": "its sources stand under left and right",
+    "queries": "what it shows stands under select",
+    # SAMZA-552, "Join operator": a join sends pairs, which never change.
+    "early": "a pair is whole as soon as it is there, and is sent once",
+    "accumulation": "a pair has one row, which a later one neither repeats nor adds to",
+}
+"""Options of a pipeline of queries that a join does not have, and why."""
+
+
+class Declared(SpecModel):
+    """What a pipeline file says: one source stream and its queries, or a join of two.
+
+    Attributes:
+        source: the stream; of a join, both as one.
+        join: the two streams and their matching rule, instead of `source` and `queries`.
+        shards: how many parts the keys are hashed into; fixed for the pipeline's life.
+        query_files: the queries as written.
+        schedule: `continuous`, or the cron expression of incremental runs.
+        quality: expectations by name and arguments.
+        upkeep: of its tables, on a schedule; None: only on demand.
+        conflicts: the names that lanes of a log have given to different queries; a log makes them.
+        forgotten: names of queries that a log does not change; `queries forget` writes them.
+    """
+
+    name: PipelineName
+    source: Source
+    join: Join | None = None
+    late: Late = Late()
+    retention: Kept | None = None
+    early: Early | None = None
+    accumulation: Accumulation = "accumulating"
+    shards: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 8
+    query_files: dict[QueryName, _QueryFile] = Field(alias="queries", default_factory=dict)
+    sink: Annotated[Sink | None, BeforeValidator(parse_sink)] = None
+    schedule: Schedule = "continuous"
+    quality: list[dict[str, Any]] = Field(default_factory=list)
+    upkeep: Upkeep | None = None
+    conflicts: dict[QueryName, Conflict] = Field(default_factory=dict)
+    forgotten: tuple[QueryName, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _source_of_join(cls, data: Any) -> Any:
+        """Build the source of a join from its section."""
+        if not isinstance(data, dict) or "join" not in data:
+            return data
+        for name, why in _NOT_WITH_JOIN.items():
+            if name in data:
+                msg = f"{name} does not go with join: {why}"
+                raise ValueError(msg)
+        try:
+            join = Join.model_validate(data["join"])
+        except ValidationError:
+            # Validating the section again as a field gives its problems their lines.
+            return {**data, "source": Source.model_construct(**_UNKNOWN)}
+        return {**data, "join": join, "source": JoinedSource.of(join)}
+
+    @model_validator(mode="after")
+    def _some_query(self) -> Self:
+        if not self.query_files and self.join is None:
+            msg = "queries: there is none: add one, with window and aggregates, or with operator"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _upkeep_of_tables(self) -> Self:
+        if self.upkeep is not None and not self.destination.rules.in_folder:
+            msg = (
+                f"upkeep is for sink: {{table: NAME}}; {self.destination.kind} has no files of ours"
+            )
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _joined_behind_all(self) -> Self:
+        source = self.source
+        for number, lane in enumerate(source.joined_lanes, start=source.founding):
+            if lane.number != number:
+                msg = (
+                    f"E_JOINED: {lane.name} is lane {lane.number}, and the next number is {number}:"
+                    " lanes that join are numbered behind all others, in the order of their joining"
+                )
+                raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _conflicts_of_lanes(self) -> Self:
+        lanes = {self.source.lane(number) for number in range(self.source.partitions)}
+        for name, conflict in self.conflicts.items():
+            if name in self.query_files or not {*conflict} <= lanes:
+                msg = (
+                    f"conflicts: {name} is what a log makes of a file, in lanes that it has: take "
+                    "conflicts out"
+                )
+                raise ValueError(msg)
+        return self
+
+    @field_validator("query_files")
+    @classmethod
+    def _nonempty(cls, value: dict[str, _QueryFile]) -> dict[str, _QueryFile]:
+        for name, query in value.items():
+            if isinstance(query, QueryFile) and not query.aggregates:
+                msg = f"query {name}: aggregates is empty: add one, as {{records: count}}"
+                raise ValueError(msg)
+        return value
+
+    @property
+    def output(self) -> str:
+        """The name of the folder or schema that rows go to; by default the pipeline's own."""
+        return self.destination.name
+
+    @property
+    def destination(self) -> Sink:
+        """Where the rows go; by default, tables of the pipeline's own name."""
+        return self.sink or Sink("table", self.name)
+
+    def table_of(self, query: str) -> str:
+        """Return the name of the table that has the rows of a query, or of the join."""
+        return self.destination.table_of(query)
