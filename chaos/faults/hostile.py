@@ -29,7 +29,7 @@ from jobs.runs import committed_offsets
 from windowing.files.table_rows import rows_in
 from windowing.model import Pipeline
 from windowing.semantics import LogEntry
-from windowing.semantics.lanes import follow
+from windowing.semantics.arrivals import follow
 from windowing.semantics.log import split_lanes
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of

@@ -43,7 +43,7 @@ from windowing.model.windows.policy import (
     WindowClause,
 )
 from windowing.model.windows.window import Window
-from windowing.semantics.lanes import follow
+from windowing.semantics.arrivals import follow
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of
 

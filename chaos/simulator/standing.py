@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from chaos.simulator.case import SimulatedRecord
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.windows.window import ROW_NUM
-from windowing.semantics.lanes import Progress, follow
+from windowing.semantics.arrivals import follow
+from windowing.semantics.lanes import Progress
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of
 

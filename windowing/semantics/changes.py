@@ -20,7 +20,6 @@ Source: `windowing/adr/0040`, `windowing/adr/0055`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from windowing.model.control import unsealed
 from windowing.model.file.changes import (
@@ -33,11 +32,9 @@ from windowing.model.file.changes import (
 )
 from windowing.model.file.pipeline import Pipeline
 from windowing.semantics.controls import read_control
+from windowing.semantics.lanes import Lane
 from windowing.semantics.log import BadLogError, LogEntry
 from windowing.semantics.values import Refused
-
-if TYPE_CHECKING:
-    from windowing.semantics.lanes import Lane
 
 
 class Changed(Exception):

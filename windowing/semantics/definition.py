@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
+from windowing.semantics.arrivals import Arrival
 from windowing.semantics.effective import effective
 from windowing.semantics.flow_kinds import meaning_of
-from windowing.semantics.lanes import Arrival
 from windowing.semantics.log import LogEntry
 from windowing.semantics.units import Item
 from windowing.semantics.view import Views

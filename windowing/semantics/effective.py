@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from windowing.model.file.changes import places
 from windowing.model.file.pipeline import Pipeline
+from windowing.semantics.arrivals import follow
 from windowing.semantics.changes import check_places, may_change
-from windowing.semantics.lanes import follow
 from windowing.semantics.log import LogEntry, LogOrder, split_lanes
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of

@@ -9,14 +9,11 @@ the log.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from windowing.model.file.changes import Change
 from windowing.model.progress import Disorder, Heartbeat, OrderedPer
 from windowing.model.rows import Scalar
-from windowing.semantics.changes import Changed, judge
 from windowing.semantics.controls import Bound, Control, Observation
 from windowing.semantics.generators import (
     Fields,
@@ -26,29 +23,9 @@ from windowing.semantics.generators import (
     kept_by,
     observed_bound,
 )
-from windowing.semantics.log import LogEntry
-from windowing.semantics.values import Reason, Record, Refused, ValueReader
 
 Progress = int | float
 """Microseconds or an infinity, which Python compares with ints exactly."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """A data record and its place in the log.
-
-    Attributes:
-        lane: `topic/partition`.
-        partition, offset: its place.
-        progress: the progress before it, of its lane and key.
-        content: the record, or the reason why it is a dead letter for all queries.
-    """
-
-    lane: str
-    partition: int
-    offset: int
-    progress: Progress
-    content: Record | Reason | Literal["after_end"]
 
 
 @dataclass
@@ -136,67 +113,3 @@ class Lane:
 
     def _promise_key(self, key: Scalar, bound: int) -> None:
         self.by_key[key] = max(self.by_key.get(key, -math.inf), bound)
-
-
-def follow(
-    lane: Lane, entries: Iterable[LogEntry], reader: ValueReader, attribute: str | None = None
-) -> list[Arrival]:
-    """Return a lane's data records, each with the progress before it, and advance the lane.
-
-    Control records that are dead letters are among them.
-
-    Args:
-        lane: the lane before the entries.
-        entries: in offset order.
-        reader: decodes values, and judges changes of the queries.
-        attribute: the field that advances it; None: the event time.
-
-    Raises:
-        Changed: the lane takes a change of the queries that the reader's pipeline does not know.
-    """
-    arrivals: list[Arrival] = []
-    for entry in entries:
-        ended = lane.progress == math.inf
-        if entry.control is not None:
-            said = reader.control(entry.control, entry.append_us, lane)
-            if isinstance(said, Change) and not ended:
-                said = _change(said, reader, lane, entry.offset, attribute)
-            if isinstance(said, Refused):
-                place = (lane.name, entry.partition, entry.offset, lane.progress)
-                arrivals.append(Arrival(*place, "after_end" if ended else said.reason))
-            elif not ended and not isinstance(said, Change):
-                lane.control(said)
-            continue
-        content: Record | Reason | Literal["after_end"] = (
-            "after_end" if ended else reader.read(entry.value, entry.append_us)
-        )
-        met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
-        arrivals.append(Arrival(lane.name, entry.partition, entry.offset, met, content))
-        if isinstance(content, Record):
-            lane.record(place_of(content, attribute), content.fields)
-    return arrivals
-
-
-def _change(
-    change: Change, reader: ValueReader, lane: Lane, offset: int, attribute: str | None
-) -> Refused | Literal["ignored"]:
-    """Return what becomes of a change in its lane, after letting the reader take it."""
-    if attribute is not None:
-        return "ignored"  # it is judged by event time, and is nothing to other attributes
-    found = judge(reader.pipeline, change, lane, offset)
-    if isinstance(found, Refused):
-        return found
-    if found is not None:
-        if not reader.takes_changes:
-            raise Changed(found)
-        reader.pipeline = found
-    return "ignored"
-
-
-def place_of(record: Record, attribute: str | None) -> int:
-    """Return a record's position along an attribute; None: the event time."""
-    if attribute is None:
-        return record.ts_us
-    value = record.fields[attribute]
-    assert isinstance(value, int)  # noqa: S101 - windows are only over ints that are never null
-    return value

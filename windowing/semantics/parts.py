@@ -31,9 +31,10 @@ from zlib import crc32
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Key, Row, Scalar
+from windowing.semantics.arrivals import Arrival, follow
 from windowing.semantics.definition import fates
 from windowing.semantics.flow_kinds import meaning_of
-from windowing.semantics.lanes import Arrival, Lane, Progress, follow
+from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.row_values import row_of

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import Flow
+from windowing.semantics.arrivals import Arrival, follow
 from windowing.semantics.effective import effective
 from windowing.semantics.found import Finder
-from windowing.semantics.lanes import Arrival, Progress, follow
+from windowing.semantics.lanes import Progress
 from windowing.semantics.log import LogEntry
 from windowing.semantics.pending import Line, PendingRows, spelled
 from windowing.semantics.reports import Reports

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from windowing.model.file.pipeline import Pipeline, Source
 from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
-from windowing.semantics.lanes import Arrival, Lane, follow, place_of
+from windowing.semantics.arrivals import Arrival, follow, place_of
+from windowing.semantics.lanes import Lane
 from windowing.semantics.log import LogEntry, split_lanes
 from windowing.semantics.units import Item
 from windowing.semantics.values import Record, ValueReader

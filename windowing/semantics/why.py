@@ -15,8 +15,9 @@ from windowing.model.progress import Slack
 from windowing.model.rows import Key, Scalar
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
+from windowing.semantics.arrivals import follow
 from windowing.semantics.found import Finder
-from windowing.semantics.lanes import Lane, Progress, follow
+from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry, LogOrder
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.units import Item, Shown, group_of, part_of

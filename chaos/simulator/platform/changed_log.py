@@ -22,7 +22,7 @@ from windowing.model.file.changes import Change, Copy, changed
 from windowing.model.file.pipeline import Pipeline, Query, parse_pipeline
 from windowing.model.lengths import INT64_MAX
 from windowing.model.windows.sliding import is_sliding
-from windowing.semantics.lanes import follow
+from windowing.semantics.arrivals import follow
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of
 

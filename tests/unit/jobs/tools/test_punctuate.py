@@ -17,8 +17,9 @@ from slackwater.main import app
 from tests.strategies import Case, cases, entry, interleavings
 from windowing.model import Pipeline, parse_pipeline
 from windowing.semantics import evaluate
+from windowing.semantics.arrivals import follow
 from windowing.semantics.controls import read_control
-from windowing.semantics.lanes import Lane, follow
+from windowing.semantics.lanes import Lane
 from windowing.semantics.log import split_lanes
 from windowing.semantics.values import Record, ValueReader
 

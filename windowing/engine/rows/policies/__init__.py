@@ -6,8 +6,8 @@ operator and on no storage.
 """
 
 from windowing.engine.rows.policies.clock import Clock, Driver, ManualClock, WallClock
-from windowing.engine.rows.policies.events import Event, WindowEvent
-from windowing.engine.rows.policies.interval import IntervalWindow, Pane
+from windowing.engine.rows.policies.events import Event, Pane, WindowEvent
+from windowing.engine.rows.policies.interval import IntervalWindow
 from windowing.engine.rows.policies.partitions import Storage
 from windowing.engine.rows.policies.sliding import SlidingWindow
 from windowing.engine.rows.policies.tumbling import Summarizer, TumblingWindow

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from windowing.model.windows.policy import PolicyError
-
-if TYPE_CHECKING:
-    from windowing.engine.rows.policies.interval import Pane
 
 Key = Hashable
 Row = Any
@@ -32,6 +30,31 @@ class Event(StrEnum):
 
 
 _KINDS = [kind.value for kind in Event]
+
+
+EARLY, ON_COMPLETE, LATE = "early", "onComplete", "late"
+
+
+@dataclass
+class Pane:
+    """One pane: the tuples whose time lies in [start, end).
+
+    Attributes:
+        start, end: its bounds.
+        complete: whether a watermark has passed the end.
+        timing: of the next report: early, onComplete or late.
+        index: the number of reports so far.
+        rows: its tuples, by partition.
+        updated: partitions with tuples since the last report.
+    """
+
+    start: int
+    end: int
+    complete: bool = False
+    timing: str = EARLY
+    index: int = 0
+    rows: dict[Key, list[Row]] = field(default_factory=dict)
+    updated: dict[Key, None] = field(default_factory=dict)
 
 
 class WindowEvent(NamedTuple):

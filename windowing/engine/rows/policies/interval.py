@@ -6,36 +6,20 @@ profiles. Times are integers in the unit of the attribute.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
-from windowing.engine.rows.policies.events import Event, Handler, Handlers, Key, Row
+from windowing.engine.rows.policies.events import (
+    LATE,
+    ON_COMPLETE,
+    Event,
+    Handler,
+    Handlers,
+    Key,
+    Pane,
+    Row,
+)
 from windowing.engine.rows.policies.window import PartitionBy, hashable, key_function
 from windowing.model.windows.policy import Marker, PolicyError
-
-EARLY, ON_COMPLETE, LATE = "early", "onComplete", "late"
-
-
-@dataclass
-class Pane:
-    """One pane: the tuples whose time lies in [start, end).
-
-    Attributes:
-        start, end: its bounds.
-        complete: whether a watermark has passed the end.
-        timing: of the next report: early, onComplete or late.
-        index: the number of reports so far.
-        rows: its tuples, by partition.
-        updated: partitions with tuples since the last report.
-    """
-
-    start: int
-    end: int
-    complete: bool = False
-    timing: str = EARLY
-    index: int = 0
-    rows: dict[Key, list[Row]] = field(default_factory=dict)
-    updated: dict[Key, None] = field(default_factory=dict)
 
 
 class IntervalWindow:
