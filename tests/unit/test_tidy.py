@@ -219,6 +219,11 @@ def test_the_library_has_few_rooms() -> None:
     assert len(rooms) <= LIBRARY_ROOMS
 
 
+def test_the_root_of_the_library_holds_rooms_only() -> None:
+    stray = [str(p) for p in modules() if p.parts[0] == "windowing" and not p.parts[2:]]
+    assert stray == ["windowing/__init__.py"]
+
+
 def test_the_linter_watches_the_width_of_lines() -> None:
     ruff = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]
     assert ruff["line-length"] <= LINE_WIDTH

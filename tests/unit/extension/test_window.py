@@ -13,9 +13,8 @@ import pytest
 from chaos.simulator.draw.wish import Wish
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
-from windowing import local
+from windowing import RawRows, run
 from windowing.engine.plan import plan_of
-from windowing.engine.reading.pack import RawRows
 from windowing.engine.windows.classes import parts_of
 from windowing.explain.pipeline import explain
 from windowing.model import PipelineError, WindowError, parse_pipeline
@@ -55,7 +54,7 @@ def records() -> RawRows:
 
 
 def rows_of(text: str) -> list[tuple[int, int, int, int]]:
-    output = local.run(parse_pipeline(text), [{0: records()}])
+    output = run(parse_pipeline(text), [{0: records()}])
     return [(r.window_id, r.window_start_us, r.window_end_us, r.records) for r in output.rows]
 
 
