@@ -162,11 +162,20 @@ def _declared_now(group: str) -> Mapping[str, EntryPoint]:
     return _declared(group, os.environ.get(PLUGINS_VARIABLE, ""), tuple(sys.path))
 
 
+# By `sys.path`; finding the entry points of all groups takes as long as finding those of one.
+_installed = cache(lambda path: entry_points())
+
+
 @cache
 def _declared(group: str, settings: str, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    """Return the plug-ins of a group; `path` is `sys.path`, as part of the cache key."""
-    del path
-    points = list(entry_points(group=f"slackwater.{group}"))
+    """Return the plug-ins of a group.
+
+    Args:
+        group: of them.
+        settings: the value of `PLUGINS_VARIABLE`.
+        path: `sys.path`.
+    """
+    points = list(_installed(path).select(group=f"slackwater.{group}"))
     named = json.loads(settings)[group] if settings and group in json.loads(settings) else {}
     points += [EntryPoint(name, value, f"slackwater.{group}") for name, value in named.items()]
     found: dict[str, EntryPoint] = {}

@@ -37,7 +37,11 @@ class SpecModel(BaseModel):
     """The base of a pipeline file's models: frozen, unknown keys rejected."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, arbitrary_types_allowed=True, ignored_types=(cached_property,)
+        extra="forbid",
+        frozen=True,
+        arbitrary_types_allowed=True,
+        ignored_types=(cached_property,),
+        defer_build=True,  # a file has few of them, and what they validate takes long to prepare
     )
 
 

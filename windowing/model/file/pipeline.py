@@ -204,8 +204,8 @@ class Pipeline(Declared):
         return frozenset(field for key in keys for field in key)
 
 
-_NAMED_QUERY = TypeAdapter(dict[QueryName, QueryFile])
-_CONFLICTS = TypeAdapter(dict[QueryName, Conflict])
+_NAMED_QUERY = TypeAdapter(dict[QueryName, QueryFile], config={"defer_build": True})
+_CONFLICTS = TypeAdapter(dict[QueryName, Conflict], config={"defer_build": True})
 
 
 def parse_pipeline(text: str, file: str = "<pipeline>", limits: Limits = RUN_LIMITS) -> Pipeline:

@@ -18,9 +18,9 @@ from typing import Any, Literal, Protocol, get_args
 
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.user.user_code import (
-    RAISED,
     class_of,
     is_text,
+    raisable,
     readable,
     shown_value,
     users_code,
@@ -132,7 +132,7 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
         return getattr(load(reference), method)(*arguments)
     except UserAggregateError:
         raise
-    except RAISED as error:
+    except raisable() as error:
         given = ", ".join(map(shown_value, arguments))
         msg = f"python:{reference}: {method}({given}) failed: {words(error)}"
         raise UserAggregateError(msg) from error

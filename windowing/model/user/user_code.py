@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from asyncio import CancelledError
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
 from windowing.model.errors import cut, shown
 
-RAISED: Final = (Exception, SystemExit, GeneratorExit, CancelledError)
-"""All that user code can raise, except Ctrl-C: `SystemExit` must not end a job."""
-
 _SHOWN = 200  # characters of an error's message
+
+
+def raisable() -> tuple[type[BaseException], ...]:
+    """All that user code can raise, except Ctrl-C: `SystemExit` must not end a job."""
+    # Loading asyncio takes long; who raises its error has loaded it.
+    asyncio = sys.modules.get("asyncio.exceptions")
+    cancelled = () if asyncio is None else (asyncio.CancelledError,)
+    return (Exception, SystemExit, GeneratorExit, *cancelled)
 
 
 def class_of(reference: str, error: type[Exception]) -> type:
@@ -40,7 +44,7 @@ def users_code(reference: str, doing: str, error: type[Exception]) -> Iterator[N
         yield
     except error:
         raise
-    except RAISED as raised:
+    except raisable() as raised:
         why = words(raised)
         rule = (
             ""
@@ -65,7 +69,7 @@ def words(error: BaseException) -> str:
     """Return the message of a user's error, truncated; safe if its `__str__` fails."""
     try:
         text = str(error)
-    except RAISED as worse:
+    except raisable() as worse:
         text = f"its words cannot be made: {type(worse).__name__}"
     return f"{type(error).__name__}: {cut(text, _SHOWN)}"
 
@@ -74,7 +78,7 @@ def shown_value(value: object) -> str:
     """Return the `repr` of a value, truncated."""
     try:
         return shown(value)
-    except RAISED:  # a user's `__repr__`
+    except raisable():  # a user's `__repr__`
         return f"a value of type {type(value).__name__}"
 
 
