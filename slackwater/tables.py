@@ -93,7 +93,7 @@ def _retention(text: str) -> timedelta:
         BadParameter: it is no length of time, or too short.
     """
     from windowing.model.lengths import duration_us
-    from windowing.model.upkeep import RETENTION_LEAST
+    from windowing.model.schedule import RETENTION_LEAST
 
     try:
         told = timedelta(microseconds=duration_us(text))

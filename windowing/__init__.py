@@ -61,9 +61,8 @@ if TYPE_CHECKING:
         load_pipeline,
         parse_pipeline,
     )
-    from windowing.model.emission import Early, Retention
+    from windowing.model.emission import Early, Late, Retention
     from windowing.model.flow import Deliveries, JoinFlow, KeyOrder, LaneStart, Periods, StreamFlow
-    from windowing.model.late import Late
     from windowing.model.progress import Punctuation, Slack
     from windowing.model.record import Bound, Pair, Record, WindowRow
     from windowing.model.windows.rows import RowWindow
@@ -89,7 +88,7 @@ _HOMES = dict.fromkeys(__all__, "windowing.model.emission") | _HOMES
 __all__ += ["Deliveries", "JoinFlow", "KeyOrder", "LaneStart", "Periods", "StreamFlow"]
 _HOMES = dict.fromkeys(__all__, "windowing.model.flow") | _HOMES
 __all__ += ["Late"]
-_HOMES = dict.fromkeys(__all__, "windowing.model.late") | _HOMES
+_HOMES = dict.fromkeys(__all__, "windowing.model.emission") | _HOMES
 __all__ += ["Punctuation", "Slack"]
 _HOMES = dict.fromkeys(__all__, "windowing.model.progress") | _HOMES
 __all__ += ["Bound", "Pair", "Record", "WindowRow"]

@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from conformance.case_lines import case_lines, first_of
 from conformance.wid.case import CaseError
-from windowing.model.emission import Early, Retention
+from windowing.model.emission import Early, Late, Retention
 from windowing.model.flow import Deliveries, JoinFlow, KeyOrder, LaneStart, Periods, StreamFlow
-from windowing.model.late import Late
 from windowing.model.progress import Punctuation, Slack
 from windowing.model.record import Bound, Record
 from windowing.model.windows.rows import RowWindow

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from windowing.model.emission import Late
 from windowing.model.errors import WindowError
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Query
-from windowing.model.late import Late
 from windowing.model.progress import (
     Delays,
     Disorder,

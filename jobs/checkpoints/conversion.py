@@ -30,7 +30,7 @@ from windowing.files.places import move_file, remove_folder
 from windowing.model import Pipeline, PipelineError, load_pipeline, parse_pipeline
 from windowing.model.file.added import added_queries
 from windowing.model.file.changes import places
-from windowing.model.file.width import with_shards
+from windowing.model.file.scaling import with_shards
 from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.run_errors import CheckpointMismatch, SecondDriver
 from windowing.spark.sinks import RunPlace, begin_tables, sink_of

@@ -24,7 +24,7 @@ from jobs.state import highest
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.model import Pipeline, PipelineError
 from windowing.model.file.changes import places
-from windowing.model.file.joining import with_lanes
+from windowing.model.file.scaling import with_lanes
 from windowing.model.joined import JoinedLane
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition
 from windowing.model.source import Source

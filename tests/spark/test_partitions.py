@@ -32,7 +32,7 @@ from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.folder import write_note
 from slackwater.main import app
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
-from windowing.model.file.joining import with_lanes
+from windowing.model.file.scaling import with_lanes
 from windowing.model.joined import JoinedLane
 from windowing.semantics.log import BadLogError
 

@@ -15,13 +15,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from windowing.model.emission import Early
+from windowing.model.emission import Early, Late
 from windowing.model.facts import Fact, Facts, spelled, told
 from windowing.model.fields import Aggregate, FieldType, with_code
 from windowing.model.file.conflicts import OwnCopy
 from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
 from windowing.model.joined import JoinedLane
-from windowing.model.late import Late
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.operators.language import spelled as spelled_clause
 from windowing.model.operators.query import OperatorQuery

@@ -1,7 +1,8 @@
-"""Names in files: of pipelines, topics, tables, schemas, queries, plans, runs.
+"""Names in files: of pipelines, topics, tables, schemas, queries, plans, runs, fields, aggregates.
 
-A name becomes a folder, a file, a topic, the id of a DAG, a part of a URL. So it consists of a few
-harmless characters, is neither `.` nor `..`, and obeys the strictest length limit of these.
+Most names become a folder, a file, a topic, the id of a DAG, a part of a URL. So they consist of a
+few harmless characters, are neither `.` nor `..`, and obey the strictest length limit of these.
+Names of fields and aggregates are any text that all supported tables can hold.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import re
 from functools import partial
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from windowing.model.errors import shown
+from windowing.model.windows.window import ROW_NUM
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -60,3 +62,46 @@ ColumnName = Annotated[str, BeforeValidator(partial(check_name, most=128))]
 QueryName = Annotated[str, BeforeValidator(_check_query)]
 FileName = Annotated[str, BeforeValidator(_check_file)]
 """The path of another file, as text."""
+
+
+_BYTES_MAX = 255
+
+
+def check_field_name(name: str) -> str:
+    """Check the name of a field or an aggregate.
+
+    Raises:
+        ValueError: it is empty, not text, too long, or contains U+0000.
+    """
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        msg = f"{name!r} is not text: it has half of a surrogate pair; write the whole character"
+        raise ValueError(msg) from None
+    if not name:
+        msg = "a name is empty: name the field as it is called in a value, as delay"
+        raise ValueError(msg)
+    if "\0" in name:
+        msg = f"{name!r} holds U+0000, which no table takes in a name: call it otherwise"
+        raise ValueError(msg)
+    if size > _BYTES_MAX:
+        msg = f"{name[:40]!r}… has {size} bytes, and a name at most {_BYTES_MAX} bytes: shorten it"
+        raise ValueError(msg)
+    return name
+
+
+def check_time_name(name: str) -> str:
+    """Check the name of the event time's field.
+
+    Raises:
+        ValueError: as for `check_field_name`; or it is reserved for row numbers in windows.
+    """
+    check_field_name(name)
+    if name == ROW_NUM:
+        msg = f"{name} is the number of a row to windows: give the event time another name"
+        raise ValueError(msg)
+    return name
+
+
+FieldName = Annotated[str, AfterValidator(check_field_name)]
+TimeName = Annotated[str, AfterValidator(check_time_name)]

@@ -7,11 +7,10 @@ from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import BeforeValidator, Field
 
-from windowing.model.emission import Accumulation, Early, Retention, parse_retention
+from windowing.model.emission import Accumulation, Early, Late, Retention, parse_retention
 from windowing.model.fields import Aggregate, FieldType, Kind, ValueType, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
-from windowing.model.late import Late
 from windowing.model.source import Source, SpecModel
 from windowing.model.windows.activity import Warmup, parse_moment
 from windowing.model.windows.sliding import begins_later

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from windowing.model.emission import Mode, Policy
 from windowing.model.errors import WindowError
 from windowing.model.fields import FieldType
-from windowing.model.late import Mode, Policy
 from windowing.model.lengths import Step
 from windowing.model.progress import Disorder, Unordered
 from windowing.model.query import Flow

@@ -11,13 +11,12 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from windowing.model.control import ControlRule, parse_control_rule
-from windowing.model.field_names import FieldName, TimeName
+from windowing.model.emission import PositiveDuration
 from windowing.model.fields import FieldType, parse_field_type
 from windowing.model.joined import JoinedLane, parse_joined
-from windowing.model.late import PositiveDuration
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST
-from windowing.model.names import TopicName
+from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM

@@ -15,9 +15,8 @@ from typing import Any
 
 from windowing.model.file.pipeline import Query
 from windowing.semantics.lanes import Lane
-from windowing.semantics.lateness import Verdict
 from windowing.semantics.revisions import revisions, units_of
-from windowing.semantics.units import Item, Unit
+from windowing.semantics.units import Item, Unit, Verdict
 from windowing.semantics.windows.by_value import ByValueDefinition
 from windowing.semantics.windows.classes import definition_of, extents_of
 

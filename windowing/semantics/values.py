@@ -18,8 +18,15 @@ from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
-from windowing.semantics.believed import Believed, Signed
-from windowing.semantics.controls import Bound, Control, Observation, reached, read_control
+from windowing.semantics.controls import (
+    Believed,
+    Bound,
+    Control,
+    Observation,
+    Signed,
+    reached,
+    read_control,
+)
 from windowing.semantics.json_objects import parse_object
 
 Reason = Literal[

@@ -20,13 +20,12 @@ from tests.unit.checkpoints.fingerprints import recorded
 from windowing.engine.storage.state import check_fingerprint
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.control import ControlRule
-from windowing.model.emission import Early
+from windowing.model.emission import Early, Late
 from windowing.model.errors import PipelineError
 from windowing.model.fields import Aggregate, FieldType
 from windowing.model.fingerprint import FORMAT, fingerprint
 from windowing.model.join import Comparison, Join, JoinSide, Operand
 from windowing.model.joined import JoinedLane
-from windowing.model.late import Late
 from windowing.model.lengths import Step
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (

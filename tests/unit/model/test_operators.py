@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windowing.model import Pipeline, PipelineError, Query, parse_pipeline
-from windowing.model.late import Late
+from windowing.model.emission import Late
 from windowing.model.operators.language import parse_clause, spelled
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import Condition, Punctuate

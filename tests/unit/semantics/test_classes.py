@@ -7,9 +7,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windowing.model.emission import Late
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Query
-from windowing.model.late import Late
 from windowing.model.progress import (
     Adaptive,
     Delays,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from windowing.engine.families.grids import Grids
 from windowing.engine.families.in_lane import QueriesInLane
 from windowing.engine.wids import Flags, Ints
-from windowing.model.late import Late
+from windowing.model.emission import Late
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,16 @@ from pydantic import (
     model_validator,
 )
 
-from windowing.model.emission import Accumulation, Early
+from windowing.model.emission import Accumulation, Early, Late
 from windowing.model.file.conflicts import Conflict
 from windowing.model.join import Join, JoinedSource
-from windowing.model.late import Late
 from windowing.model.names import PipelineName, QueryName
 from windowing.model.operators.file import OperatorFile, StepsFile, section
 from windowing.model.progress import Unordered
 from windowing.model.query import Kept, QueryFile
-from windowing.model.schedule import Schedule
+from windowing.model.schedule import Schedule, Upkeep
 from windowing.model.sinks.section import Sink, parse_sink
 from windowing.model.source import Source, SpecModel
-from windowing.model.upkeep import Upkeep
 
 # Placeholder for the source of a join that cannot be parsed.
 _UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}

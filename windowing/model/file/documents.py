@@ -1,4 +1,4 @@
-"""Parse a YAML document into a frozen model; mistakes have file, line, field and rule."""
+"""Read a YAML document into a model; every mistake becomes a problem that a person can act on."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from windowing.model.errors import PipelineError, Problem
-from windowing.model.file.problems import describe
-from windowing.model.file.yaml_lines import LIMITS, Limits, Path, load_with_lines, too_large
+from windowing.model.errors import PipelineError, Problem, shown
+from windowing.model.file.yaml_lines import (
+    LIMITS,
+    Limits,
+    Path,
+    line_of,
+    load_with_lines,
+    too_large,
+)
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -89,3 +95,89 @@ def unread(path: FilePath, limits: Limits) -> str | None:
     if size is None:
         return f"{path} is not a file: take it out of the folder"
     return f"{path} {too_large(f'{size:,} bytes', limits)}" if size > limits.bytes_max else None
+
+
+# A correct example for each field that people often get wrong.
+_EXAMPLES = {
+    "name": "name: flight_delays",
+    "topic": "topic: flights",
+    "partitions": "partitions: 3",
+    "format": "format: json",
+    "event_time": "event_time: {field: ts, unit: us}",
+    "field": "field: ts",
+    "unit": "unit: us (or ms, s, iso)",
+    "fields": "fields: {origin: string, delay: 'int?'}",
+    "disorder": "disorder: {slack: 30 seconds}",
+    "late": "late: {policy: update, every: 1 hour}",
+    "every": "every: 1 hour",
+    "retention": "retention: 12 hours",
+    "shards": "shards: 8",
+    "queries": "queries: {hourly: {window: …, aggregates: …}}",
+    "window": "window: RANGE 1 hour SLIDE 10 minutes WATTR ts",
+    "group_by": "group_by: [origin]",
+    "aggregates": "aggregates: {flights: count, mean_delay: mean(delay)}",
+    "sink": "sink: {table: flight_delays}",
+    "source": "source: {topic: …, partitions: …, …}",
+    "max_ahead": "max_ahead: 1 day",
+    "policy": "policy: dead_letter (or drop, update)",
+    "mode": "mode: generous (or consistent)",
+}
+
+_OF_A_SIDE = "window: 10 minutes or, with operator: join, SLIDING count(100)"
+# The same for queries with operators.
+_OF_OPERATORS = {
+    "operator": "operator: sort (or aggregate, dedup, python:module:Class)",
+    "window": "window: SLIDING count(20), count(5) PARTITIONED BY carrier",
+    "by": "by: [delay desc, carrier]",
+    "punctuate": "punctuate: {when: cancelled = 1}",
+    "when": "when: cancelled = 1",
+    "outputs": "outputs: {swing: float}",
+    "settings": "settings: {scale: 2}",
+    "steps": "steps: [{operator: dedup, …}, {operator: aggregate, …}]",
+    "order": "order: lane",
+    "clock": "clock: record",
+    "late": "late: {policy: drop}",
+    "policy": "policy: drop (or dead_letter)",
+}
+
+
+def describe(error: ValidationError, file: str, lines: dict[Path, int]) -> list[Problem]:
+    """Return one problem per pydantic error, in the order of the file."""
+    problems = [_problem(finding, file, lines) for finding in error.errors()]
+    return sorted(problems, key=lambda problem: problem.line)
+
+
+def _problem(finding: Any, file: str, lines: dict[Path, int]) -> Problem:
+    # Parts in brackets are pydantic's own: of a key, of the kind of a query.
+    path: Path = tuple(part for part in finding["loc"] if not str(part).startswith("["))
+    name = str(path[-1]) if path else ""
+    message = _message(finding, name)
+    example = _example(path, operator="[operator]" in finding["loc"] or "[steps]" in finding["loc"])
+    if example and "such as" not in message and finding["type"] != "extra_forbidden":
+        message += f"; an example: {example}"
+    return Problem(file, line_of(path, lines), ".".join(map(str, path)), message)
+
+
+def _example(path: Path, *, operator: bool) -> str | None:
+    """Return a correct example of a field.
+
+    Args:
+        path: of the field.
+        operator: whether it is part of a query with operators.
+    """
+    name = str(path[-1]) if path else ""
+    if path[:1] == ("join",) and name == "window":
+        return _OF_A_SIDE
+    return (_OF_OPERATORS.get(name) if operator else None) or _EXAMPLES.get(name)
+
+
+def _message(finding: Any, name: str) -> str:
+    kind, value = finding["type"], finding.get("input")
+    if kind == "missing":
+        return f"{name} is missing and must be given"
+    if kind == "extra_forbidden":
+        return f"unknown key {shown(name)}: correct its spelling or take it out"
+    if kind == "value_error":
+        return str(finding["msg"]).removeprefix("Value error, ")
+    text = str(finding["msg"])
+    return f"{shown(value)} is not allowed: {text[:1].lower()}{text[1:]}"

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from windowing.model.emission import Retention, check_early, check_idle
-from windowing.model.field_names import check_field_name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.file.declared import Declared
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths, check_reach
+from windowing.model.names import check_field_name
 from windowing.model.operators.file import OperatorFile, StepsFile
 from windowing.model.operators.join import PolicyJoinQuery, check_operator
 from windowing.model.operators.query import OperatorQuery

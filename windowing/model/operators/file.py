@@ -7,12 +7,11 @@ from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
-from windowing.model.emission import Accumulation, Early
+from windowing.model.emission import Accumulation, Early, Late
 from windowing.model.errors import shown
-from windowing.model.field_names import FieldName
 from windowing.model.fields import Kind
-from windowing.model.late import Late
 from windowing.model.lengths import INT64_MAX
+from windowing.model.names import FieldName
 from windowing.model.operators.query import Clock, Order
 from windowing.model.operators.steps import Comparator, Condition, Scalar
 from windowing.model.query import Kept

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Final
 
-from windowing.model.emission import Accumulation
+from windowing.model.emission import Accumulation, Late
 from windowing.model.join import PLACE, Join, JoinSide, Side
-from windowing.model.late import Late
 from windowing.model.operators.language import spelled
 from windowing.model.query import JoinQuery
 from windowing.model.windows.policy import Delta, WindowClause

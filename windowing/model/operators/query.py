@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from windowing.model.emission import Accumulation
+from windowing.model.emission import Accumulation, Late
 from windowing.model.fields import Aggregate, FieldType, Kind, ValueType, value_type
-from windowing.model.late import Late
 from windowing.model.operators.steps import (
     AggregateStep,
     Punctuate,

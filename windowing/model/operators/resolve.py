@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
+from windowing.model.emission import Late
 from windowing.model.errors import shown
-from windowing.model.field_names import check_field_name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.file.declared import Declared
-from windowing.model.late import Late
+from windowing.model.names import check_field_name
 from windowing.model.operators.attributes import known, typed
 from windowing.model.operators.file import OperatorFile, StepFile, StepsFile
 from windowing.model.operators.language import parse_clause

@@ -11,8 +11,7 @@ from windowing.model.progress.heartbeat import Delays, Heartbeat
 from windowing.model.progress.ordered_per import Member, OrderedPer
 from windowing.model.progress.plugin import PluginGenerator
 from windowing.model.progress.punctuation import Punctuation
-from windowing.model.progress.slack import Slack
-from windowing.model.progress.slack_rows import SlackRows
+from windowing.model.progress.slack import Slack, SlackRows
 from windowing.model.progress.spelling import parse_disorder, parse_disorder_of
 from windowing.model.progress.unordered import Unordered
 

@@ -1,6 +1,6 @@
-"""Bounded disorder: after a record, no record is older than its time minus the slack.
+"""Bounded disorder: no record is older than the largest time by more than a slack, or n rows late.
 
-Source: Li et al., SIGMOD 2005.
+Source: Li et al., SIGMOD 2005; slack in rows is Aurora's BSort, as they use it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,42 @@ from dataclasses import dataclass
 from windowing.model.facts import Facts
 from windowing.model.lengths import duration_us, parse_length, spell_us
 from windowing.model.progress.disorder import GENERATORS, Disorder, generator
-from windowing.model.progress.settings import RULE
-from windowing.model.progress.slack_rows import SlackRows
+from windowing.model.progress.settings import RULE, read_rows
+
+
+@dataclass(frozen=True)
+class SlackRows(Disorder):
+    """No record is more than n rows out of order; spelled `{slack: 500 rows}`.
+
+    Attributes:
+        rows: n; the bound is the (n+1)-th largest time seen; 0 means sorted.
+    """
+
+    name = "slack_rows"
+    rows: int
+
+    @classmethod
+    def parse(cls, settings: object) -> SlackRows:
+        """Parse `500 rows`.
+
+        Raises:
+            ValueError: with the rule.
+        """
+        return cls(read_rows(settings, least=0))
+
+    @property
+    def unitless(self) -> bool:
+        """True: rows are counted, not measured."""
+        return True
+
+    def facts(self) -> Facts:
+        """Return the number of rows."""
+        return {"slack_rows": self.rows}
+
+    def explained(self, attribute: str, *, timed: bool) -> str:
+        """Return a sentence about which of the largest values is the bound."""
+        del timed
+        return f"the smallest {attribute} of its {self.rows + 1} largest so far"
 
 
 @generator("slack")

@@ -12,8 +12,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from windowing.semantics.lateness import Verdict, is_late, judge
-from windowing.semantics.units import Holding, Item, Lateness, OutsideReason, Unit
+from windowing.semantics.units import (
+    Holding,
+    Item,
+    Lateness,
+    OutsideReason,
+    Unit,
+    Verdict,
+    is_late,
+    judge,
+)
 from windowing.semantics.windows.definition import ExtentDefinition
 
 

@@ -19,9 +19,11 @@ from windowing.semantics.windows.definition import (
 )
 from windowing.semantics.windows.landmark import LandmarkDefinition
 from windowing.semantics.windows.sessions import SessionDefinition
-from windowing.semantics.windows.slide_by_n import SlideByNDefinition
-from windowing.semantics.windows.slide_by_rank import SlideByRankDefinition
-from windowing.semantics.windows.slide_by_tuple import SlideByTupleDefinition
+from windowing.semantics.windows.slide_by_tuple import (
+    SlideByNDefinition,
+    SlideByRankDefinition,
+    SlideByTupleDefinition,
+)
 from windowing.semantics.windows.sliding import SlidingDefinition
 from windowing.semantics.windows.tuples import RowDefinition
 

@@ -23,9 +23,8 @@ from windowing.model.query import JoinQuery
 from windowing.model.record import Record
 from windowing.model.rows import Row, Scalar
 from windowing.semantics.lanes import Lane, Progress
-from windowing.semantics.lateness import epoch
 from windowing.semantics.session_course import Entry, sessions_of
-from windowing.semantics.units import Item, Lateness, OutsideReason
+from windowing.semantics.units import Item, Lateness, OutsideReason, epoch
 
 Delivery = tuple[int, Item]
 """A record and its instant of delivery."""

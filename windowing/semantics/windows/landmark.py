@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from windowing.model.flow import StreamFlow
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.windows.window import Window
-from windowing.semantics.lateness import is_late, judge
-from windowing.semantics.units import Holding, Item, Lateness, OutsideReason, Unit
+from windowing.semantics.units import Holding, Item, Lateness, OutsideReason, Unit, is_late, judge
 from windowing.semantics.windows.definition import ExtentDefinition
 
 

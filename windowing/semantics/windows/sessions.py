@@ -21,7 +21,6 @@ from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
 from windowing.model.rules import in_log_order
 from windowing.semantics.lanes import Progress
-from windowing.semantics.lateness import epoch
 from windowing.semantics.session_course import Entry, SessionRow, course, sessions_of
 from windowing.semantics.units import (
     Item,
@@ -29,6 +28,7 @@ from windowing.semantics.units import (
     OutsideReason,
     Shown,
     Unit,
+    epoch,
     group_of,
     in_one_lane,
     part_of,

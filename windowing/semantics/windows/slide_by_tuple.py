@@ -3,8 +3,8 @@
     extent(w) = { t : w - R < t.a <= w },   w the attribute of a defining record
 
 so the start is open, the end closed, ties share a window, and a window closes when progress passes
-its end: close(w) = w + 1. The classes differ in which records define windows: here all do, in
-`slide_by_n` every n-th to arrive, in `slide_by_rank` every n-th in canonical order.
+its end: close(w) = w + 1. The classes differ in which records define windows: all, every n-th to
+arrive, or every n-th in canonical order.
 
 A record defines a window at revision 0 iff it is on time for it. A late one, under `update` and
 within retention, defines it at its epoch; the window then appears there, with all its records.
@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from windowing.model.flow import StreamFlow
 from windowing.model.windows.window import Window
 from windowing.semantics.lanes import Progress
-from windowing.semantics.lateness import is_late, judge
-from windowing.semantics.units import Holding, Item, Lateness, Unit
+from windowing.semantics.units import Holding, Item, Lateness, Unit, in_one_lane, is_late, judge
 from windowing.semantics.windows.definition import ExtentDefinition
 
 
@@ -115,3 +114,35 @@ class SlideByTupleDefinition(AtRecordsDefinition):
     def definers(self, unit: Unit) -> Sequence[Item]:
         """Return all records."""
         return unit.items
+
+
+class SlideByNDefinition(AtRecordsDefinition):
+    """Windows that every n-th arriving record defines.
+
+    The n-th, 2n-th, … data record of a unit, counting late ones, defines a window; the unit must
+    lie in one lane. Source: Li et al., SIGMOD 2005, section 4.5; which record of n is ours.
+    """
+
+    def definers(self, unit: Unit) -> Sequence[Item]:
+        """Return the n-th record, the 2n-th, and so on.
+
+        Raises:
+            ArrivalOrderError: two lanes carry the unit.
+        """
+        slide = self.query.window.slide
+        return in_one_lane(unit)[slide - 1 :: slide]
+
+
+class SlideByRankDefinition(AtRecordsDefinition):
+    """Windows that every n-th record in canonical order defines.
+
+    On-time records are ranked over all lanes of the unit. A rank is final once progress has passed
+    the record, and no window closes before that. Source: Li et al., SIGMOD 2005, section 4.6; which
+    record of n is ours.
+    """
+
+    def definers(self, unit: Unit) -> Sequence[Item]:
+        """Return the n-th, 2n-th, … on-time record in canonical order."""
+        on_time = [item for item in unit.items if item.progress <= item.value]
+        slide = self.query.window.slide
+        return sorted(on_time, key=lambda item: item.canonical)[slide - 1 :: slide]

@@ -16,7 +16,7 @@ from jobs.deployment.change import Change, Kind, compare
 from jobs.deployment.decision import Known, Refused, Wish, plan
 from tests.unit.model.test_fingerprint import OTHER_MEANINGS, PIPELINE, changed
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.file.joining import with_lanes
+from windowing.model.file.scaling import with_lanes
 from windowing.model.joined import JoinedLane
 
 TEXT = """

@@ -1,4 +1,4 @@
-"""Add lanes that joined to a pipeline and to the text of its file."""
+"""A pipeline with more lanes, or with another number of shards, and the text of its file."""
 
 from __future__ import annotations
 
@@ -51,3 +51,18 @@ def _sources(document: dict[str, Any]) -> list[dict[str, Any]]:
     if "join" in document:
         return [document["join"][side]["source"] for side in ("left", "right")]
     return [document["source"]]
+
+
+def with_shards(pipeline: Pipeline, shards: int) -> Pipeline:
+    """Return the pipeline with its keys spread over this many shards.
+
+    Args:
+        pipeline: the pipeline; its checkpoints are not the result's.
+        shards: how many.
+
+    Raises:
+        PipelineError: that number of shards is not allowed.
+    """
+    document = {**yaml.safe_load(pipeline.text), "shards": shards}
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    return parse_pipeline(text, f"{pipeline.name} with {shards} shards")

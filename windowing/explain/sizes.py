@@ -1,9 +1,11 @@
-"""About how large the partial states of a query are."""
+"""How lengths and sizes are written, and about how large the partial states of a query are."""
 
 from __future__ import annotations
 
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Query, Source
+from windowing.model.lengths import spell_us
+from windowing.model.windows.window import ROW_NUM, Spell
 
 _WORD_BYTES = 8
 # Number of records, first and last offset; first and last window, and the epoch of late ones.
@@ -43,3 +45,12 @@ def _numbers(aggregate: Aggregate, source: Source) -> int | None:
         if kind in ("k", "size")
     ]
     return signature.numbers[over_floats] * (times[0] if times else 1)
+
+
+def speller(attribute: str, source: Source) -> Spell:
+    """How lengths of the windowing attribute are written."""
+    if attribute == ROW_NUM:
+        return lambda length: f"{length} row" + "s" * (length != 1)
+    if attribute == source.event_time.field:
+        return lambda length: "0" if length == 0 else "-" * (length < 0) + spell_us(abs(length))
+    return str
