@@ -31,8 +31,8 @@ from windowing.engine.windows.classes import parts_of
 from windowing.engine.windows.keys import key_columns, unit_columns
 from windowing.engine.windows.part import Scan
 from windowing.model import Pipeline, Query
+from windowing.model.emission import Late
 from windowing.model.fields import Aggregate, FieldType
-from windowing.model.late import Late
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Window
 
