@@ -1,16 +1,12 @@
-"""The output of a run as pandas frames for expectations.
-
-Frames have the flat columns of `columns`. Integers stay integers where some are null, and instants
-are microseconds in UTC.
-"""
+"""The output of a run from its tables, or from lines such as those of `slackwater run`."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from dataclasses import asdict
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -18,55 +14,61 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
-from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns, window_columns
+from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
 from chaos.quality.finality import Reached
-from chaos.quality.frames import frames
-from chaos.readers.output import OutputError, with_earlier
+from chaos.quality.frames import (
+    COUNTED,
+    INSTANT,
+    KINDS,
+    PROGRESS,
+    RunOutput,
+    counted,
+    reached_in,
+    there_still,
+    to_pandas,
+)
+from chaos.readers.catalogue import read_output
+from chaos.readers.output import Output, OutputError
 from windowing.files.places import place
 from windowing.files.table_rows import dataset_of, rows_in
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
-from windowing.semantics import Counts, Outcome
+from windowing.semantics import LogEntry, evaluate
 
-_NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
-COUNTED: Final = ("read", "applied", "outside", "dropped")
-"""The counts in a run's metrics; dead letters are counted in their own table."""
-
-PROGRESS: Final = ("progress_us", "ended")
-"""The columns of a run's metrics that hold a lane's progress."""
-
-LATE: Final = ("late", "out_of_retention")
-"""Dead-letter reasons that mean lateness."""
-
-_KEY_TYPES: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
+_TYPES: Final = {
+    **dict.fromkeys(("window_start", "window_end"), INSTANT),
+    **dict.fromkeys(("run", "query", "pane"), pa.string()),
+    **dict.fromkeys(("window_id", "revision", "records", "batch_id"), pa.int64()),
+}
+_INFINITE: Final = {"Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-class RunOutput(Protocol):
-    """The output of a run, from any sink."""
+def output_of(
+    pipeline: Pipeline, folder: Path, run: str, log: Iterable[LogEntry]
+) -> tuple[RunOutput, Iterable[LogEntry]]:
+    """Return the output of a run as frames; those of a plug-in sink come from its reader's lines.
 
-    def rows(self, query: Flow) -> pd.DataFrame:
-        """All revisions of a query, as flat columns.
+    Args:
+        pipeline: the pipeline.
+        folder: folder of the run's tables, for a sink that writes files.
+        run: the run's name.
+        log: the whole log; read only if the sink has no counts of records.
 
-        Raises:
-            OutputError: they are missing, or not the pipeline's.
-        """
+    Returns:
+        the frames, and the log to continue with, since it can be read only once.
 
-    def counts(self, queries: Iterable[str]) -> pd.DataFrame:
-        """Return the accounting of records: one row per query, with read, applied, …, dead.
+    Raises:
+        OutputError: something is missing, or there is no such run.
+        PluginError: the sink has no reader.
+    """
+    if pipeline.destination.kind == "table":
+        return RunTables(folder, pipeline, run), log
+    if pipeline.destination.kind == "postgres":
+        from chaos.quality.postgres_batches import PostgresRun  # noqa: PLC0415 - if wanted
 
-        Raises:
-            OutputError: they are missing, or not the pipeline's.
-        """
-
-    def reached(self) -> Reached:
-        """Return the lanes' progress as of a batch that `rows` has; empty: it is not known.
-
-        Raises:
-            OutputError: it is missing.
-        """
-
-    def size(self) -> int:
-        """Return the number of rows written for all queries, including provisional ones."""
+        return PostgresRun(pipeline, run), log
+    kept = [*log]
+    return RunLines(read_output(pipeline, folder, run), pipeline, kept), kept
 
 
 class RunTables:
@@ -109,14 +111,7 @@ class RunTables:
         return table.select(list(columns))
 
     def rows(self, query: Flow) -> pd.DataFrame:
-        """All revisions of a query, as flat columns.
-
-        Only results are included: no provisional rows, no retractions, and no windows that other
-        windows have absorbed.
-
-        Raises:
-            OutputError: the table lacks a column, or its key or values are not the pipeline's.
-        """
+        """All results of a query; see `RunOutput`."""
         structs = {"key": key_columns(query), "values": value_columns(query)}
         there = [name for name, fields in structs.items() if fields]
         name = self._pipeline.table_of(query.name)
@@ -143,109 +138,21 @@ class RunTables:
         return there_still(rows, table["absorbed_by"].is_valid().to_pandas(), query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
-        """Return the accounting of records: one row per query, with read, applied, …, dead.
-
-        All except `dead` are sums of the run's own metrics. `dead` counts dead letters; those of
-        all queries (`query` null) count for each query.
-        """
+        """Return sums of the run's own metrics, and the number of its dead letters."""
         metrics = to_pandas(self._arrow("metrics", ["query", "batch_id", *COUNTED]))
         letters = to_pandas(self._arrow("dead_letters", ["query", "reason"]))
         return counted(metrics, letters, queries)
 
     def reached(self) -> Reached:
-        """Return the lanes' progress as of a batch that `rows` has."""
+        """Return the progress as of a batch that `rows` has, from the metrics read before it."""
         table = rows_in(self._reached, run=self._run, columns=["lane", *PROGRESS])
         return reached_in(to_pandas(table))
 
     def size(self) -> int:
-        """Return the number of rows written for all queries, including provisional ones."""
+        """Return the number of rows, without reading them."""
         of_the_run = pc.field("run") == self._run
         tables = [self._tables[name] for name in self._pipeline.tables]
         return sum(dataset_of(table).count_rows(filter=of_the_run) for table in tables)
-
-
-def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Flow) -> pd.DataFrame:
-    """Leave out the windows that are part of other ones now.
-
-    Args:
-        rows: rows of a query, as flat columns.
-        absorbed: per row, whether it says that its window was absorbed.
-        query: the query, which has the columns that identify windows.
-    """
-    windows = [rows[column] for column in window_columns(query)]
-    gone = absorbed.groupby(windows, dropna=False).transform("any")
-    return rows[~gone].reset_index(drop=True)
-
-
-def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]) -> pd.DataFrame:
-    """Return one row per query, with read, applied, …, dead, late, bad.
-
-    `late` counts records too late for their windows: dropped, or dead letters; `bad` counts the
-    other dead letters.
-
-    Args:
-        metrics: the run's own metrics, with the columns `query`, `batch_id` and `COUNTED`.
-        letters: query and reason of each dead letter; the query is null for those of all queries.
-        queries: names of the queries.
-    """
-    arrived, begun = metrics.groupby("query")["read"].sum().max(), metrics["batch_id"].min()
-    rows = []
-    for query in queries:
-        batches = metrics[metrics["query"].eq(query)]
-        own = letters[letters["query"].isna() | letters["query"].eq(query)]
-        late = int(own["reason"].isin(LATE).sum())
-        read, applied, outside, dropped = (int(batches[name].sum()) for name in COUNTED)
-        found = Counts(read, applied, outside, dropped, len(own))
-        if len(metrics) and (batches.empty or batches["batch_id"].min() > begun):
-            found = with_earlier(found, int(arrived))
-        told = {"bad": len(own) - late, "late": late + found.dropped}
-        rows.append({"query": query, **asdict(found), **told})
-    return pd.DataFrame(rows)
-
-
-def reached_in(metrics: pd.DataFrame) -> Reached:
-    """Return each lane's progress, which never falls.
-
-    Args:
-        metrics: the run's own metrics, with the columns `lane` and `PROGRESS`.
-    """
-    found: dict[str, int | float | None] = {}
-    for lane, batches in metrics.groupby("lane"):
-        furthest = batches["progress_us"].max()
-        ended = batches["ended"].fillna(value=False).any()
-        found[str(lane)] = math.inf if ended else None if pd.isna(furthest) else int(furthest)
-    return found
-
-
-def final(query: Flow, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the last revision of each window and key, in the order of the rows.
-
-    A duplicate last revision is kept twice, and a row without revision is kept, so that a check can
-    find them.
-    """
-    last = rows.groupby(window_columns(query), dropna=False)["revision"].transform("max")
-    return rows[rows["revision"].eq(last).fillna(value=True)].reset_index(drop=True)
-
-
-def defined_windows(outcome: Outcome, query: Flow, pipeline: Pipeline) -> pa.Table:
-    """The windows that the definition gives, one row each, in columns as `rows` has them."""
-    names = window_columns(query)
-    kinds = query.key_kinds(pipeline.source.fields).values()
-    own = [row for row in outcome.rows if row.query == query.name]
-    gone = {(row.window_id, *row.key) for row in own if row.absorbed_by is not None}
-    named = dict.fromkeys((row.window_id, *row.key) for row in own)
-    windows = [window for window in named if window not in gone]
-    types = [pa.int64(), *(_KEY_TYPES[kind] for kind in kinds)]
-    columns = [
-        pa.array([window[at] for window in windows], type_) for at, type_ in enumerate(types)
-    ]
-    return pa.table(columns, names=names)
-
-
-def to_pandas(table: pa.Table) -> pd.DataFrame:
-    """Convert to pandas without turning integer columns with nulls into floats."""
-    frame: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
-    return frame
 
 
 def _open(path: Path) -> DeltaTable:
@@ -256,6 +163,62 @@ def _open(path: Path) -> DeltaTable:
         raise OutputError(msg) from None
 
 
-@frames("table")
-def _of_tables(pipeline: Pipeline, folder: Path, run: str) -> RunOutput:
-    return RunTables(folder, pipeline, run)
+class RunLines:
+    """The rows and dead letters of a run, from a reader's lines, and the definition's counts."""
+
+    def __init__(self, found: Output, pipeline: Pipeline, log: Sequence[LogEntry]) -> None:
+        self._pipeline, self._log = pipeline, log
+        self._rows = [json.loads(line) for _, line in found.rows]
+        self._dead = [json.loads(line) for _, line in found.dead]
+
+    def rows(self, query: Flow) -> pd.DataFrame:
+        """All results of a query, in columns of the types that tables have."""
+        own = [row for row in self._rows if row["query"] == query.name]
+        own = [row for row in own if row.get("op") != "retract"]
+        columns: dict[str, Any] = {
+            name: pa.array([row.get(name) for row in own], _TYPES[name]) for name in ROW_COLUMNS
+        }
+        fields = self._pipeline.source.fields
+        key_kinds = query.key_kinds(fields)
+        for at, (field, column) in enumerate(key_columns(query).items()):
+            columns[column] = pa.array([row["key"][at] for row in own], KINDS[key_kinds[field]])
+        kinds = query.value_types(fields)
+        for name, column in value_columns(query).items():
+            kind = KINDS[kinds[name].kind]
+            values = [_restored(row["values"][name], kind) for row in own]
+            columns[column] = pa.array(values, pa.list_(kind) if kinds[name].many else kind)
+        rows = to_pandas(pa.table(columns))
+        if "absorbed_by" not in query.marks:
+            return rows
+        gone = pd.Series([row.get("absorbed_by") is not None for row in own], dtype=bool)
+        return there_still(rows, gone, query)
+
+    def counts(self, queries: Iterable[str]) -> pd.DataFrame:
+        """Return the definition's counts, and the number of dead-letter lines."""
+        letters = pd.DataFrame(self._dead, columns=["query", "reason"], dtype=object)
+        return counted(self._metrics, letters, queries)
+
+    def reached(self) -> Reached:
+        """Return nothing: lines do not tell how far the run was when they were read."""
+        return {}
+
+    def size(self) -> int:
+        """Return the number of lines."""
+        return len(self._rows)
+
+    @cached_property
+    def _metrics(self) -> pd.DataFrame:
+        counts = evaluate(self._pipeline, self._log).counts
+        rows = [
+            {"query": query, "batch_id": 0, **{name: getattr(found, name) for name in COUNTED}}
+            for query, found in counts.items()
+        ]
+        return pd.DataFrame(rows, columns=["query", "batch_id", *COUNTED])
+
+
+def _restored(value: Any, kind: pa.DataType) -> Any:
+    """Return a value as before its conversion to JSON, which has no infinities."""
+    if isinstance(value, list):
+        return [_restored(one, kind) for one in value]
+    is_spelled = kind == pa.float64() and isinstance(value, str)
+    return _INFINITE[value] if is_spelled else value

@@ -29,8 +29,8 @@ from datetime import UTC, date, datetime, time
 from typing import Any, Final, Literal, cast
 
 from chaos.quality.columns import column_names
-from chaos.quality.fitting import misfit
-from chaos.quality.names import (
+from chaos.quality.expectation import (
+    COMPLETE,
     CONSERVED,
     FEW_DEAD,
     FEW_LATE,
@@ -45,6 +45,9 @@ from windowing.model.errors import PipelineError, Problem, shown
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
 from windowing.model.query import Flow
+from windowing.model.rules import ends_at_a_time
+from windowing.model.source import Source
+from windowing.model.windows.traits import Ends
 
 SHARE_MAX: Final = 0.1
 """Default maximum share of bad, and of late, records; generous, far above a healthy share."""
@@ -64,6 +67,7 @@ _REFUSED = (
     *("id", "meta", "rendered_content", "catch_exceptions", "result_format"),
     *("row_condition", "condition_parser"),
 )
+_NUMBERED = (Ends.SLIDES, Ends.ROWS, Ends.NUMBERED)
 _ONE_COLUMN = ("column", "column_A", "column_B")
 _ABOUT_COLUMNS = ("expect_column_to_exist", "expect_table_column")
 
@@ -146,7 +150,7 @@ def _check(pipeline: Pipeline, entry: dict[str, Any], here: Path, lines: dict[Pa
     revisions = _revisions(entry, name, here)
     if query is not None and name not in OF_COUNTS:
         _known_columns(query, name, arguments, (*here, name))
-        if (problem := misfit(name, query, pipeline.source)) is not None:
+        if (problem := _misfit(name, query, pipeline.source)) is not None:
             raise _Mistake((*here, name), problem)
     _possible(arguments, (*here, name))
     return Check(
@@ -189,6 +193,29 @@ def _arguments(name: str, value: object, here: Path) -> dict[str, Any]:
             msg = f"{argument} cannot be set in a pipeline file: take it out"
             raise _Mistake((*here, str(argument)), msg)
     return {str(argument): _with_zone(part) for argument, part in value.items()}
+
+
+def _misfit(name: str, query: Flow, source: Source) -> str | None:
+    """Say why an expectation makes no sense for a query, and what to do; None: it does."""
+    if name == COMPLETE and not _is_numbered(query):
+        return (
+            f"the windows of {query.name} are not numbered in a row, so that none can be missing "
+            f"between two: use {WINDOW_SET}"
+        )
+    if name == FRESH and not _ends_in_time(query, source):
+        return (
+            f"the windows of {query.name} do not end at event times ({source.event_time.field}), "
+            "so that they have no age: take it out"
+        )
+    return None
+
+
+def _is_numbered(query: Flow) -> bool:
+    return query.window is not None and query.window.traits.ends in _NUMBERED
+
+
+def _ends_in_time(query: Flow, source: Source) -> bool:
+    return ends_at_a_time(query, source.event_time.field)
 
 
 def _possible(arguments: dict[str, Any], here: Path) -> None:

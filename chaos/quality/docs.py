@@ -14,7 +14,7 @@ from great_expectations.core.run_identifier import RunIdentifier
 from great_expectations.data_context.types.resource_identifiers import ExpectationSuiteIdentifier
 from great_expectations.exceptions import GreatExpectationsError
 
-from chaos.quality.report import QualityError
+from chaos.quality.results import QualityError
 from chaos.quality.suites import POSITION
 
 _SOURCE: Final = "window_outputs"

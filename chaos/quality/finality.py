@@ -18,6 +18,9 @@ none yet; `math.inf`: it has ended."""
 ALL: Final = "all"
 """Instead of an instant: every lane has ended, and all windows are final."""
 
+NOTHING_DUE: Final = "nothing due"
+"""Instead of an instant that a log has reached: no window has ended yet by it."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_US, _LAST_US = (
     (end - _EPOCH) // timedelta(microseconds=1)

@@ -1,60 +1,128 @@
-"""Registry of functions that return a run's frames for expectations, by sink."""
+"""The output of a run as pandas frames for expectations, whatever its sink.
+
+A query's rows have the flat columns of `columns`. Integers stay integers where some are null, and
+instants are microseconds in UTC.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+import math
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Final, Protocol
 
-from chaos.readers.catalogue import read_output
-from windowing.model import Pipeline
-from windowing.semantics import LogEntry
+import pandas as pd
+import pyarrow as pa
 
-if TYPE_CHECKING:
-    from chaos.quality.batches import RunOutput
+from chaos.quality.columns import window_columns
+from chaos.quality.finality import Reached
+from chaos.readers.output import with_earlier
+from windowing.model.query import Flow
+from windowing.semantics import Counts
 
-Frames = Callable[[Pipeline, Path, str], "RunOutput"]
-"""Returns a run's output, given its pipeline, the folder of its tables, and its name."""
+INSTANT: Final = pa.timestamp("us", tz="UTC")
+KINDS: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
+"""Arrow types by the names of a field's or a value's kind."""
 
-_FRAMES: Final[dict[str, Frames]] = {}
-_Function = TypeVar("_Function", bound=Frames)
+_NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
+COUNTED: Final = ("read", "applied", "outside", "dropped")
+"""The counts in a run's metrics; dead letters are counted in their own table."""
 
+PROGRESS: Final = ("progress_us", "ended")
+"""The columns of a run's metrics that hold a lane's progress."""
 
-def frames(key: str) -> Callable[[_Function], _Function]:
-    """Register the decorated function for `sink: {key: NAME}`; it knows the sink's types."""
-
-    def register(function: _Function) -> _Function:
-        _FRAMES[key] = function
-        return function
-
-    return register
+LATE: Final = ("late", "out_of_retention")
+"""Dead-letter reasons that mean lateness."""
 
 
-def frames_of(
-    pipeline: Pipeline, folder: Path, run: str, log: Iterable[LogEntry]
-) -> tuple[RunOutput, Iterable[LogEntry]]:
-    """Return the output of a run as frames; those of a plug-in sink come from its reader's lines.
-
-    Args:
-        pipeline: the pipeline.
-        folder: folder of the run's tables, for a sink that writes files.
-        run: the run's name.
-        log: the whole log; read only if the sink has no counts of records.
-
-    Returns:
-        the frames, and the log to continue with, since it can be read only once.
+class RunOutput(Protocol):
+    """The output of a run, from any sink.
 
     Raises:
-        OutputError: something is missing, or there is no such run.
-        PluginError: the sink has no reader.
+        OutputError: a table or a column is missing, or not the pipeline's; all methods raise it.
     """
-    for module in ("batches", "postgres_batches"):
-        import_module(f"chaos.quality.{module}")
-    kind = pipeline.destination.kind
-    if kind in _FRAMES:
-        return _FRAMES[kind](pipeline, folder, run), log
-    from chaos.quality.file_batches import RunLines  # noqa: PLC0415 - if wanted
 
-    kept = [*log]
-    return RunLines(read_output(pipeline, folder, run), pipeline, kept), kept
+    def rows(self, query: Flow) -> pd.DataFrame:
+        """All revisions of a query, as flat columns.
+
+        Only results are included: no provisional rows, no retractions, and no windows that other
+        windows have absorbed.
+        """
+
+    def counts(self, queries: Iterable[str]) -> pd.DataFrame:
+        """Return the accounting of records, as `counted` does."""
+
+    def reached(self) -> Reached:
+        """Return the lanes' progress as of a batch that `rows` has; empty: it is not known."""
+
+    def size(self) -> int:
+        """Return the number of rows written for all queries, including provisional ones."""
+
+
+def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Flow) -> pd.DataFrame:
+    """Leave out the windows that are part of other ones now.
+
+    Args:
+        rows: rows of a query, as flat columns.
+        absorbed: per row, whether it says that its window was absorbed.
+        query: the query, which has the columns that identify windows.
+    """
+    windows = [rows[column] for column in window_columns(query)]
+    gone = absorbed.groupby(windows, dropna=False).transform("any")
+    return rows[~gone].reset_index(drop=True)
+
+
+def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]) -> pd.DataFrame:
+    """Return one row per query, with read, applied, outside, dropped, dead, late, bad.
+
+    `dead` counts dead letters; those of all queries count for each query. `late` counts records too
+    late for their windows: dropped, or dead letters; `bad` counts the other dead letters.
+
+    Args:
+        metrics: the run's own metrics, with the columns `query`, `batch_id` and `COUNTED`.
+        letters: query and reason of each dead letter; the query is null for those of all queries.
+        queries: names of the queries.
+    """
+    arrived, begun = metrics.groupby("query")["read"].sum().max(), metrics["batch_id"].min()
+    rows = []
+    for query in queries:
+        batches = metrics[metrics["query"].eq(query)]
+        own = letters[letters["query"].isna() | letters["query"].eq(query)]
+        late = int(own["reason"].isin(LATE).sum())
+        read, applied, outside, dropped = (int(batches[name].sum()) for name in COUNTED)
+        found = Counts(read, applied, outside, dropped, len(own))
+        if len(metrics) and (batches.empty or batches["batch_id"].min() > begun):
+            found = with_earlier(found, int(arrived))
+        told = {"bad": len(own) - late, "late": late + found.dropped}
+        rows.append({"query": query, **asdict(found), **told})
+    return pd.DataFrame(rows)
+
+
+def reached_in(metrics: pd.DataFrame) -> Reached:
+    """Return each lane's progress, which never falls.
+
+    Args:
+        metrics: the run's own metrics, with the columns `lane` and `PROGRESS`.
+    """
+    found: dict[str, int | float | None] = {}
+    for lane, batches in metrics.groupby("lane"):
+        furthest = batches["progress_us"].max()
+        ended = batches["ended"].fillna(value=False).any()
+        found[str(lane)] = math.inf if ended else None if pd.isna(furthest) else int(furthest)
+    return found
+
+
+def final(query: Flow, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the last revision of each window and key, in the order of the rows.
+
+    A duplicate last revision is kept twice, and a row without revision is kept, so that a check can
+    find them.
+    """
+    last = rows.groupby(window_columns(query), dropna=False)["revision"].transform("max")
+    return rows[rows["revision"].eq(last).fillna(value=True)].reset_index(drop=True)
+
+
+def to_pandas(table: pa.Table) -> pd.DataFrame:
+    """Convert to pandas without turning integer columns with nulls into floats."""
+    frame: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
+    return frame

@@ -1,13 +1,8 @@
-"""The output of a run in PostgreSQL as pandas frames for expectations.
-
-The frames have the same columns as those of `RunTables`; libpq takes the connection from the
-environment.
-"""
+"""The output of a run from PostgreSQL; libpq takes the connection from the environment."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -15,18 +10,17 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
-from chaos.quality.batches import (
+from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
+from chaos.quality.finality import Reached
+from chaos.quality.frames import (
     COUNTED,
+    INSTANT,
     PROGRESS,
-    RunOutput,
     counted,
     reached_in,
     there_still,
     to_pandas,
 )
-from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
-from chaos.quality.finality import Reached
-from chaos.quality.frames import frames
 from chaos.readers.postgres import MICROSECONDS, reading, restored, schema_of
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
@@ -40,7 +34,6 @@ _TYPES: Final = {
 }
 _ALL: Final = sql.SQL("")
 _INSTANTS: Final = ("window_start", "window_end")
-_INSTANT: Final = pa.timestamp("us", tz="UTC")
 
 
 class PostgresRun:
@@ -60,11 +53,7 @@ class PostgresRun:
             pass
 
     def rows(self, query: Flow) -> pd.DataFrame:
-        """All revisions of a query, as flat columns; `RunTables` says what is left out.
-
-        Raises:
-            OutputError: the table or a column is missing.
-        """
+        """All results of a query, selected by the database."""
         names = {name: name for name in ROW_COLUMNS} | key_columns(query) | value_columns(query)
         kept = (
             "and pane <> 'early' and op is null" if "op" in query.marks else "and pane <> 'early'"
@@ -77,25 +66,17 @@ class PostgresRun:
         return there_still(rows, rows.pop("absorbed_by").notna(), query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
-        """Return the accounting of records: one row per query, with read, applied, …, dead.
-
-        Raises:
-            OutputError: a table or a column is missing.
-        """
+        """Return sums of the run's own metrics, and the number of its dead letters."""
         metrics = self._frame("metrics", {name: name for name in ("query", "batch_id", *COUNTED)})
         letters = self._frame("dead_letters", {name: name for name in ("query", "reason")})
         return counted(metrics, letters, queries)
 
     def reached(self) -> Reached:
-        """Return the lanes' progress as of a batch that `rows` has: a batch is one transaction.
-
-        Raises:
-            OutputError: the table or a column is missing.
-        """
+        """Return the progress as of the newest batch: a batch is one transaction."""
         return reached_in(self._frame("metrics", {name: name for name in ("lane", *PROGRESS)}))
 
     def size(self) -> int:
-        """Return the number of rows written for all queries, including provisional ones."""
+        """Return the number of rows, as the database counts them."""
         rows = 0
         with reading(self._pipeline, self._run) as (connection, run):
             for table in self._pipeline.tables:
@@ -129,7 +110,7 @@ class PostgresRun:
         columns: dict[str, Any] = {}
         for at, ((name, column), kind) in enumerate(zip(names.items(), kinds, strict=True)):
             array = pa.array([restored(row[at]) for row in rows], kind)
-            columns[column] = array.cast(_INSTANT) if name in _INSTANTS else array
+            columns[column] = array.cast(INSTANT) if name in _INSTANTS else array
         return to_pandas(pa.table(columns))
 
 
@@ -145,9 +126,3 @@ def _kind(connection: psycopg.Connection, column: psycopg.Column) -> pa.DataType
     kind = _TYPES.get(known.name) if known else None
     # An array is named after its element type.
     return pa.list_(kind) if kind and known and column.type_code == known.array_oid else kind
-
-
-@frames("postgres")
-def _of_schema(pipeline: Pipeline, folder: Path, run: str) -> RunOutput:
-    del folder
-    return PostgresRun(pipeline, run)

@@ -5,33 +5,24 @@ Only `check` imports Great Expectations, since that takes seconds.
 
 from __future__ import annotations
 
-import hashlib
-import io
-import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import pyarrow.parquet as pq
 
-from chaos.quality.batches import RunOutput, defined_windows, final
+from chaos.quality.batches import RunLines, output_of
 from chaos.quality.block import Check, with_defaults
-from chaos.quality.finality import final_until, instant
-from chaos.quality.frames import frames_of
-from chaos.quality.names import CONSERVED, FRESH, OF_COUNTS, WINDOW_SET
-from chaos.quality.report import QualityError, QualityReport, QualityResult, threshold
+from chaos.quality.evidence import Progress, gather
+from chaos.quality.expectation import OF_COUNTS
+from chaos.quality.finality import final_until
+from chaos.quality.frames import RunOutput, final
+from chaos.quality.results import QualityReport, QualityResult, threshold
 from chaos.quality.valid import validate
 from chaos.readers.output import read_files
 from windowing.files.places import place
 from windowing.model.file.pipeline import Pipeline
-from windowing.semantics import LogEntry, Outcome, evaluate
-
-if TYPE_CHECKING:
-    from chaos.quality.suites import Evidence
-
-Progress = Callable[[str], None]
+from windowing.semantics import LogEntry
 
 
 def check(
@@ -71,9 +62,9 @@ def check(
     say("loading Great Expectations")
     checks, folder = with_defaults(pipeline, validate(pipeline, file)), Path(docs_dir).resolve()
     if written is None:
-        written, log = frames_of(pipeline, place(table_dir or "."), run, log)
+        written, log = output_of(pipeline, place(table_dir or "."), run, log)
     final_at = final_until(pipeline, written.reached())  # first, so that the rows have it
-    evidence = _evidence(pipeline, checks, log, folder, say)
+    evidence = gather(pipeline, checks, log, folder, say)
     from chaos.quality.docs import Site  # noqa: PLC0415 - seconds, wanted only here
     from chaos.quality.suites import expectation  # noqa: PLC0415
 
@@ -111,61 +102,8 @@ def check_file(
         log: the whole log of the run.
         docs_dir: as in `check`.
     """
-    from chaos.quality.file_batches import RunLines  # noqa: PLC0415 - if wanted
-
     written = RunLines(read_files(output), pipeline, log)
     return check(pipeline, None, Path(output).name, log, docs_dir, written=written)
-
-
-def _evidence(
-    pipeline: Pipeline, checks: list[Check], log: Iterable[LogEntry], folder: Path, say: Progress
-) -> Evidence:
-    from chaos.quality.suites import Evidence  # noqa: PLC0415 - seconds, wanted only here
-
-    names = {entry.expectation for entry in checks}
-    if not names & {CONSERVED, WINDOW_SET, FRESH}:
-        return Evidence({}, 0)
-    say("reading the log")
-    entries = list(log)
-    windows: dict[str, Path] = {}
-    say("evaluating the definition")
-    outcome = evaluate(pipeline, entries)
-    # An unrecognized control record counts like an invalid record.
-    dead = {(one.source, one.partition, one.offset) for one in outcome.dead if one.query is None}
-    read = {(e.source, e.partition, e.offset) for e in entries if e.control is None} | dead
-    if WINDOW_SET in names:
-        for query in pipeline.flows:
-            table = defined_windows(outcome, query, pipeline)
-            windows[query.name] = _keep(table, query.name, folder / "definition")
-    reached = {query.name: _reached(outcome, query.name) for query in pipeline.flows}
-    return Evidence(windows, len(read), reached)
-
-
-def _reached(outcome: Outcome, query: str) -> str:
-    """Return the event time that a log has reached, as `ExpectNewestWindowToBeFresh` defines it."""
-    from chaos.quality.freshness import NOTHING_DUE  # noqa: PLC0415 - seconds, wanted only here
-
-    ends = [row.window_end_us for row in outcome.rows if row.query == query]
-    if not ends:
-        return NOTHING_DUE
-    known = [us for us in outcome.progress.values() if us is not None]
-    going = [int(us) for us in known if us != math.inf]
-    return instant(max(going or ends)) or NOTHING_DUE
-
-
-def _keep(table: Any, query: str, folder: Path) -> Path:
-    """Write a table to a file named after its content, so that later runs do not change it."""
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer)
-    content = buffer.getvalue()
-    path = folder / f"{query}-{hashlib.sha256(content).hexdigest()[:16]}.parquet"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
-        msg = f"{path} cannot be written ({error.strerror}): make room, or give another folder"
-        raise QualityError(msg) from error
-    return path
 
 
 def _by_batch(checks: list[Check]) -> dict[str, list[int]]:

@@ -7,8 +7,6 @@ expectations with it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,42 +19,24 @@ from great_expectations.expectations.registry import (
     list_registered_expectation_implementations,
 )
 
-# Importing them registers them.
-from chaos.quality import (  # noqa: F401
-    churn,
-    completeness,
-    conservation,
-    drift,
-    freshness,
-    revisions,
-    shares,
-    window_set,
-)
+import chaos.quality.expectations  # noqa: F401 - registers ours
 from chaos.quality.block import Check
 from chaos.quality.columns import window_columns
-from chaos.quality.expectation import EXPECTATIONS
-from chaos.quality.names import CONSERVED, FRESH, OF_COUNTS, OF_REVISIONS, WINDOW_SET
+from chaos.quality.evidence import Evidence
+from chaos.quality.expectation import (
+    CONSERVED,
+    EXPECTATIONS,
+    FRESH,
+    OF_COUNTS,
+    OF_REVISIONS,
+    WINDOW_SET,
+)
+from chaos.quality.finality import NOTHING_DUE
 from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.pipeline import Pipeline
 
 POSITION: Final = "quality_entry"
 """Key in an expectation's `meta`: its position in the block, from 0."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Facts from the log, for the expectations that compare with it.
-
-    Attributes:
-        windows: by query, the Parquet file of the definition's windows.
-        read: number of data records that an independent reader saw.
-        reached: by query, the event time that the log has reached, in ISO 8601, or
-            `freshness.NOTHING_DUE`.
-    """
-
-    windows: Mapping[str, Path]
-    read: int
-    reached: Mapping[str, str] = field(default_factory=dict)
 
 
 def validate(pipeline: Pipeline, checks: list[Check], file: str) -> None:
@@ -66,7 +46,7 @@ def validate(pipeline: Pipeline, checks: list[Check], file: str) -> None:
         PipelineError: with every entry whose name or arguments Great Expectations does not know.
     """
     names = [query.name for query in pipeline.flows]
-    nothing = Evidence(dict.fromkeys(names, Path()), 0, dict.fromkeys(names, freshness.NOTHING_DUE))
+    nothing = Evidence(dict.fromkeys(names, Path()), 0, dict.fromkeys(names, NOTHING_DUE))
     problems: list[Problem] = []
     for at, check in enumerate(checks):
         try:

@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from chaos.quality.block import Check, read_block
-from chaos.quality.expectation import EXPECTATIONS
-from chaos.quality.names import (
+from chaos.quality.expectation import (
     COMPLETE,
     CONSERVED,
+    EXPECTATIONS,
     FEW_DEAD,
     FEW_LATE,
     FEW_REVISED,

@@ -30,7 +30,8 @@ quality:
 def judged(hours: list[int], folder: Path) -> tuple[bool, str]:
     """What it says of windows that begin at these hours."""
     from chaos.quality.docs import Site
-    from chaos.quality.suites import Evidence, expectation
+    from chaos.quality.evidence import Evidence
+    from chaos.quality.suites import expectation
 
     pipeline = parse_pipeline(TEXT)
     [check] = validate(pipeline)
@@ -55,7 +56,7 @@ def test_one_that_nobody_has_is_refused(tidepool: Path) -> None:
 def test_a_name_that_is_not_the_classes_is_refused(
     tidepool: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = {"expect_quiet": "tidepool.expectation:SilentWindows"}
+    other = {"expect_quiet": "tidepool.expectation:FrameExpectation"}
     monkeypatch.setenv(PLUGINS_VARIABLE, json.dumps({"expectations": other}))
     text = TEXT.replace("expect_no_window_to_be_silent", "expect_quiet")
     with pytest.raises(PipelineError, match=r"is no expectation: put @expectation"):

@@ -15,7 +15,7 @@ from chaos.errors import FaultDidNotApply
 from chaos.faults.catalogue import FAULTS, fault_named
 from chaos.job_under_test import striking
 from chaos.plan import parse_plan
-from chaos.quality.frames import frames_of
+from chaos.quality.batches import output_of
 from chaos.readers.catalogue import read_output
 from chaos.run.first_plan import PlanLog, first_plan
 from chaos.verdict.catalogue import CHECKS
@@ -108,7 +108,7 @@ def test_a_sink_writes_once_and_its_reader_reads(tidepool: Path, tmp_path: Path)
     assert [*kept.tokens] == [1, 2]
     found = read_output(pipeline, tmp_path, "r1")
     assert len(found.rows) == len({identity for identity, _ in found.rows}) == 8
-    frames, _ = frames_of(pipeline, tmp_path, "r1", [])  # as `quality` judges them
+    frames, _ = output_of(pipeline, tmp_path, "r1", [])  # as `quality` judges them
     assert len(frames.rows(pipeline.flows[0])) == frames.size() == 8
     with pytest.raises(TokenMismatch):
         sink_of(pipeline).open(place).take([*batches(3, 8)][1], 1)

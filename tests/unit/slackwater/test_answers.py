@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from chaos.quality.report import QualityReport, QualityResult
+from chaos.quality.results import QualityReport, QualityResult
 from jobs.runs import Progress, Run
 from jobs.runs.life import Life, State
 from jobs.runs.overview import Overview

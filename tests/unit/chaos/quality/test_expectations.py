@@ -12,8 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.quality import QualityError, QualityReport, read_block, validate
-from chaos.quality.batches import RunTables, final
+from chaos.quality.batches import RunTables
 from chaos.quality.columns import column_names
+from chaos.quality.frames import final
 from chaos.quality.run import check
 from chaos.readers.output import OutputError
 from slackwater.main import app
@@ -344,9 +345,9 @@ def test_what_cannot_be_evaluated_has_failed(tmp_path: Path) -> None:
 def test_ours_work_in_a_suite_without_a_pipeline(tmp_path: Path) -> None:
     import great_expectations as gx
 
-    from chaos.quality.conservation import ExpectRecordsToBeConserved
-    from chaos.quality.revisions import ExpectRevisionsToRiseWithoutHoles
-    from chaos.quality.window_set import ExpectWindowSetToMatchDefinition
+    from chaos.quality.expectations.records import ExpectRecordsToBeConserved
+    from chaos.quality.expectations.revisions import ExpectRevisionsToRiseWithoutHoles
+    from chaos.quality.expectations.windows import ExpectWindowSetToMatchDefinition
 
     frame = pd.DataFrame({"id": [1, 1, 2], "pane": ["full", "late", "full"], "revision": [0, 1, 0]})
     wanted = tmp_path / "windows.parquet"

@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from chaos.quality import QualityReport, QualityResult
 from chaos.quality.picture import draw
-from chaos.quality.report import threshold
-from chaos.quality.results import FILE, LINES_MAX, history, keep
+from chaos.quality.results import FILE, LINES_MAX, history, keep, threshold
 from infra.endpoints import Endpoints
 from jobs.tools.picture_file import PictureError
 from slackwater import quality as command

@@ -9,9 +9,8 @@ from pandas.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 from chaos.quality import QualityReport, read_block, validate
-from chaos.quality.batches import RunTables
+from chaos.quality.batches import RunLines, RunTables
 from chaos.quality.block import SHARE_MAX, with_defaults
-from chaos.quality.file_batches import RunLines
 from chaos.quality.run import check
 from chaos.readers.output import read_files
 from jobs.tools.recording import write_events

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.quality import QualityReport, read_block, validate
-from chaos.quality.expectation import EXPECTATIONS
-from chaos.quality.names import COMPLETE, FEW_REVISED, FRESH, STEADY
+from chaos.quality.expectation import COMPLETE, EXPECTATIONS, FEW_REVISED, FRESH, STEADY
 from chaos.quality.run import check
 from tests.strategies import Entry
 from tests.unit.chaos.verdict.test_verify import Rows, write_tables
@@ -93,9 +92,9 @@ def test_windows_without_a_row_are_counted(
 def test_the_holes_are_the_numbers_between_that_are_not_there(
     numbers: set[int], last: int | None
 ) -> None:
-    from chaos.quality.completeness import holes
+    from chaos.quality.expectations.windows import ExpectWindowsToBeComplete
 
-    there = holes(numbered(*numbers), [], last)
+    there = ExpectWindowsToBeComplete.measure(numbered(*numbers), [], last)
     span = set(range(min(numbers), max(numbers) + 1)) if numbers else set()
     span = set(sorted(span)[-last:]) if last else span
     assert there["windows"] == len(span)
@@ -164,10 +163,10 @@ def test_revisions_are_bounded(found: Any, arguments: dict[str, Any], success: b
 
 
 def test_a_row_that_is_stored_twice_is_one_revision() -> None:
-    from chaos.quality.churn import churn
+    from chaos.quality.expectations.revisions import ExpectRevisionsToBeFew
 
-    columns = ["window_id", "k"]
-    assert churn(pd.concat([RARE, RARE]), columns, None) == churn(RARE, columns, None)
+    count, columns = ExpectRevisionsToBeFew.measure, ["window_id", "k"]
+    assert count(pd.concat([RARE, RARE]), columns, None) == count(RARE, columns, None)
 
 
 # --- drift -----------------------------------------------------------------------------------

@@ -1,0 +1,186 @@
+"""What is expected of the windows of an output: the right ones, none missing, and recent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Literal
+
+import pandas as pd
+from great_expectations.compatibility import pydantic
+
+from chaos.quality.expectation import COMPLETE, FRESH, WINDOW_SET, expectation
+from chaos.quality.finality import NOTHING_DUE
+from chaos.quality.frame_metric import SHOWN, FrameExpectation, Judgement
+from windowing.model.lengths import duration_us
+
+Window = tuple[Any, ...]
+
+
+@expectation(WINDOW_SET)
+class ExpectWindowSetToMatchDefinition(FrameExpectation):
+    """Expect the windows in a batch to be exactly those of a Parquet file.
+
+    A window of one key is a combination of the file's columns, such as `window_id` and `origin`; a
+    batch may hold several rows of it (revisions). Null is equal to null.
+
+    Args:
+        expected: path of the Parquet file, with one row per expected window.
+    """
+
+    expected: str = pydantic.Field(description="Parquet file of the windows there should be")
+    description: str | None = "The windows are exactly those that the definition gives."
+    metric_name: ClassVar[str] = "table.window_set.difference"
+
+    @staticmethod
+    def measure(frame: pd.DataFrame, expected: str) -> dict[str, Any]:
+        """Compare the sets of windows: exact counts, and the first twenty of each difference."""
+        named = pd.read_parquet(expected, dtype_backend="pyarrow")
+        columns = list(named.columns)
+        wanted, got = _windows(named[columns]), _windows(frame[columns])
+        missing = [window for window in wanted if window not in got]
+        unexpected = [window for window in got if window not in wanted]
+        return {
+            "expected": len(wanted),
+            "found": len(got),
+            "missing_count": len(missing),
+            "unexpected_count": len(unexpected),
+            "missing": [dict(zip(columns, window, strict=True)) for window in missing[:SHOWN]],
+            "unexpected": [
+                dict(zip(columns, window, strict=True)) for window in unexpected[:SHOWN]
+            ],
+        }
+
+    def judge(self, found: dict[str, Any], arguments: dict[str, Any]) -> Judgement:
+        """Allow no difference."""
+        del arguments
+        text = f"{found['found']} windows, {found['expected']} expected"
+        for what in ("missing", "unexpected"):
+            if count := found[f"{what}_count"]:
+                shown = ", ".join(str(tuple(window.values())) for window in found[what][:3])
+                text += f"; {count} {what}, as {shown}"
+        return Judgement(not found["missing_count"] and not found["unexpected_count"], text, found)
+
+
+def _windows(frame: pd.DataFrame) -> dict[Window, None]:
+    columns: Iterable[list[Any]] = (
+        [None if null else value for value, null in zip(part.tolist(), part.isna(), strict=True)]
+        for _, part in frame.items()
+    )
+    return dict.fromkeys(zip(*columns, strict=True))  # an ordered set
+
+
+@expectation(COMPLETE)
+class ExpectWindowsToBeComplete(FrameExpectation):
+    """Expect each window number between the first and the last to have a row.
+
+    A window has a row if any key has one in it, or, with `per`, if any key with these values has.
+    No class of windows has a row for a window that holds no record, so this also expects that no
+    stretch of the data is empty; up to `max_share` of the windows may be. For exactly the
+    windows that the log gives, empty ones left out, use `ExpectWindowSetToMatchDefinition`.
+    Windows that are numbered by records or keys (by record, sessions) have no such grid: for them a
+    number that is missing says nothing. Needs the column `window_id`.
+
+    Args:
+        per: columns; each combination of their values has windows of its own. Empty: none has.
+        max_share: at most this share of the windows may be missing, from 0 to 1.
+        last: how many of the newest numbers (of each combination) to look at; None: all.
+    """
+
+    per: list[str] = pydantic.Field([], description="Columns whose values have their own windows")
+    max_share: float = pydantic.Field(0, description="Of the windows", ge=0, le=1)
+    last: int | None = pydantic.Field(None, description="How many of the newest windows", ge=1)
+    description: str | None = "No window is missing between the first and the last."
+    metric_name: ClassVar[str] = "table.windows.holes"
+
+    @staticmethod
+    def measure(frame: pd.DataFrame, per: list[str] | None, last: int | None) -> dict[str, Any]:
+        """Find the missing window numbers: exact counts, and the first twenty.
+
+        Returns:
+            `windows` (numbers between first and last), `missing_count`, and `missing`, each with
+            the values of `per` and the number.
+        """
+        per = list(per or [])
+        rows = frame[[*per, "window_id"]].drop_duplicates().sort_values("window_id", kind="stable")
+        groups: Iterable[tuple[Any, pd.DataFrame]] = (
+            rows.groupby(per, dropna=False, sort=False) if per else [((), rows)]
+        )
+        windows, count = 0, 0
+        missing: list[dict[str, Any]] = []
+        for values, group in groups:
+            numbers = [int(number) for number in group["window_id"]]
+            if not numbers:
+                continue
+            first = numbers[0] if last is None else max(numbers[0], numbers[-1] - last + 1)
+            there = [number for number in numbers if number >= first]
+            # The first of them may be missing, too, if only the newest are looked at.
+            windows += numbers[-1] - first + 1
+            count += numbers[-1] - first + 1 - len(there)
+            key = {name: None if pd.isna(of) else of for name, of in zip(per, values, strict=True)}
+            for before, after in zip([first - 1, *there], there, strict=False):
+                for number in range(before + 1, min(after, before + 1 + SHOWN - len(missing))):
+                    missing.append({**key, "window_id": number})
+        return {"windows": windows, "missing_count": count, "missing": missing}
+
+    def judge(self, found: dict[str, Any], arguments: dict[str, Any]) -> Judgement:
+        """Compare the share that is missing with `max_share`."""
+        most = float(arguments["max_share"])
+        text = f"{found['missing_count']} of {found['windows']} windows missing"
+        if found["missing"]:
+            text += f", as {', '.join(str(tuple(one.values())) for one in found['missing'][:3])}"
+        few = found["missing_count"] <= most * found["windows"]
+        return Judgement(few, f"{text}; at most {most:.1%}", found)
+
+
+@expectation(FRESH)
+class ExpectNewestWindowToBeFresh(FrameExpectation):
+    """Expect the end of the newest window to be at most `max_age` before a reference.
+
+    The window's end is an event time. The reference is, with `relative_to: log`, the progress of
+    the lane that is furthest ahead, among those that have not ended: so a job that does not keep
+    up, and a silent lane that holds all windows back, make results old, and a replay of an old log
+    is judged like the first time. If all lanes have ended, it is the newest end of a window that
+    the definition gives; if it gives none, nothing is due, and the expectation holds. With
+    `relative_to: clock`, the reference is the time of the check: so a topic into which nobody
+    writes makes results old, too. Without any window, the expectation does not hold.
+
+    The newest window always trails by up to its slide and the slack: choose `max_age` larger.
+    Needs the column `window_end`, with instants.
+
+    Args:
+        max_age: a duration such as `2 hours`.
+        relative_to: `log` or `clock`.
+        reference: the instant in ISO 8601; in pipeline files it comes from the log. None: now.
+    """
+
+    max_age: str = pydantic.Field(description="A duration, as 2 hours")
+    relative_to: Literal["log", "clock"] = "log"
+    reference: str | None = None
+    description: str | None = "The newest window is not older than it may be."
+    metric_name: ClassVar[str] = "table.windows.newest_end"
+
+    @pydantic.validator("max_age")  # type: ignore[untyped-decorator]
+    def _is_a_duration(cls, value: str) -> str:  # noqa: N805 - the decorator makes it a class method
+        duration_us(value)
+        return value
+
+    @staticmethod
+    def measure(frame: pd.DataFrame) -> str | None:
+        """Return the end of the newest window in ISO 8601; None: there is no window."""
+        newest = frame["window_end"].max()
+        return None if pd.isna(newest) else newest.isoformat()
+
+    def judge(self, found: str | None, arguments: dict[str, Any]) -> Judgement:
+        """Compare the age of the newest window with `max_age`."""
+        most = timedelta(microseconds=duration_us(arguments["max_age"]))
+        reference = arguments["reference"]
+        if reference == NOTHING_DUE:
+            return Judgement(success=True, text="no window has ended yet")
+        if found is None:
+            return Judgement(success=False, text="no window at all")
+        until = datetime.fromisoformat(reference) if reference else datetime.now(UTC)
+        age = until - datetime.fromisoformat(found)
+        behind = "the log" if arguments["relative_to"] == "log" else "the clock"
+        text = f"newest window ends at {found}, {age} behind {behind}; at most {most}"
+        return Judgement(success=age <= most, text=text)
