@@ -1,15 +1,15 @@
-"""Faults of a Kafka broker, drawn at random: killed and restarted, paused and resumed."""
+"""Faults of Kafka brokers: one is killed or paused; all are restarted in turn."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from chaos.errors import FaultDidNotApply
+from chaos.faults.cluster import gone_from
 from chaos.faults.fault import FaultContext
 from chaos.faults.kind import Suggestion, fault
 from infra import kafka
 from infra.errors import NotReady
-from infra.ports import answers
 from infra.process import ProcessId
 
 
@@ -18,13 +18,18 @@ def draw_broker(context: FaultContext) -> tuple[str, int]:
     return context.rng.choice(list(context.endpoints.brokers.items()))
 
 
-def still_answers(port: int) -> bool:
-    """Whether the broker on a port answers requests."""
+def unanswered(port: int, what: str) -> str:
+    """Return what was done, with the evidence that the broker on a port answers no request.
+
+    Raises:
+        FaultDidNotApply: it does.
+    """
     try:
         kafka.check(port)
     except NotReady:
-        return False
-    return True
+        return f"{what}, and a request stays unanswered"
+    msg = f"{what}, but it answers requests"
+    raise FaultDidNotApply(msg)
 
 
 @fault(
@@ -47,11 +52,7 @@ class KillBroker:
     def inject(self, context: FaultContext) -> str:
         """Kill a broker, and check that nothing answers on its port."""
         name, port = draw_broker(context)
-        gone = context.nodes.kill(context.nodes.daemon(name))
-        if answers(port):
-            msg = f"the broker, {gone}, but something answers on its port {port}"
-            raise FaultDidNotApply(msg)
-        return f"the broker, {gone}, nothing answers on its port"
+        return gone_from(port, f"the broker, {context.nodes.kill(context.nodes.daemon(name))}")
 
     def heal(self, context: FaultContext) -> str:
         """Restart the broker, and wait until it answers."""
@@ -75,11 +76,7 @@ class PauseBroker:
         """Pause a broker, and check that a request stays unanswered."""
         name, port = draw_broker(context)
         self._paused = context.nodes.daemon(name)
-        stopped = context.nodes.pause(self._paused)
-        if still_answers(port):
-            msg = f"the broker, {stopped}, but it answers requests"
-            raise FaultDidNotApply(msg)
-        return f"the broker, {stopped}, and a request stays unanswered"
+        return unanswered(port, f"the broker, {context.nodes.pause(self._paused)}")
 
     def heal(self, context: FaultContext) -> str:
         """Resume the broker, and wait until it answers."""
@@ -88,3 +85,35 @@ class PauseBroker:
         evidence = context.nodes.resume(self._paused)
         context.restart("kafka")
         return f"the broker answers again, {evidence}"
+
+
+@fault("roll_brokers", takes=("hold",), back_s=2, ends="cure")
+@dataclass
+class RollBrokers:
+    """Rolling restart of the brokers, each shut down cleanly, as in an upgrade.
+
+    If topics have replicas, one of them leads at any time; a single broker is unavailable.
+
+    Attributes:
+        hold_s: time to wait after the last restart, in seconds.
+    """
+
+    hold_s: float = 0.0
+
+    def inject(self, context: FaultContext) -> str:
+        """Restart the brokers, each once the one before is in sync again.
+
+        Raises:
+            FaultDidNotApply: a broker does not stop.
+        """
+        brokers = context.endpoints.brokers
+        for name, port in brokers.items():
+            gone_from(port, f"the broker, {context.nodes.stop(context.nodes.daemon(name))}")
+            context.restart("kafka")
+        count = "the broker" if len(brokers) == 1 else f"{len(brokers)} brokers, one after another,"
+        return f"{count} stopped and started again"
+
+    def heal(self, context: FaultContext) -> str:
+        """Start whatever is still stopped."""
+        context.restart("kafka")
+        return "every broker answers"

@@ -12,9 +12,8 @@ __all__ = ["FAULTS", "fault_named"]
 
 # Users see the faults in this order: by the part of the system that they hit.
 _MODULES: Final = (
-    *("cluster", "rolling_workers", "master", "hadoop", "broker", "rolling_brokers", "isolation"),
-    *("deployment", "network", "checkpoint", "damage", "disk", "identity", "partitions"),
-    *("retention", "silence", "topic", "hostile", "written_files"),
+    *("cluster", "daemons", "broker", "isolation", "deployment", "network", "checkpoint"),
+    *("disk", "identity", "topic", "producer", "hostile", "written_files"),
 )
 for _module in _MODULES:
     import_module(f"chaos.faults.{_module}")

@@ -1,4 +1,4 @@
-"""Faults of the Spark cluster: executors, drivers, Python workers, worker daemons."""
+"""Faults of the Spark cluster: executors, drivers, Python workers, worker daemons in turn."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import ClassVar
 
 from chaos.control.node_control import LocalNodeControl, NodeControl, await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import FaultContext
+from chaos.faults.fault import FaultContext, NoCure
 from chaos.faults.kind import STANDALONE, Suggestion, fault
 from infra import drivers, spark
 from infra.errors import NotReady
 from infra.layout import Layout, default_layout
+from infra.ports import answers
 from infra.process import ProcessId
 from infra.spark_processes import ClusterProcess, Kind
 from infra.yarn import NODE_DAEMON
@@ -65,7 +66,7 @@ def kill_driver(layout: Layout | None = None) -> tuple[str, str]:
 
 
 @dataclass
-class _KillProcess:
+class _KillProcess(NoCure):
     """SIGKILL of one process of a kind, which the cluster replaces.
 
     Attributes:
@@ -73,16 +74,12 @@ class _KillProcess:
     """
 
     kind: ClassVar[Kind]
-    hold_s: float = 0.0
+    left = "left to the cluster"
 
     def inject(self, context: FaultContext) -> str:
         """Kill a process drawn at random."""
         victim = _draw(self.kind, context)
         return f"{_name(victim)}, {context.nodes.kill(victim.process)}"
-
-    def heal(self, context: FaultContext) -> str:
-        """Do nothing: the cluster recovers by itself."""
-        return "left to the cluster"
 
 
 @fault(
@@ -185,6 +182,50 @@ class KillSparkWorker:
         return "worker started again"
 
 
+@fault("roll_spark_workers", takes=("hold",), back_s=41, ends="cure", stacks=STANDALONE)
+@dataclass
+class RollSparkWorkers:
+    """Rolling restart of the Spark workers, each shut down cleanly, as in an upgrade.
+
+    A worker's executors, and a driver on it, end with it. Spark treats a driver that ends with a
+    clean shutdown of its worker as killed on purpose, and does not restart it even under
+    supervision. So the run is resubmitted, as the retry of its Airflow task does.
+
+    Attributes:
+        hold_s: time to wait after the last restart, in seconds.
+    """
+
+    hold_s: float = 0.0
+
+    def inject(self, context: FaultContext) -> str:
+        """Restart the workers; check that the master notices each stop and each return.
+
+        Raises:
+            FaultDidNotApply: a worker does not stop, or the master does not notice.
+        """
+        for daemon in WORKERS:
+            stopped = context.nodes.stop(context.nodes.daemon(daemon))
+            _await_count(context, len(WORKERS) - 1, f"{daemon}, {stopped}")
+            context.restart("spark")
+            _await_count(context, len(WORKERS), f"{daemon} was started again")
+        return f"{len(WORKERS)} workers stopped and started in turn; the master missed each"
+
+    def heal(self, context: FaultContext) -> str:
+        """Start whatever is still stopped, and resubmit the run if no driver is left."""
+        context.restart("spark")
+        if living_drivers(context):
+            return "all workers run, and so does the driver"
+        context.submit_job()
+        return "all workers run; the driver had ended with its worker, the run is submitted again"
+
+
+def _await_count(context: FaultContext, workers: int, what: str) -> None:
+    """Wait until the master counts this many workers."""
+    if not await_that(lambda: alive_workers(context) == workers, NOTICED_S):
+        msg = f"{what}, but the master does not count {workers} workers after {NOTICED_S:.0f} s"
+        raise FaultDidNotApply(msg)
+
+
 def alive_workers(context: FaultContext) -> int:
     """Return how many workers the master counts; all of them if it does not answer."""
     try:
@@ -197,6 +238,18 @@ def living_drivers(context: FaultContext) -> list[str]:
     """Return the ids of the submissions that the master considers alive."""
     found = drivers.cluster(context.endpoints).list_drivers(context.endpoints)
     return sorted(one.submission_id for one in found if one.state in drivers.ALIVE)
+
+
+def gone_from(port: int, what: str) -> str:
+    """Return what was done, with the evidence that nothing answers on a port any more.
+
+    Raises:
+        FaultDidNotApply: something does.
+    """
+    if answers(port):
+        msg = f"{what}, but something answers on its port {port}"
+        raise FaultDidNotApply(msg)
+    return f"{what}, nothing answers on its port"
 
 
 # --- victims -----------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.errors import FaultDidNotApply, Unsupported
-from chaos.faults.damage import await_job_error
-from chaos.faults.fault import FaultContext, ReportedLoss
+from chaos.errors import Unsupported
+from chaos.faults.fault import FaultContext
 from chaos.faults.kind import STANDALONE, fault
+from chaos.faults.stopped_job import Harm, WhileStopped
 
 _SPARE_BYTES = 16 << 10
 _ROOM_BYTES = 1 << 20
@@ -21,21 +21,28 @@ _FILLER = "filler"
 
 @fault("fill_disk", back_s=87, ends="cure", stacks=STANDALONE)
 @dataclass
-class FillDisk:
+class FillDisk(WhileStopped):
     """A nearly full file system under the checkpoint.
 
     The job must report that no space is left, and where. Once there is space it must resume,
     although files may have been cut off in the middle.
     """
 
-    hold_s: float = 0.0
     _moved: Path | None = field(default=None, init=False)
 
     def inject(self, context: FaultContext) -> str:
-        """Stop the job, move its checkpoint to a small tmpfs, and resubmit the job."""
+        """Say how much the job has left once it has stopped.
+
+        Raises:
+            Unsupported: nothing can be mounted on this host.
+        """
         if refusal := context.nodes.mount_refusal(context.checkpoint.parent):
             raise Unsupported(refusal)
-        context.stop_job()
+        left = super().inject(context)
+        return f"{shutil.disk_usage(context.checkpoint).free} {left}; the job stopped"
+
+    def harm(self, context: FaultContext) -> Harm:
+        """Move the checkpoint to a small tmpfs."""
         place = context.checkpoint
         self._moved = place.rename(place.with_name("checkpoint-moved"))
         place.mkdir()
@@ -44,22 +51,19 @@ class FillDisk:
         shutil.copytree(self._moved, place, dirs_exist_ok=True)
         # Leave less than the smallest batch writes, however much is there already.
         (place / _FILLER).write_bytes(bytes(shutil.disk_usage(place).free - _SPARE_BYTES))
-        context.submit_job()
-        said = await_job_error(context)
-        if said is None:
-            msg = f"the job went on with {_SPARE_BYTES} bytes left for its checkpoint"
-            raise FaultDidNotApply(msg)
-        context.losses.append(ReportedLoss(("No space left on device", str(place)), said))
-        return f"{shutil.disk_usage(place).free} bytes are left for the checkpoint; the job stopped"
+        return Harm(
+            wanted=("No space left on device", str(place)),
+            evidence="bytes are left for the checkpoint",
+            unnoticed=f"the job went on with {_SPARE_BYTES} bytes left for its checkpoint",
+        )
 
-    def heal(self, context: FaultContext) -> str:
-        """Move the checkpoint back to the disk, and resubmit the job."""
+    def undo(self, context: FaultContext) -> str:
+        """Move the checkpoint back to the disk."""
         if self._moved is not None:
             context.stop_job()
             _bring_back(context.checkpoint, self._moved)
             self._moved = None
-        context.submit_job()
-        return "space made, job submitted again"
+        return "space made"
 
 
 def _bring_back(place: Path, moved: Path) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from chaos.control.node_control import NodeControl
@@ -209,3 +209,20 @@ class Fault(Protocol):
         Raises:
             FaultDidNotApply: the fault turns out to have had no effect.
         """
+
+
+@dataclass
+class NoCure:
+    """The part of a fault that leaves nothing to repair.
+
+    Attributes:
+        left: why, as `heal` reports it.
+    """
+
+    left: ClassVar[str]
+    hold_s: float = 0.0
+
+    def heal(self, context: FaultContext) -> str:
+        """Do nothing."""
+        del context
+        return self.left

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
-from chaos.faults.damage import await_job_error
-from chaos.faults.fault import FaultContext, ReportedLoss
+from chaos.faults.fault import FaultContext, NoCure, ReportedLoss
 from chaos.faults.kind import STANDALONE, Suggestion, fault
+from chaos.faults.stopped_job import Harm, WhileStopped
 from chaos.readers.topic import read_topic
 from infra.layout import ROOT
 from jobs.brokers.producing import send_all
@@ -46,10 +46,10 @@ batches again."""
     suggestion=Suggestion(9, "a copy put back", expect="harmless", aside=True),
 )
 @dataclass
-class RestoreOldCheckpoint:
+class RestoreOldCheckpoint(NoCure):
     """Restore of a checkpoint that is some batches old and then cuts other batches."""
 
-    hold_s: float = 0.0
+    left = "nothing to put back"
 
     def inject(self, context: FaultContext) -> str:
         """Copy the checkpoint, run some batches, restore the copy, and record the job's error.
@@ -84,10 +84,6 @@ class RestoreOldCheckpoint:
         context.losses.append(ReportedLoss((f"batch {old}",), said))
         return f"the checkpoint of after batch {old} is in place of that of after batch {last}"
 
-    def heal(self, context: FaultContext) -> str:
-        """Do nothing: the job has gone on, or the run is over."""
-        return "nothing to put back"
-
 
 @fault(
     "lose_table",
@@ -98,20 +94,14 @@ class RestoreOldCheckpoint:
     suggestion=Suggestion(10, "put back after it was missed", expect="named", aside=True),
 )
 @dataclass
-class LoseTable:
+class LoseTable(WhileStopped):
     """Loss of a table while the job is stopped."""
 
-    hold_s: float = 0.0
     _lost: Path | None = field(default=None, init=False)
     _aside: Path | None = field(default=None, init=False)
 
-    def inject(self, context: FaultContext) -> str:
-        """Stop the job, move away a table drawn at random, and resubmit the job.
-
-        Raises:
-            FaultDidNotApply: the job has no tables.
-        """
-        context.stop_job()
+    def harm(self, context: FaultContext) -> Harm:
+        """Move away a table drawn at random."""
         tables = sorted(path.parent for path in context.tables.glob("*/_delta_log"))
         if not tables:
             msg = f"{context.tables} holds no tables"
@@ -119,37 +109,32 @@ class LoseTable:
         self._lost = context.rng.choice(tables)
         self._aside = context.checkpoint.with_name(f"lost-{self._lost.name}")
         self._lost.rename(self._aside)
-        context.submit_job()
-        context.losses.append(
-            ReportedLoss((self._lost.name, "put it back"), await_job_error(context))
-        )
-        return f"table {self._lost.name} is gone"
+        return Harm((self._lost.name, "put it back"), f"table {self._lost.name} is gone")
 
-    def heal(self, context: FaultContext) -> str:
-        """Put the table back, and resubmit the job."""
+    def undo(self, context: FaultContext) -> str:
+        """Put the table back."""
+        del context
         if self._lost is not None and self._aside is not None:
             if self._lost.exists():
                 shutil.rmtree(self._lost)  # the job created it in place of the lost one
             self._aside.rename(self._lost)
-        context.submit_job()
-        return "table put back, job submitted again"
+        return "table put back"
 
 
 @fault("recreate_topic", back_s=60, ends="run", identity=True, one_topic=True)
 @dataclass
-class RecreateTopic:
+class RecreateTopic(NoCure, WhileStopped):
     """Recreation of the topic under the same name, filled beyond what the job has read."""
 
-    hold_s: float = 0.0
+    left = "the run ends here"
 
-    def inject(self, context: FaultContext) -> str:
-        """Stop the job, recreate the topic with its values in another order, resubmit the job.
+    def harm(self, context: FaultContext) -> Harm:
+        """Recreate the topic with its values in another order.
 
         Raises:
             FaultDidNotApply: the topic is still the same, or too short to pass for the old one.
         """
         bootstrap, topic = context.endpoints.kafka_bootstrap, context.topic
-        context.stop_job()
         context.log = list(read_topic(bootstrap, topic))
         _, read = committed_offsets(context.checkpoint)
         values = {
@@ -168,13 +153,7 @@ class RecreateTopic:
         if after == before or any(ends[lane] < read.get(lane, 0) for lane in ends):
             msg = f"topic {topic} has id {after}, before {before}, and ends at {ends}"
             raise FaultDidNotApply(msg)
-        context.submit_job()
-        context.losses.append(ReportedLoss((before, after), await_job_error(context)))
-        return f"topic {topic} had id {before} and has {after}"
-
-    def heal(self, context: FaultContext) -> str:
-        """Do nothing: there is no cure."""
-        return "the run ends here"
+        return Harm((before, after), f"topic {topic} had id {before} and has {after}")
 
 
 def _compacted_already(pipeline: Pipeline) -> Iterator[str]:
@@ -192,33 +171,27 @@ def _compacted_already(pipeline: Pipeline) -> Iterator[str]:
     misfits=_compacted_already,
 )
 @dataclass
-class CompactTopic:
+class CompactTopic(WhileStopped):
     """Compaction of the topic, switched on at the broker."""
 
-    hold_s: float = 0.0
-
-    def inject(self, context: FaultContext) -> str:
-        """Stop the job, change the topic's cleanup policy, resubmit the job, record its error."""
-        context.stop_job()
+    def harm(self, context: FaultContext) -> Harm:
+        """Change the topic's cleanup policy."""
         clean_by(context.endpoints.kafka_bootstrap, context.topic, "compact")
-        context.submit_job()
         wanted = (context.topic, "cleanup.policy=compact")
-        context.losses.append(ReportedLoss(wanted, await_job_error(context)))
-        return f"{context.topic} has cleanup.policy=compact"
+        return Harm(wanted, f"{context.topic} has cleanup.policy=compact")
 
-    def heal(self, context: FaultContext) -> str:
-        """Switch compaction off again, and resubmit the job."""
+    def undo(self, context: FaultContext) -> str:
+        """Switch compaction off again."""
         clean_by(context.endpoints.kafka_bootstrap, context.topic, "delete")
-        context.submit_job()
-        return "cleanup.policy=delete, job submitted again"
+        return "cleanup.policy=delete"
 
 
 @fault("second_driver", back_s=6, identity=True, stacks=STANDALONE)
 @dataclass
-class SecondDriver:
+class SecondDriver(NoCure):
     """A second driver of the same run beside the cluster's."""
 
-    hold_s: float = 0.0
+    left = "the first driver goes on"
     patience_s: float = 120.0
 
     def inject(self, context: FaultContext) -> str:
@@ -248,10 +221,6 @@ class SecondDriver:
         context.losses.append(ReportedLoss((f"process {first['pid']} on {first['host']}",), said))
         took_s = time.monotonic() - began_s
         return f"process {process.pid} ran for {took_s:.1f} s beside driver {first['pid']}"
-
-    def heal(self, context: FaultContext) -> str:
-        """Do nothing: the first driver must have gone on."""
-        return "the first driver goes on"
 
 
 def _command(context: FaultContext) -> Sequence[str]:

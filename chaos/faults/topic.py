@@ -1,152 +1,140 @@
-"""Faults of a producer: duplicate, invalid and huge records."""
+"""Faults of a topic's administration: a partition is added, unread records are deleted."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Mapping
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from chaos.errors import FaultDidNotApply
-from chaos.faults.fault import FaultContext, PoisonedRecord
-from chaos.faults.kind import Suggestion, fault, reads_one_topic
-from chaos.faults.poison import HUGE_BYTES, PoisonValue, extremes, poisons
-from jobs.brokers.producing import control_of, send_all
-from jobs.brokers.topics import allow_records_of, end_offsets, records_from
+from chaos.faults.fault import FaultContext, NoCure, ReportedLoss
+from chaos.faults.kind import STANDALONE, fault
+from chaos.faults.stopped_job import Harm, WhileStopped, await_job_error
+from chaos.readers.topic import read_topic
+from infra.layout import ROOT, STATE_DIR_VARIABLE
+from jobs.brokers.producing import send_all
+from jobs.brokers.topics import add_partitions, delete_before, end_offsets, records_from
+from jobs.runs import committed_offsets
 from windowing.model import Pipeline
-from windowing.semantics.values import ValueReader
+from windowing.model.progress import Heartbeat, OrderedPer
+from windowing.model.rules import in_log_order
 
-Good = Mapping[str, Any]
-"""A record that the pipeline accepts, by field."""
+_ACCEPT_S = 300.0
+
+
+def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
+    """Say why a pipeline cannot take another lane: it names its lanes, or groups values by lane."""
+    disorder = pipeline.source.disorder
+    names_lanes = isinstance(disorder, Heartbeat) or (
+        isinstance(disorder, OrderedPer) and disorder.members is not None
+    )
+    if names_lanes:
+        yield (
+            "add_partition cannot be accepted as it stands: the generator names every lane, and "
+            "the new one must be written there first: take it out"
+        )
+    if any(map(in_log_order, pipeline.windows)):
+        yield (
+            "add_partition sends copies from another partition, and where rows are counted as they "
+            "arrive a value's records stay in theirs: take it out"
+        )
 
 
 @fault(
-    "duplicate_sends",
-    takes=("records",),
-    back_s=12,
+    "add_partition",
+    back_s=153,
+    ends="cure",
     one_topic=True,
-    suggestion=Suggestion(3, "they are records of the log, and count twice", to=reads_one_topic),
+    misfits=_accepts_none,
+    stacks=STANDALONE,
 )
 @dataclass
-class DuplicateSends:
-    """Duplicates of records in the topic, as from a producer that is not idempotent.
-
-    They are now records of the log, each with its own offset, and count twice by definition.
+class AddPartition:
+    """A new partition of the topic, with records; the cure is to accept it.
 
     Attributes:
-        records: number of duplicates.
+        records: number of records in it: copies of another partition's first ones, so that some
+            of them are late.
     """
 
+    hold_s: float = 0.0
     records: int = 200
-    hold_s: float = 0.0
 
     def inject(self, context: FaultContext) -> str:
-        """Resend a run of consecutive records of each partition, from a random offset."""
-        copies = []
-        ends = end_offsets(context.endpoints.kafka_bootstrap, context.topic)
-        share = max(1, self.records // len(ends))
-        for partition, end in sorted(ends.items()):
-            first = context.rng.randrange(max(1, end - share))
-            for record in records_from(
-                context.endpoints.kafka_bootstrap, context.topic, partition, first, share
-            ):
-                if control_of(record.headers) is None:
-                    copies.append((partition, record.value or b""))
-        sent = _send(context, copies)
-        return f"{sum(sent.values())} records stand twice in the topic"
+        """Add the partition, fill it, and record the job's error.
+
+        Raises:
+            FaultDidNotApply: the job does not give up.
+        """
+        bootstrap, topic = context.endpoints.kafka_bootstrap, context.topic
+        number = len(end_offsets(bootstrap, topic))
+        copies = records_from(bootstrap, topic, 0, 0, self.records)
+        add_partitions(bootstrap, topic, number + 1)
+        send_all(bootstrap, topic, [(number, one.value, None) for one in copies if one.value])
+        sent = end_offsets(bootstrap, topic)[number]
+        context.note_sent({number: sent})
+        wanted = (f"{topic}/{number}", "--accept-partitions")
+        context.losses.append(ReportedLoss(wanted, await_job_error(context)))
+        return f"{topic}/{number} was added, with {sent} records"
 
     def heal(self, context: FaultContext) -> str:
-        """Do nothing: the duplicates are part of the log."""
-        return "the log keeps them"
+        """Accept the partition with the command that the error names, and resubmit the run.
+
+        Raises:
+            FaultDidNotApply: the command fails.
+        """
+        folder = context.checkpoint.parent
+        (file,) = folder.glob("*.y*ml")
+        command = [sys.executable, "-m", "slackwater.main", "topics", str(file)]
+        command += ["--accept-partitions", "--run", folder.name]
+        env = {**os.environ, STATE_DIR_VARIABLE: str(context.endpoints.state_dir)}
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_ACCEPT_S,
+        )
+        if done.returncode != 0:
+            msg = f"{' '.join(command[2:])} says {done.stderr.strip()[-500:]}"
+            raise FaultDidNotApply(msg)
+        context.submit_job()
+        return f"{done.stdout.splitlines()[0]}; job submitted again"
 
 
-@fault(
-    "poison_records",
-    back_s=9,
-    poisons=True,
-    one_topic=True,
-    suggestion=Suggestion(2, "one of each kind must end as a dead letter", to=reads_one_topic),
-)
+@fault("delete_records", back_s=60, ends="run", one_topic=True)
 @dataclass
-class PoisonRecords:
-    """One record of each kind that the pipeline must reject."""
+class DeleteRecords(NoCure, WhileStopped):
+    """Deletion of records that the job has not read, as retention does if a job stops too long.
 
-    hold_s: float = 0.0
+    They cannot be restored, so the run ends with this fault. The job must say which records are
+    missing, and what it has written up to that point must be right.
+    """
 
-    def inject(self, context: FaultContext) -> str:
-        """Append the records to partitions drawn at random."""
-        return _send_poison(context, poisons)
+    left = "the run ends here"
 
-    def heal(self, context: FaultContext) -> str:
-        """Do nothing: the records must become dead letters."""
-        return "the log keeps them"
-
-
-@fault("huge_records", back_s=6, poisons=True, one_topic=True)
-@dataclass
-class HugeRecords:
-    """Values of ten megabytes, and times at the far ends of what can be written."""
-
-    hold_s: float = 0.0
-
-    def inject(self, context: FaultContext) -> str:
-        """Append one record of each kind to a partition drawn at random."""
-        allow_records_of(context.endpoints.kafka_bootstrap, context.topic, 2 * HUGE_BYTES)
-        return _send_poison(context, extremes)
-
-    def heal(self, context: FaultContext) -> str:
-        """Do nothing: the records must become dead letters."""
-        return "the log keeps them"
-
-
-def _send_poison(
-    context: FaultContext, kinds: Callable[[Pipeline, Good], list[PoisonValue]]
-) -> str:
-    """Append poison to partitions drawn at random, derived from the last good record of each."""
-    bootstrap = context.endpoints.kafka_bootstrap
-    ends = end_offsets(bootstrap, context.topic)
-    last = {lane: good for lane, end in ends.items() if (good := _last_good(context, lane, end))}
-    if not last:
-        msg = f"{context.topic} holds no record that the pipeline takes, to set poison beside"
-        raise FaultDidNotApply(msg)
-    made = {lane: kinds(context.pipeline, good) for lane, good in last.items()}
-    rows = []
-    for number in range(max(map(len, made.values()))):
-        partition = context.rng.choice([lane for lane in sorted(made) if number < len(made[lane])])
-        rows.append((partition, made[partition][number]))
-    _send(context, [(partition, poison.value) for partition, poison in rows])
-    taken: Counter[int] = Counter()
-    for partition, poison in rows:
-        offset = ends[partition] + taken[partition]
-        context.poison.append(PoisonedRecord(partition, offset, poison.reason))
-        taken[partition] += 1
-    largest = max(len(poison.value) for _, poison in rows)
-    return f"{len(rows)} poisoned records stand in the topic, the largest of {largest} bytes"
-
-
-def _send(context: FaultContext, rows: list[tuple[int, bytes]]) -> Counter[int]:
-    """Append values, and check that the end offsets move accordingly."""
-    bootstrap = context.endpoints.kafka_bootstrap
-    before = end_offsets(bootstrap, context.topic)
-    send_all(bootstrap, context.topic, ((partition, value, None) for partition, value in rows))
-    after = end_offsets(bootstrap, context.topic)
-    sent = Counter(partition for partition, _ in rows)
-    moved = {lane: after[lane] - before[lane] for lane in after}
-    if any(moved[lane] != sent[lane] for lane in after):
-        msg = f"sent {dict(sent)} records, and the ends of {context.topic} moved by {moved}"
-        raise FaultDidNotApply(msg)
-    context.note_sent(sent)
-    return sent
-
-
-def _last_good(context: FaultContext, partition: int, end: int) -> Good | None:
-    """Return the last record of a partition that the pipeline accepts; None: there is none."""
-    bootstrap, reader = context.endpoints.kafka_bootstrap, ValueReader(context.pipeline, partition)
-    for record in reversed(records_from(bootstrap, context.topic, partition, max(0, end - 50), 50)):
-        if control_of(record.headers) is None and not isinstance(
-            reader.read(record.value, None), str
-        ):
-            found: dict[str, Any] = json.loads(record.value)
-            return found
-    return None
+    def harm(self, context: FaultContext) -> Harm:
+        """Delete half of a partition's unread records."""
+        bootstrap = context.endpoints.kafka_bootstrap
+        context.log = list(read_topic(bootstrap, context.topic))
+        _, read = committed_offsets(context.checkpoint)
+        ends = end_offsets(bootstrap, context.topic)
+        unread = sorted(lane for lane, end in ends.items() if end - read.get(lane, 0) >= 2)
+        if not unread:
+            msg = "the job has read all records: none can be deleted before it reads them"
+            raise FaultDidNotApply(msg)
+        lane = context.rng.choice(unread)
+        first = read.get(lane, 0)
+        until = first + (ends[lane] - first) // 2
+        low = delete_before(bootstrap, context.topic, lane, until)
+        if low != until:
+            msg = f"{context.topic}-{lane} begins at {low} after deleting up to {until}"
+            raise FaultDidNotApply(msg)
+        return Harm(
+            wanted=(f"{context.topic}-{lane}", str(first)),
+            evidence=f"offsets {first} to {until - 1} of partition {lane} are deleted",
+        )

@@ -17,7 +17,7 @@ from deltalake.exceptions import TableNotFoundError
 
 from chaos.errors import FaultDidNotApply
 from chaos.faults.cluster import processes
-from chaos.faults.fault import FaultContext
+from chaos.faults.fault import FaultContext, NoCure
 from chaos.faults.kind import STANDALONE, fault
 from infra.spark_processes import Kind
 from windowing.model import Pipeline
@@ -35,7 +35,7 @@ def _no_table(pipeline: Pipeline) -> Iterator[str]:
 
 
 @dataclass
-class _KillBeforeCommit:
+class _KillBeforeCommit(NoCure):
     """SIGKILL of processes once files of results are written and not yet committed.
 
     Attributes:
@@ -43,7 +43,7 @@ class _KillBeforeCommit:
     """
 
     kinds: ClassVar[Sequence[Kind]]
-    hold_s: float = 0.0
+    left = "left to the cluster"
 
     def inject(self, context: FaultContext) -> str:
         """Wait for files of the next batch, and kill.
@@ -63,11 +63,6 @@ class _KillBeforeCommit:
             msg = f"{gone}, after the commit of {len(written)} files"
             raise FaultDidNotApply(msg)
         return f"{gone}; {min(left).name} is written, and no commit names it"
-
-    def heal(self, context: FaultContext) -> str:
-        """Do nothing: the cluster recovers by itself."""
-        del context
-        return "left to the cluster"
 
 
 @fault("kill_executors_before_commit", back_s=30, misfits=_no_table, stacks=STANDALONE)

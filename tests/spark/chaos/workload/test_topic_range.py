@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from chaos.faults.fault import FaultContext
-from chaos.faults.topic import DuplicateSends, PoisonRecords
+from chaos.faults.producer import DuplicateSends, PoisonRecords
 from chaos.readers.log import LogError
 from chaos.readers.topic import read_topic
 from chaos.workload.feed import cut, in_its_lanes, send_body, send_ends, send_reserve
