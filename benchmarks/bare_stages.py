@@ -20,12 +20,7 @@ from windowing.spark.storage.slots import slot_of
 
 
 def bare_stages(raw: RawStream, shards: int) -> DataFrame:
-    """Return how many rows each shard has been told of, batch by batch.
-
-    Args:
-        raw: the rows.
-        shards: how many shards there are.
-    """
+    """Return how many rows each shard has been told of, batch by batch."""
 
     def counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         slots = [slot_of(shard) for shard in range(shards)]

@@ -61,10 +61,7 @@ class Case:
     def data(self, folder: Path, events: int, batches: int) -> Path:
         """Return the folder of this case's events, written if it is not there yet.
 
-        Args:
-            folder: of all data sets.
-            events: how many, at the density of `EVENTS` in two hours.
-            batches: into how many batches they are cut.
+        There are `events` of them, at the density of `EVENTS` in two hours, cut into `batches`.
         """
         return dataset(folder, Load.dense(events, batches, self.keys))
 

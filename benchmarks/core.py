@@ -171,11 +171,7 @@ def batches_of(data: Path) -> Iterator[dict[int, pl.DataFrame]]:
 def core_over(data: Path, case: Case, clock: Clock, *, lanes: bool = False) -> Core:
     """Run the core over a data set, under a clock.
 
-    Args:
-        data: the data set.
-        case: the windows.
-        clock: counts the time.
-        lanes: whether lanes have a step of their own in any case.
+    With `lanes`, lanes have a step of their own in any case.
     """
     pipeline = pipeline_of(case)
     core = Core(pipeline, clock, fused=not lanes and plan_of(pipeline).why_lanes is None)

@@ -75,12 +75,7 @@ class Load:
 
 
 def dataset(folder: Path, load: Load) -> Path:
-    """Return the folder of a data set, written if it is not there yet.
-
-    Args:
-        folder: of all data sets.
-        load: what it holds.
-    """
+    """Return the folder of a data set, written if it is not there yet."""
     target = folder / load.name
     if not (target / "_SUCCESS").exists():
         target.mkdir(parents=True, exist_ok=True)

@@ -114,9 +114,7 @@ def results(spark: SparkSession, path: str, case: Case, data: Path) -> pl.DataFr
 def built_in(rows: DataFrame, case: Case) -> DataFrame:
     """Return Spark's own windows.
 
-    Args:
-        rows: with the JSON text of each event as `value`.
-        case: which windows.
+    `rows` have the JSON text of each event as `value`.
     """
     event = F.from_json(F.col("value").cast("string"), "ts long, key string, amount long")
     rows = rows.select(event.alias("event")).select(

@@ -19,8 +19,7 @@ from rich.table import Table
 from benchmarks import figures
 from benchmarks.cases import CASES, Case
 from benchmarks.record import OtherWorkError, Record, code
-from benchmarks.rounds import Progress, Runs, whole
-from benchmarks.runs import PATHS, Bench, broker, paths_of
+from benchmarks.runs import PATHS, Bench, Progress, Runs, broker, paths_of, whole
 
 ROUNDS = 5
 _PUBLISHED_FROM = 3

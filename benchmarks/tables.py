@@ -57,10 +57,7 @@ class Cost:
 def costs_of(size: int, count: int, folder: Path) -> Iterator[Cost]:
     """Write batches; yield what each cost.
 
-    Args:
-        size: records of a batch.
-        count: how many batches.
-        folder: for the tables.
+    There are `count` batches of `size` records.
     """
     pipeline, process = pipeline_of(), psutil.Process()
     sink = TableSink(pipeline, folder, "run", token_of)

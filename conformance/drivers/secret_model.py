@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from conformance.drivers.driver import NotExpressible, Outcome
 from conformance.secret.case import Case
-from conformance.secret.judge import judge
-from conformance.secret.products import judge_product
+from conformance.secret.judge import judge, judge_product
 
 
 class Model:

@@ -50,11 +50,8 @@ class Operators:
 
 def judge(case: OperatorCase) -> list[Verdict]:
     """Run a scenario as given, and with the operator restored before every step."""
-    plain = spl.judge_operator(case, drive, "operators")
-    if any(verdict.difference is not None for verdict in plain):
-        return plain
-    rebuilt = spl.judge_operator(case, drive_rebuilding, "operators, rebuilt between steps")
-    return rebuilt if any(verdict.difference is not None for verdict in rebuilt) else plain
+    ways = (("operators", drive), ("operators, rebuilt between steps", drive_rebuilding))
+    return spl.first_failed(spl.judge_operator(case, way, by) for by, way in ways)
 
 
 def drive(case: OperatorCase, profile: str) -> Sequence[Logged]:

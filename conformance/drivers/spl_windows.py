@@ -54,11 +54,8 @@ class Windows:
 
 def judge(case: WindowCase) -> list[Verdict]:
     """Run a scenario in both ways; return the first difference, or the first way's verdicts."""
-    plain = spl.judge_window(case, drive, "windows")
-    rebuilt = spl.judge_window(case, drive_rebuilding, "windows, rebuilt between steps")
-    if any(verdict.difference is not None for verdict in plain):
-        return plain
-    return rebuilt if any(verdict.difference is not None for verdict in rebuilt) else plain
+    ways = (("windows", drive), ("windows, rebuilt between steps", drive_rebuilding))
+    return spl.first_failed(spl.judge_window(case, way, by) for by, way in ways)
 
 
 def drive(case: WindowCase, profile: str) -> tuple[Sequence[Logged], spl.Final]:

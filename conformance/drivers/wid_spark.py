@@ -56,10 +56,8 @@ def judge(
 ) -> Iterator[list[wid.Verdict]]:
     """Judge cases by the engine on Spark, and the rest by the definition.
 
-    Args:
-        cases: the cases.
-        interleavings: number of other orders of arrival that must give the same result.
-        run_all: runs many pipelines on Spark.
+    So many other orders of arrival, `interleavings`, must give the same result. `run_all` runs many
+    pipelines on Spark.
     """
     refused = {case.id: "error" in wid.by_definition(case) for case in cases}
     accepted = [case for case in cases if not refused[case.id]]

@@ -22,11 +22,8 @@ def judge(
 ) -> Verdict:
     """Compare what a driver found with what a case expects.
 
-    Args:
-        case: the case.
-        found: the plain graph and the optimised one, by the names of the file.
-        steps: the plain graph after each step.
-        judged_by: name of the driver in reports.
+    `found` has the plain graph and the optimised one, by the names of the file; `steps`, the plain
+    graph after each step.
     """
     wanted = [
         *((part, values) for part, values in case.expected.items()),
@@ -47,10 +44,7 @@ def judge(
 def judge_firings(case: FiringCase, found: Mapping[str, Any], judged_by: str) -> Verdict:
     """Compare the runs that a driver found with those that a case expects, in their order.
 
-    Args:
-        case: the case.
-        found: the runs, and what else the case expects, by the names of the file.
-        judged_by: name of the driver in reports.
+    `found` has the runs, and what else the case expects, by the names of the file.
     """
     for name, value in case.expected.items():
         difference = _difference(name, value, found.get(name, _MISSING))

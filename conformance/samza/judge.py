@@ -36,11 +36,7 @@ def judge(
 ) -> Verdict:
     """Compare a driver's result with the expectation, step by step.
 
-    Args:
-        scenario: the scenario.
-        drive: runs it.
-        judged_by: name of the driver in reports.
-        same_as: the scenario that must give the same rows.
+    The scenario `same_as` must give the same rows.
     """
     found = drive(scenario)
     difference = _first_difference(scenario, found)

@@ -25,18 +25,34 @@ _RELATIVE = 1e-6
 def judge_window(case: WindowCase, drive: DriveWindow, judged_by: str) -> list[Verdict]:
     """Judge a scenario of a window, once for each profile under which it holds.
 
-    Args:
-        case: the scenario.
-        drive: runs it under a profile; returns the events, and the tuples stored at the end.
-        judged_by: name of the driver in reports.
+    `drive` runs it under a profile; it returns the events, and the tuples stored at the end.
     """
-    verdicts = []
-    for profile in case.profiles:
-        difference = _window_difference(case, drive, profile)
-        if case.informative:
-            difference = None
-        verdicts.append(Verdict(case.id, f"{judged_by}, {profile}", difference))
-    return verdicts
+    return _by_profile(case, lambda profile: _window_difference(case, drive, profile), judged_by)
+
+
+def judge_operator(case: OperatorCase, drive: DriveOperator, judged_by: str) -> list[Verdict]:
+    """Judge a scenario of an operator, once for each profile under which it holds."""
+    return _by_profile(case, lambda profile: _operator_difference(case, drive, profile), judged_by)
+
+
+def first_failed(ways: Iterable[list[Verdict]]) -> list[Verdict]:
+    """Return the verdicts of the first way that shows a difference; of none: those of the first."""
+    passed = []
+    for verdicts in ways:
+        if any(one.difference is not None for one in verdicts):
+            return verdicts
+        passed.append(verdicts)
+    return passed[0]
+
+
+def _by_profile(
+    case: WindowCase | OperatorCase, difference: Callable[[str], str | None], judged_by: str
+) -> list[Verdict]:
+    found = [(profile, difference(profile)) for profile in case.profiles]
+    return [
+        Verdict(case.id, f"{judged_by}, {profile}", None if case.informative else one)
+        for profile, one in found
+    ]
 
 
 def _window_difference(case: WindowCase, drive: DriveWindow, profile: str) -> str | None:
@@ -61,21 +77,13 @@ def _without_text(event: Logged) -> Logged:
     return {name: event[name] for name in ("step", "event", "t") if name in event}
 
 
-def judge_operator(case: OperatorCase, drive: DriveOperator, judged_by: str) -> list[Verdict]:
-    """Judge a scenario of an operator, once for each profile under which it holds."""
+def _operator_difference(case: OperatorCase, drive: DriveOperator, profile: str) -> str | None:
+    try:
+        sent = drive(case, profile)
+    except PolicyError as refused:
+        return f"the operator is refused: {refused}"
     unordered = any(tag.endswith("_unspecified") for tag in case.tags)
-    verdicts = []
-    for profile in case.profiles:
-        try:
-            sent = drive(case, profile)
-        except PolicyError as refused:
-            difference: str | None = f"the operator is refused: {refused}"
-        else:
-            difference = _first(case.expected, sent, _by_step, as_sets=unordered)
-        if case.informative:
-            difference = None
-        verdicts.append(Verdict(case.id, f"{judged_by}, {profile}", difference))
-    return verdicts
+    return _first(case.expected, sent, _by_step, as_sets=unordered)
 
 
 def _window_groups(case: WindowCase) -> Callable[[Logged], tuple[Any, ...]]:

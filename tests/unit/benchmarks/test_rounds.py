@@ -13,8 +13,7 @@ import pytest
 from benchmarks import record
 from benchmarks.cases import CASES
 from benchmarks.record import OtherWorkError, Record, code
-from benchmarks.rounds import Progress, whole
-from benchmarks.runs import OURS
+from benchmarks.runs import OURS, Progress, whole
 from tests.unit.benchmarks.test_figures import run
 
 COMMAND = {"events": None, "rounds": 3, "only": None}
