@@ -20,8 +20,8 @@ from chaos.errors import FaultDidNotApply
 from chaos.faults.catalogue import FAULTS
 from chaos.history import History
 from chaos.plan import CheckName, Expected, Plan, PlannedFault, Recovery, least_after
+from chaos.reports.pages import claim
 from chaos.reports.report import write_report
-from chaos.reports.report_folder import claim
 from chaos.run.commit_watcher import JobFailed
 from chaos.run.fault_run import FaultRun
 from chaos.run.job_handle import JobHandle

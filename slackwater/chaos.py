@@ -95,7 +95,7 @@ def contents(
 ) -> None:
     """Write one page that links to all reports in a folder."""
     from chaos.reports.contents import write_contents
-    from chaos.reports.report_folder import ReportFolderError
+    from chaos.reports.pages import ReportFolderError
 
     try:
         found = write_contents(folder)

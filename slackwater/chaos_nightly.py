@@ -53,7 +53,7 @@ def nightly(
     """Run the nightly parts in turn; each reports its verdict and how long it took."""
     from chaos.nightly.parts import all_parts, choose
     from chaos.nightly.verdicts import write_page
-    from chaos.reports.report_folder import ReportFolderError, claim
+    from chaos.reports.pages import ReportFolderError, claim
 
     parts = all_parts(work)
     try:

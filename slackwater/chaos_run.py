@@ -105,7 +105,7 @@ def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) 
 
 def _claim(folders: Sequence[Path]) -> None:
     """Create the report folders, and check that we may write into them."""
-    from chaos.reports.report_folder import ReportFolderError, claim
+    from chaos.reports.pages import ReportFolderError, claim
 
     try:
         for folder in [*([folders[0].parent] if len(folders) > 1 else []), *folders]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
-from chaos.deaf import deaf_children
+from chaos.processes import deaf_children
 
 if TYPE_CHECKING:
     from windowing.model import Pipeline

@@ -124,7 +124,7 @@ def _shadow(
     report: Path | None,
 ) -> None:
     from chaos.replay.shadow import shadow, write_shadow
-    from chaos.reports.report_folder import ReportFolderError, claim
+    from chaos.reports.pages import ReportFolderError, claim
     from slackwater.options import load_single
 
     if engine is Engine.spark and input_ is not None:

@@ -25,9 +25,7 @@ _BARS_MAX = 240
 def draw(audit: Audit, png: Path) -> None:
     """Draw stacked bars, each of the windows that begin in a stretch of event time.
 
-    Args:
-        audit: the verdict, with at least one window.
-        png: the file to write.
+    There is at least one window.
     """
     first_us = audit.windows[0].place.start_us
     last_us = audit.windows[-1].place.start_us

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from chaos.audit.picture import draw
 from chaos.audit.verdict import Audit, Judged, Verdict
-from chaos.reports.pages import page, write_together
+from chaos.reports.pages import embedded, page, write_report
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -18,21 +16,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def write_audit(audit: Audit, folder: Path, command: str) -> Path:
     """Write `report.html`, `report.json` and `audit.png`; return the page's path.
 
-    Args:
-        audit: the verdict.
-        folder: an existing folder.
-        command: what was called, to be repeated.
+    The page says that `command` repeats it.
     """
     picture = ""
     if audit.windows:
         png = folder / "audit.png"
         draw(audit, png)
-        picture = base64.b64encode(png.read_bytes()).decode()
+        picture = embedded(png)
     data = as_data(audit)
-    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    told = page("audit.html.j2", audit=audit, data=data, picture=picture, command=command)
-    write_together(folder, {"report.json": text, "report.html": told})
-    return folder / "report.html"
+    html = page("audit.html.j2", audit=audit, data=data, picture=picture, command=command)
+    return write_report(folder, "report", data, html)
 
 
 def as_data(audit: Audit) -> dict[str, Any]:

@@ -93,13 +93,7 @@ class Audit:
 
 
 def audit(job: Job, expected: Expected, written: Written) -> Audit:
-    """Judge an output.
-
-    Args:
-        job: the job that wrote it.
-        expected: what it may write.
-        written: what it wrote.
-    """
+    """Judge an output."""
     known = {(place.start_us, place.key): place for place in expected.windows}
     found = [_judged(job, expected, place, written.get(id_, ())) for id_, place in known.items()]
     range_us = job.query.window.range_ or 0

@@ -25,10 +25,6 @@ def draw(report: CutsReport, png: Path) -> None:
     """Draw the windows of one key: Spark's `window()` above, our runtime below.
 
     It is the key with the most differing windows on Spark; the counts in the titles are of all.
-
-    Args:
-        report: the comparison.
-        png: the file to write.
     """
     query, key = _shown(report.spark)
     with mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):

@@ -69,9 +69,7 @@ def load_cuts_plan(path: str | Path) -> CutsPlan:
 def pipeline_of(plan: CutsPlan, file: Path) -> Pipeline:
     """Read the pipeline of a plan.
 
-    Args:
-        plan: the plan.
-        file: the plan file; the pipeline's path is relative to it.
+    The pipeline's path is relative to the plan's `file`.
 
     Raises:
         PipelineError: the pipeline breaks a rule, or a query lacks the aggregate to draw.

@@ -49,9 +49,7 @@ class InjectedFault:
 def strike(inject: Inject, batches: int) -> InjectedFault:
     """Inject a fault now.
 
-    Args:
-        inject: the fault.
-        batches: number of batches that the job has committed.
+    `batches` is the number of batches that the job has committed.
 
     Raises:
         FaultDidNotApply: the fault had no effect.

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chaos.handover.shared import SharedParts, Window, agree, letters_lacking, shared
+from chaos.handover.shared import SharedParts, agree, letters_lacking, shared
 from chaos.readers.catalogue import read_output
 from chaos.readers.log import LogRecord
 from chaos.readers.output import Output
 from chaos.readers.topic import read_topics
-from chaos.replay.production import same_windows
+from chaos.replay.production import Window, same_windows
 from chaos.verdict.contrast import Change, Contrast
 from infra.endpoints import Endpoints
 from jobs import runs
@@ -139,12 +139,8 @@ def compare(
 ) -> RunComparison:
     """Compare what two runs have written where they must agree.
 
-    Args:
-        endpoints: endpoints of the running stack.
-        blue: the live run, which may have ended.
-        green: the run that is to take over.
-        within_s: how long one run may take to catch up with the other, in seconds.
-        news: receives progress messages.
+    The live run, `blue`, may have ended; one run may take `within_s` seconds to catch up with the
+    other.
 
     Raises:
         HandoverError: the new run is behind.

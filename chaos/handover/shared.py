@@ -6,7 +6,8 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from chaos.readers.output import Identity, Output
+from chaos.readers.output import Line, Output
+from chaos.replay.production import Window
 from chaos.verdict.contrast import Contrast, contrast
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.fingerprint import facts_of
@@ -14,9 +15,6 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import JoinQuery
 
 _Flow = Query | OperatorQuery | JoinQuery
-Line = tuple[Identity, str]
-Window = tuple[str, ...]
-"""The start of a row's identity: query, window id, key."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,8 @@ class SharedParts:
 def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> SharedParts:
     """Find out where two versions of a pipeline must agree.
 
-    Args:
-        blue: the running version.
-        green: the version that is to take over.
-        same_code: whether the user's aggregates still have the code with which blue was begun.
+    `same_code` says whether the user's aggregates still have the code with which blue, the running
+    version, was begun.
     """
     if _read(blue) != _read(green):
         why = "nothing is compared: the source is read otherwise, so all of it may differ"

@@ -101,9 +101,7 @@ class _Mistake(ValueError):
 def read_block(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
     """Read the block, without Great Expectations and so without checking names and arguments.
 
-    Args:
-        pipeline: the pipeline.
-        file: its file's name, for messages.
+    Messages name the pipeline's `file`.
 
     Raises:
         PipelineError: with every problem that was found.

@@ -45,12 +45,7 @@ def gather(
 ) -> Evidence:
     """Evaluate the definition over a log, if some expectation compares with it.
 
-    Args:
-        pipeline: the pipeline.
-        checks: what is judged.
-        log: the whole log, read at most once.
-        folder: the folder of the Data Docs, which keeps the definition's windows.
-        say: called with a short description of each step.
+    The log is read at most once. The definition's windows are kept in the folder of the Data Docs.
 
     Raises:
         QualityError: the folder cannot be written.

@@ -79,12 +79,7 @@ class FrameExpectation(BatchExpectation):  # type: ignore[misc]
 
     @abstractmethod
     def judge(self, found: Any, arguments: dict[str, Any]) -> Judgement:
-        """Judge what `measure` returned.
-
-        Args:
-            found: that.
-            arguments: the expectation's, by their names.
-        """
+        """Judge what `measure` returned."""
 
     def _validate(
         self,

@@ -45,11 +45,7 @@ class PageView:
         del custom_styles_directory, custom_views_directory
 
     def render(self, document: Any, **_: object) -> str:
-        """Return the page of a document.
-
-        Args:
-            document: a document from Great Expectations' renderers.
-        """
+        """Return the page of a document."""
         told: Mapping[str, Any] = (
             document if isinstance(document, dict) else document.to_json_dict()
         )

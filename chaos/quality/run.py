@@ -96,11 +96,7 @@ def check_file(
 ) -> QualityReport:
     """Judge a file that `slackwater run` wrote; arguments and errors are those of `check`.
 
-    Args:
-        pipeline: as in `check`.
-        output: OUT.jsonl, with OUT.dead.jsonl beside it.
-        log: the whole log of the run.
-        docs_dir: as in `check`.
+    `output` is OUT.jsonl, with OUT.dead.jsonl beside it.
     """
     written = RunLines(read_files(output), pipeline, log)
     return check(pipeline, None, Path(output).name, log, docs_dir, written=written)

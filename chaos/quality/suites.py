@@ -62,12 +62,7 @@ def expectation(
 ) -> Expectation:
     """Create one entry's expectation.
 
-    Args:
-        pipeline: the pipeline.
-        check: the entry.
-        at: its position in the block, from 0.
-        evidence: the facts that our expectations compare with.
-        file: the pipeline file's name, for messages.
+    The entry is the block's number `at`, from 0; messages name the pipeline's `file`.
 
     Raises:
         PipelineError: the expectation does not exist, or does not take these arguments.

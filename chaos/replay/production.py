@@ -13,14 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chaos.readers.log import LogRecord, behind
-from chaos.readers.output import Identity, Output, dead_letter_identity, row_identity
+from chaos.readers.output import Line, Output, dead_letter_identity, row_identity
 from chaos.verdict.comparison import Comparison, compare, dead_letter_text
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.rows import dead_letter_line, row_line
 from windowing.semantics import evaluate
 
 Offsets = Mapping[int, int]
-Line = tuple[Identity, str]
 Window = tuple[str, ...]
 """The start of a row's identity: query, window id, key."""
 

@@ -241,12 +241,7 @@ def run_trial(
 ) -> tuple[Output, int]:
     """Run a range once on the cluster; return the output and the number of batches.
 
-    Args:
-        endpoints: endpoints of the running stack.
-        pipeline: the pipeline, with its own name and tables.
-        file: the pipeline file, for its name.
-        trial: the settings.
-        ranged: the range.
+    The pipeline has its own name and tables.
 
     Raises:
         ReplayError: the trial did not finish.
@@ -277,11 +272,6 @@ def run_trial(
 
 def run_once(file: Path, endpoints: Endpoints, ranged: LogRange) -> Output:
     """Run a range on the cluster, in tables of its own, in few batches.
-
-    Args:
-        file: the pipeline file.
-        endpoints: endpoints of the running stack.
-        ranged: the range.
 
     Raises:
         ReplayError: a job occupies the cluster, or the run did not finish.

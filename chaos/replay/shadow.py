@@ -11,7 +11,7 @@ from typing import Any
 
 from chaos.readers.output import Output
 from chaos.replay.run import ReplayError
-from chaos.reports.pages import page, write_together
+from chaos.reports.pages import page, write_report
 from chaos.verdict.contrast import Contrast, contrast
 from windowing.model import Pipeline
 
@@ -60,11 +60,7 @@ class Shadow:
 def shadow(old: Pipeline, new: Pipeline, records: int, run: Callable[[Pipeline], Output]) -> Shadow:
     """Run two pipelines over the same range.
 
-    Args:
-        old: the running pipeline.
-        new: the changed one.
-        records: number of records in the range.
-        run: runs a pipeline over the range.
+    `run` runs a pipeline over that range, which has `records`.
 
     Raises:
         ReplayError: they do not read the same log.
@@ -82,13 +78,6 @@ def shadow(old: Pipeline, new: Pipeline, records: int, run: Callable[[Pipeline],
 
 
 def write_shadow(found: Shadow, folder: Path) -> Path:
-    """Write `shadow.html` and `shadow.json`; return the page's path.
-
-    Args:
-        found: the differences.
-        folder: an existing folder.
-    """
-    text = json.dumps(found.as_data(), indent=2, ensure_ascii=False) + "\n"
-    told = page("shadow.html.j2", shadow=found)
-    write_together(folder, {"shadow.json": text, "shadow.html": told})
-    return folder / "shadow.html"
+    """Write `shadow.html` and `shadow.json`; return the page's path."""
+    html = page("shadow.html.j2", shadow=found)
+    return write_report(folder, "shadow", found.as_data(), html)

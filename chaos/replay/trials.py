@@ -46,11 +46,7 @@ class Trial:
 def draw_trials(count: int, seed: int, *, offsets: int, shards: int) -> list[Trial]:
     """Draw the settings of trials, with batches between a third and a thirtieth of the range.
 
-    Args:
-        count: number of trials.
-        seed: seed of the draw.
-        offsets: number of offsets in the range.
-        shards: the pipeline's number of shards; trials have between one and twice as many.
+    The range has `offsets`. Trials have from one shard to twice as many as the pipeline.
     """
     rng = random.Random(seed)
     spreads = [*_SPREADS]

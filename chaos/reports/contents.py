@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chaos.reports.pages import page, write_together
-from chaos.reports.report_folder import claim
+from chaos.reports.pages import claim, page, write_together
 from chaos.verdict.check import Outcome
 
 

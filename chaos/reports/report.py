@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import xml.etree.ElementTree as ET
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, select_autoescape
 
 from chaos.history import EntryKind
-from chaos.reports.pages import write_together
+from chaos.reports.pages import as_json, write_together
 from chaos.reports.timeline import timeline
 from chaos.run.runner import RunReport
 from chaos.verdict.check import Outcome
@@ -31,14 +30,12 @@ _OF_FAULTS: tuple[EntryKind, ...] = (
 def write_report(report: RunReport, folder: Path) -> Path:
     """Write `report.html`, `report.json` and `junit.xml`; return the page's path.
 
-    Args:
-        report: the report.
-        folder: an existing folder, which may already contain `history.jsonl`.
+    The folder exists, and may contain `history.jsonl`.
     """
     cases = io.BytesIO()
     junit(report).write(cases, encoding="utf-8", xml_declaration=True)
     contents: dict[str, str | bytes] = {
-        "report.json": json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n",
+        "report.json": as_json(as_data(report)),
         "junit.xml": cases.getvalue(),
         "report.html": html(report),
     }

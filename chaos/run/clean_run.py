@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chaos.run.job_handle import JobHandle
-from chaos.verdict.same_state import State, StateError
+from chaos.verdict.check import State, StateError
 from infra.layout import ROOT
 from infra.spark import connector_jars
 

@@ -138,10 +138,6 @@ class FaultRun:
     def strike(self, number: int, step: PlannedFault) -> bool:
         """Wait for the batches before a fault, and run it; return whether the job recovers.
 
-        Args:
-            number: index of the fault in this run, from 0.
-            step: the fault.
-
         Raises:
             JobFailed: the job gave up.
         """

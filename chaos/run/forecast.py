@@ -18,11 +18,7 @@ _JUDGE_S: Final = 25
 
 
 def forecast(order: PreparedPlan) -> Iterator[str]:
-    """Describe what a plan would do, line by line.
-
-    Args:
-        order: a plan that fits its pipeline.
-    """
+    """Describe what a plan would do, line by line."""
     plan, size = order.plan, order.plan.workload.max_offsets
     body = len(order.records) - plan.reserve
     yield f"{plan.name}: {order.pipeline} on {', '.join(plan.components)} of its own"
@@ -45,9 +41,7 @@ def forecast(order: PreparedPlan) -> Iterator[str]:
 def seconds(plan: Plan, records: int) -> float:
     """Estimate the duration of a plan in seconds, on two otherwise idle cores.
 
-    Args:
-        plan: the plan.
-        records: number of records sent before the job starts.
+    `records` are sent before the job starts.
     """
     faults = plan.rounds * sum(_hold_s(step) + FAULTS[step.fault].back_s for step in plan.faults)
     batches = -(-records // plan.workload.max_offsets)

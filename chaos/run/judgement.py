@@ -37,9 +37,7 @@ class Judgement:
 def judge(fault_run: FaultRun, bootstrap: str) -> Judgement:
     """Run all checks of the plan, with the clean run for one of them in parallel.
 
-    Args:
-        fault_run: the finished run.
-        bootstrap: the broker's address, as this process sees it.
+    `bootstrap` is the broker's address, as this process sees it.
 
     Raises:
         LogError: the topic cannot be read.

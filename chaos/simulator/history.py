@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from chaos.readers.output import Identity
+from chaos.readers.output import Line
 from windowing.model.rows import Row
 
-Line = tuple[Identity, str]
 Lines = frozenset[str]
 
 

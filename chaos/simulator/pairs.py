@@ -233,11 +233,7 @@ def legal() -> frozenset[int]:
 
 
 def summary(met: Set[int]) -> Iterator[str]:
-    """Describe how many legal pairs were met, and name some that were not.
-
-    Args:
-        met: numbers of pairs, as returned by `pair_number`.
-    """
+    """Describe how many legal pairs were met, and name some that were not."""
     missing = sorted(legal() - met)
     share = 1 - len(missing) / len(legal())
     yield f"pairs of features met: {len(legal()) - len(missing)} of {len(legal())}, {share:.1%}"

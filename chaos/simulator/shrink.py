@@ -40,10 +40,7 @@ class _Search:
 def shrink(case: Case, fails: Fails, tries: int = 600) -> Case:
     """Make a failing case smaller until nothing more can be left out.
 
-    Args:
-        case: a failing case.
-        fails: whether another case fails in the same way.
-        tries: maximum number of cases to try.
+    `fails` says whether a case fails in the same way; at most so many `tries` are made.
     """
     search = _Search(case, fails, tries)
     before = None

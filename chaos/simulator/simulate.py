@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
-from chaos.deaf import deaf_children
+from chaos.processes import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
 from chaos.simulator.mechanisms import shares, too_rare
 from chaos.simulator.pairs import summary
@@ -170,9 +170,7 @@ def simulate(
 def replay(file: Path, parts: EngineParts) -> SimulationReport:
     """Rerun the case of a failure.
 
-    Args:
-        file: a file written by `simulate`.
-        parts: the engine that the case names.
+    The file was written by `simulate`; `parts` is the engine that the case names.
 
     Raises:
         CaseError: the file is not a case.

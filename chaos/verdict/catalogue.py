@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
+import chaos.verdict.checks  # noqa: F401 - registers those built in
 from chaos.verdict.check import CHECKS
 
 __all__ = ["CHECKS", "all_checks"]
-
-for _module in ("checks", "same_state"):
-    import_module(f"chaos.verdict.{_module}")
 
 
 def all_checks() -> tuple[str, ...]:

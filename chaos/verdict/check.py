@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from enum import StrEnum
 from inspect import signature
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from windowing.model.registry import PluginError, Registry
 
@@ -14,8 +14,20 @@ if TYPE_CHECKING:
     from chaos.faults.fault import PoisonedRecord
     from chaos.history import History
     from chaos.readers.output import Output
-    from chaos.verdict.same_state import States
     from chaos.verdict.verify import Verdict
+
+
+State = Mapping[tuple[str, str], list[Any]]
+"""Rows by part (a lane or a shard) and table."""
+
+States = Callable[[], Mapping[str, State]]
+"""Reads the states `judged` and `clean`; raises StateError if one cannot be read."""
+
+
+class StateError(RuntimeError):
+    """A clean run that did not finish, or a state that cannot be read."""
+
+    exit_code = 1
 
 
 class Outcome(StrEnum):

@@ -16,6 +16,8 @@ from zlib import crc32
 from chaos.readers.output import Identity, Line
 from chaos.verdict.point import Digest
 from chaos.verdict.spool import Shelf, Spool
+from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.semantics import RowId
 
 DIFFERENCES_KEPT: Final = 1000
 """Number of differences that a comparison keeps; it counts all."""
@@ -202,8 +204,7 @@ def _differences(expected: Iterable[Line], found: Iterable[Line]) -> Iterator[Di
 def first_misplaced(keys: Callable[[], Iterable[Any]]) -> int | None:
     """Return the number of the first line that differs from the sorted lines; None: all are sorted.
 
-    Args:
-        keys: yields the sort keys of the lines, anew with each call.
+    `keys` yields their sort keys, anew with each call.
     """
     previous: Any = None
     least: Any = None  # of the lines from the first one on that is smaller than its predecessor
@@ -217,3 +218,20 @@ def first_misplaced(keys: Callable[[], Iterable[Any]]) -> int | None:
     if least is None:
         return None
     return next(number for number, key in enumerate(keys(), 1) if key > least)
+
+
+def row_id(fields: dict[str, Any]) -> RowId | None:
+    """Return a row's identity; None: window and key are not of the contract's types."""
+    wid, key = fields["window_id"], fields["key"]
+    fits = _is_int64(wid) and isinstance(key, list)
+    if not fits or not all(part is None or _is_scalar(part) for part in key):
+        return None
+    return RowId(fields["query"], wid, tuple(key), fields["revision"])
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | float) or _is_int64(value)
+
+
+def _is_int64(value: object) -> bool:
+    return type(value) is int and INT64_MIN <= value <= INT64_MAX

@@ -136,10 +136,7 @@ class Contrast:
 def contrast(before: Lines, after: Lines, *, names: tuple[str, str]) -> Contrast:
     """Put two outputs side by side.
 
-    Args:
-        before: rows with their identities, in any order.
-        after: the same for the other output.
-        names: the names of the two.
+    Each has rows with their identities, in any order.
     """
     old, new = _by_place(before), _by_place(after)
     pairs = [

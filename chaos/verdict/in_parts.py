@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Final
 
+from chaos.processes import by_processes
 from chaos.readers.output import Line
 from chaos.verdict.part_lines import (
     Evaluation,
@@ -27,7 +28,6 @@ from chaos.verdict.part_lines import (
 )
 from chaos.verdict.point import Digest, Last, Packed, Point, PointError
 from chaos.verdict.spool import Shelf, Spool
-from chaos.verdict.workers import by_processes
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import Key
@@ -224,11 +224,6 @@ class DividedLog:
         self, tallies: Mapping[str, Sequence[int]], rows: Digest | None, dead: Digest | None
     ) -> Point:
         """Return the point at the end of the log, without records.
-
-        Args:
-            tallies: as of a point.
-            rows: as of a point.
-            dead: as of a point.
 
         Raises:
             HiddenStateError: a plug-in's generator may keep anything.

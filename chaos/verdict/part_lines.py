@@ -77,10 +77,7 @@ class Evaluation:
     def lines(self, query: Flow, path: Path, records: Iterable[Packed]) -> PartLines:
         """Return the lines of a part.
 
-        Args:
-            query: its query.
-            path: the part.
-            records: its records, in any order.
+        The records are in any order.
 
         Raises:
             IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
@@ -155,9 +152,7 @@ def task_of(query: str, path: Path, records: Iterable[Packed]) -> str:
 def evaluated(told: str, task: str) -> str:
     """Evaluate a part in a process that has nothing of the log; return its lines as JSON.
 
-    Args:
-        told: as `Evaluation.told` gives it.
-        task: as `task_of` gives it.
+    The arguments are what `Evaluation.told` and `task_of` give.
     """
     evaluation = _evaluation(told)
     name, path, records = tuples(json.loads(task))

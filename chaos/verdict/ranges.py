@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from chaos.readers.output import Line
-from chaos.verdict.comparison import LineMatch
+from chaos.verdict.comparison import LineMatch, row_id
 from chaos.verdict.in_parts import DividedLog, Means
 from chaos.verdict.part_lines import PartLines
 from chaos.verdict.point import Digest, Packed, Point, PointError
-from chaos.verdict.row_id import row_id
 from chaos.verdict.spool import Shelf, Spool
 from windowing.model.file.pipeline import Pipeline
 from windowing.semantics import Counts, LogEntry, LogOrder, Stream
@@ -195,13 +194,7 @@ def dead_before(pipeline: Pipeline, since: Point | None) -> Callable[[Line], boo
 
 
 def changed(since: Point | None, rows: LineMatch, dead: LineMatch) -> Iterator[str]:
-    """Say which lines before a range are not those that were verified.
-
-    Args:
-        since: the point at which the range begins.
-        rows: the rows, once they were compared.
-        dead: the dead letters, once they were compared.
-    """
+    """Say which lines before a range are not those that were verified."""
     if since is None:
         return
     for kind, then, now in (

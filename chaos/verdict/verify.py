@@ -22,12 +22,12 @@ from chaos.verdict.comparison import (
     LineMatch,
     dead_letter_text,
     first_misplaced,
+    row_id,
     row_size,
 )
 from chaos.verdict.in_parts import DividedLog, Means
 from chaos.verdict.point import Point
 from chaos.verdict.ranges import Account, changed, dead_before, rows_before
-from chaos.verdict.row_id import row_id
 from chaos.verdict.spool import Shelf
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order

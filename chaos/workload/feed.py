@@ -37,10 +37,7 @@ class Feed:
 def cut(log: Sequence[WorkloadRecord], pipeline: Pipeline, reserve: int = 0) -> Feed:
     """Split a log into body and reserve, and add the ends.
 
-    Args:
-        log: the records, in sending order.
-        pipeline: the pipeline, each of whose partitions gets an end.
-        reserve: number of records to hold back, the last ones.
+    The last `reserve` records are held back; each of the pipeline's partitions gets an end.
     """
     body = len(log) - reserve
     ends = [
@@ -54,9 +51,7 @@ def cut(log: Sequence[WorkloadRecord], pipeline: Pipeline, reserve: int = 0) -> 
 def departed(workload: Workload, pipeline: Pipeline) -> list[WorkloadRecord]:
     """Return the flights without their ends; for a join, both logs in order of arrival.
 
-    Args:
-        workload: number and kind of flights.
-        pipeline: the pipeline, with one topic or two.
+    For a join, the pipeline has two topics.
 
     Raises:
         FlightsError: the data set is missing.
@@ -81,10 +76,7 @@ def departed(workload: Workload, pipeline: Pipeline) -> list[WorkloadRecord]:
 def in_its_lanes(part: Feed, pipeline: Pipeline, own: Pipeline) -> Feed:
     """Rename the lanes in a feed's control records for another topic.
 
-    Args:
-        part: the feed.
-        pipeline: the user's pipeline.
-        own: the same pipeline with a run's own topics.
+    The feed is for the user's pipeline, and `own` is the same with a run's own topics.
     """
     names = {
         pipeline.source.lane(number): own.source.lane(number)

@@ -6,8 +6,7 @@ shrinks the case. Nothing here knows the right result; the definition computes i
 
 from chaos.simulator.draw.log import draw_log
 from chaos.simulator.draw.pipeline import draw_pipeline
-from chaos.simulator.draw.plan import draw_plan
-from chaos.simulator.draw.tuning import draw_tuning
+from chaos.simulator.draw.plan import draw_plan, draw_tuning
 from chaos.simulator.draw.wish import KINDS, Wish
 
 __all__ = ["KINDS", "Wish", "draw_log", "draw_pipeline", "draw_plan", "draw_tuning"]

@@ -57,10 +57,7 @@ class Axis:
 def time_axis(rng: random.Random, pipeline: Pipeline, *, long: bool) -> Axis:
     """Return the axis of event time.
 
-    Args:
-        rng: the source of every choice.
-        pipeline: the pipeline whose windows give the edges.
-        long: whether to return the edges of many windows, for many records.
+    It has the edges of the pipeline's windows; for many records, a `long` one has those of many.
     """
     field = pipeline.source.event_time.field
     timed = [flow for flow in pipeline.flows if flow.attribute in (field, ROW_NUM)]

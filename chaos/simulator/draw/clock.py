@@ -41,12 +41,8 @@ def draw_event_time(
 ) -> dict[str, Any]:
     """Draw the section `event_time`.
 
-    Args:
-        rng: the source of every choice.
-        clock: the scale.
-        field: the field of the time.
-        bounded: whether to allow only a short range of times: a time in a thousand years would
-            need every landmark window until then.
+    A `bounded` one allows a short range of times only: a time in a thousand years would need every
+    landmark window until then.
     """
     rule: dict[str, Any] = {"field": field, "unit": clock.unit}
     if bounded or rng.random() < 0.4:
@@ -64,13 +60,7 @@ def spell(ts_us: int, unit: str) -> int | str:
 
 
 def draw_spelling(rng: random.Random, ts_us: int, unit: str) -> int | str:
-    """Draw one of the equivalent ways to write an instant in a value.
-
-    Args:
-        rng: the source of every choice.
-        ts_us: the time.
-        unit: unit of the event time.
-    """
+    """Draw one of the equivalent ways to write an instant in a value."""
     if unit != "iso" or rng.random() < 0.3:
         return spell(ts_us, unit)
     zone, minutes = rng.choice(_ZONES)

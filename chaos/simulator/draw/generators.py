@@ -13,13 +13,7 @@ NUMBERS = (0, 1, -3)
 
 
 def draw_disorder(rng: random.Random, lanes: Sequence[str], clock: Clock) -> Any:
-    """Draw a generator with a progress per lane.
-
-    Args:
-        rng: the source of every choice.
-        lanes: the names of the lanes.
-        clock: the scale.
-    """
+    """Draw a generator with a progress per lane."""
     draw: Callable[[random.Random, Sequence[str], Clock], Any] = rng.choice(
         [_slack, _slack, _slack, _rows, _heartbeat, _members, _punctuation, _adaptive]
     )

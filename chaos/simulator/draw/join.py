@@ -25,10 +25,7 @@ _WHERE = ("left.v < right.w", "left.v != right.w", "left.v >= 0", "right.s = 'a'
 def draw_join(rng: random.Random, wish: Wish, *, policies: bool) -> dict[str, Any]:
     """Draw the document of a pipeline that joins two topics.
 
-    Args:
-        rng: the source of every choice.
-        wish: constraints on the pipeline.
-        policies: whether its sides have policy windows.
+    With `policies`, its sides have policy windows.
     """
     clock = draw_clock(rng)
     join: dict[str, Any] = {}

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 import yaml
 
+from chaos.simulator.added_lanes import standing
 from chaos.simulator.case import Case, Event, PlannedBatch, record
-from chaos.simulator.standing import standing
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.lengths import INT64_MAX
 from windowing.semantics.lanes import Progress
@@ -21,11 +21,6 @@ _TOO_EARLY: Final = 0.04
 
 def with_joining(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
     """Return a case whose last lane joins between two batches.
-
-    Args:
-        rng: the source of every choice.
-        case: a case.
-        pipeline: its pipeline.
 
     Returns:
         the case; the same if no lane can join, or the log changes the queries: no lane joins such a

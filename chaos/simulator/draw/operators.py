@@ -26,10 +26,7 @@ _FIELDS: Final = ("g", "h", "v", "w", "x", "p", "ts")
 def draw_operators(rng: random.Random, clock: Clock, *, own_late: bool) -> dict[str, Any]:
     """Draw a query of one operator or of a chain.
 
-    Args:
-        rng: the source of every choice.
-        clock: the scale.
-        own_late: whether the pipeline's policy for late records is not for operators.
+    `own_late` says that the pipeline's policy for late records is not for operators.
     """
     if rng.random() < _BY_PANES:
         return _of_panes(rng, clock, own_late=own_late)
@@ -114,12 +111,8 @@ def _window(
 ) -> dict[str, Any]:
     """Draw a window as a mapping.
 
-    Args:
-        rng: the source of every choice.
-        clock: the scale.
-        partition_by: the fields of its partitions.
-        tumbling: whether it is tumbling.
-        every: whether a sliding one must report at every tuple.
+    It has partitions by the fields of `partition_by`; with `every`, a sliding one reports at every
+    tuple.
     """
     if tumbling:
         eviction = "punct()" if rng.random() < 0.25 else _policy(rng, clock)

@@ -44,12 +44,7 @@ _BOUNDED = frozenset({"landmark", OPERATORS})
 
 
 def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
-    """Draw the text of a pipeline file; lengths are small multiples of one tick.
-
-    Args:
-        rng: the source of every choice.
-        wish: constraints on the pipeline.
-    """
+    """Draw the text of a pipeline file; lengths are small multiples of one tick."""
     wish = wish or Wish()
     usual = [kind for kind in wish.classes if kind in USUAL and not wish.number]
     if usual and rng.random() < wish.usual:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 from chaos.simulator.case import Failure, FailureKind, PlannedBatch, Rival
+from windowing.engine.tuning import LEGAL, Tuning
 
 _KINDS: Final[tuple[FailureKind, ...]] = get_args(FailureKind)
 _RIVALS: Final[tuple[Rival, ...]] = get_args(Rival)
@@ -22,14 +23,18 @@ _LONG_BATCHES = 26
 _WALL_UNITS = (1, 1_000_000, 1_000_000_000, 1_000_000_000_000)
 _RESHARDED = 0.04
 """How often the job goes on with other shards before a batch."""
+_DEFAULTS: Final = Tuning()
+_ALL_DEFAULT: Final = 0.15
+"""How often all thresholds are what they are in production."""
+
+_DEFAULT, _LEAST = 0.4, 0.35
+"""How often one of them is, and how often it is the smallest that is legal."""
 
 
 def draw_plan(rng: random.Random, sizes: Sequence[int]) -> tuple[PlannedBatch, ...]:
     """Draw a plan for a log; for a long one, mostly dozens of batches, else a few large ones.
 
-    Args:
-        rng: the source of every choice.
-        sizes: number of records of each partition.
+    `sizes` are the numbers of records by partition.
     """
     trouble = rng.choice([0.0, 0.15, 0.3])
     share = rng.choice([0.3, 0.5, 0.8])
@@ -110,3 +115,27 @@ def _between_batches(rng: random.Random, trouble: float) -> dict[str, Any]:
     if rng.random() < _RESHARDED:
         chosen |= {"shards": rng.randint(1, 4)}
     return chosen
+
+
+def draw_tuning(rng: random.Random, *, of_run: bool = True) -> dict[str, int]:
+    """Draw thresholds; return those that do not have their default.
+
+    Without `of_run`, those that stay the same for the life of a run are left out.
+    """
+    if rng.random() < _ALL_DEFAULT:
+        return {}
+    drawn = {name: _value(rng, name) for name, legal in LEGAL.items() if of_run or not legal.of_run}
+    return {name: value for name, value in drawn.items() if value != getattr(_DEFAULTS, name)}
+
+
+def _value(rng: random.Random, name: str) -> int:
+    default, legal, chance = getattr(_DEFAULTS, name), LEGAL[name], rng.random()
+    if chance < _DEFAULT:
+        return int(default)
+    if chance < _DEFAULT + _LEAST:
+        return legal.least
+    # On a logarithmic scale: small ones matter most, where logs are small.
+    low, high = legal.least.bit_length(), default.bit_length()
+    power = 1 << rng.randint(min(low, high), high) >> 1
+    value = power if legal.power_of_two else rng.randint(power, 2 * power)
+    return int(min(max(value, legal.least), legal.most))

@@ -22,10 +22,7 @@ _TIMES = {"left": "ts", "right": "at"}
 def with_policies(rng: random.Random, document: dict[str, Any], clock: Clock) -> dict[str, Any]:
     """Return the document of a join with policy windows instead of its sides' own.
 
-    Args:
-        rng: the source of every choice.
-        document: of a join by distance.
-        clock: its scale.
+    The document is that of a join by distance.
     """
     join = document["join"]
     partitions = rng.choice(_PARTITIONS)

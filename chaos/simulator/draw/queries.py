@@ -82,12 +82,7 @@ def draw_query(
 ) -> dict[str, Any]:
     """Draw a query of a class.
 
-    Args:
-        rng: the source of every choice.
-        kind: one of `KINDS`.
-        around: the context of the query.
-        wish: constraints on cases.
-        number: whether its windows are over a plain number.
+    With `number`, its windows are over a plain number.
     """
     keyed = around.number_keyed if number else around.keyed
     if kind in own_kinds():
@@ -164,10 +159,8 @@ def draw_aggregates(
 ) -> dict[str, str]:
     """Draw one to five aggregates of the fields that all drawn pipelines have.
 
-    Args:
-        rng: the source of every choice.
-        sized: whether only those are drawn whose state has a known size.
-        plain: whether only those are drawn whose state is a few numbers.
+    With `sized`, only those whose state has a known size; with `plain`, only those whose state is a
+    few numbers.
     """
     chosen = rng.sample(_PLAIN, rng.randint(1, 3))
     if not plain:
@@ -187,11 +180,8 @@ def draw_late(
 ) -> dict[str, Any]:
     """Draw a late-record policy.
 
-    Args:
-        rng: the source of every choice.
-        every: the length of an epoch, in the file's syntax.
-        update: whether late records may update windows.
-        consistent: whether, with updates, the mode may be consistent.
+    Epochs have the length `every`, in the file's syntax. With `update`, late records may update
+    windows; then, with `consistent`, the mode may be consistent.
     """
     mode = rng.choice(["generous", "generous", "consistent"])
     if update and rng.random() < 0.6 and (consistent or mode == "generous"):
@@ -204,11 +194,8 @@ def draw_retention(
 ) -> Any:
     """Draw how long windows accept late records, and the limit of state.
 
-    Args:
-        rng: the source of every choice.
-        spell: formats a number of ticks.
-        wish: whether a shard's state may exceed its limit.
-        windows: whether there are windows to count.
+    `spell` formats a number of ticks. With `wish`, a shard's state may exceed its limit; with
+    `windows`, there are windows to count.
     """
     time = spell(rng.choice([0, 2, 3, 10, 15, 40, 1000]))
     kept: dict[str, Any] = {"time": time}

@@ -36,14 +36,7 @@ _PLAIN: Final = 0.75
 
 
 def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[str, Any]:
-    """Draw the document of a pipeline.
-
-    Args:
-        rng: the source of every choice.
-        kind: the class of its windows, one of `KINDS`.
-        topic: of its records.
-        wish: constraints on the pipeline.
-    """
+    """Draw the document of a pipeline."""
     clock, lanes = draw_clock(rng), rng.choice([1, 1, 2, 2, 3])
     names = [f"{topic}/{lane}" for lane in range(lanes)]
     source: dict[str, Any] = {

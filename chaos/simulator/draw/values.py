@@ -57,9 +57,7 @@ class Values:
     def drawn(cls, rng: random.Random, distinct: int = 0) -> Self:
         """Draw which values occur.
 
-        Args:
-            rng: the source of every choice.
-            distinct: how many texts and ints there are, each as likely; 0: a few.
+        There are `distinct` texts and ints, each as likely; 0: a few.
         """
         if distinct:
             return cls(_many_texts(rng, distinct), _many_ints(rng, distinct), HARD_FLOATS)
@@ -71,10 +69,7 @@ class Values:
     def value(self, rng: random.Random, kind: str, largest: int | None = None) -> Any:
         """Draw one value that is not null.
 
-        Args:
-            rng: the source of every choice.
-            kind: of its type.
-            largest: largest absolute value of ints; None: any of 64 bits.
+        Ints are at most `largest` in absolute value; None: any of 64 bits.
         """
         choice = rng.random()
         if kind == "string":
@@ -104,11 +99,7 @@ class Values:
     ) -> dict[str, list[Any]]:
         """Draw columns of values, some of which are like those before them for some rows.
 
-        Args:
-            rng: the source of every choice.
-            types: by column.
-            rows: of each column.
-            largest: by column of ints, the largest absolute value.
+        `types` and `largest` are by column; see `column`.
         """
         table: dict[str, list[Any]] = {}
         for name, type_ in types.items():
@@ -130,12 +121,8 @@ class Values:
     ) -> list[Any]:
         """Draw a column without nulls; in a third of them, few rows differ from others.
 
-        Args:
-            rng: the source of every choice.
-            kind: of its type.
-            rows: its length.
-            largest: of ints; see `value`.
-            like: columns that it may be like at first, or almost everywhere.
+        It has `rows` values; see `value` for `largest`. It may be like one of the columns `like` at
+        first, or almost everywhere.
         """
         drawn = [self.value(rng, kind, largest) for _ in range(rows)]
         if rows < 2 or rng.random() < 0.65:
@@ -249,10 +236,7 @@ def draw_raw(rng: random.Random) -> str:
 def draw_poison(rng: random.Random, source: Source, spared: frozenset[str]) -> dict[str, object]:
     """Draw a corruption of a value; sometimes the result is still valid, which is fine.
 
-    Args:
-        rng: the source of every choice.
-        source: the source of the record.
-        spared: fields that keep their values.
+    The fields `spared` keep their values.
     """
     time = source.event_time.field
     names = [name for name in source.fields if name not in {time, *spared}]

@@ -41,11 +41,8 @@ def window_draw(kind: str) -> Callable[[_Draw], _Draw]:
 def draw_own(rng: random.Random, kind: str, *, number: bool, keyed: bool) -> dict[str, Any]:
     """Draw a window of a user's class.
 
-    Args:
-        rng: the source of every choice.
-        kind: the class.
-        number: whether it is over `seq` instead of event time.
-        keyed: whether each value of `g` has its own windows.
+    With `number`, it is over `seq` instead of event time; with `keyed`, each value of `g` has its
+    own windows.
     """
     window: dict[str, Any] = {kind: DRAWS[kind](rng), "wattr": NUMBER if number else "ts"}
     pattr = "g" if keyed else rng.choice([None, "g", "h"])
@@ -60,13 +57,8 @@ def draw_window(
 ) -> Any:
     """Draw a window.
 
-    Args:
-        rng: the source of every choice.
-        kind: its class, one of `KINDS`.
-        clock: the scale.
-        number: whether it is over `seq` instead of event time.
-        wide: whether it may be aligned at its starts.
-        lanes: lanes of the source.
+    With `number`, it is over `seq` instead of event time; with `wide`, it may be aligned at its
+    starts.
     """
     unit, axis = ("", NUMBER) if number else (" us", "ts")
     slide = rng.randint(1, 10)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from chaos.simulator.added_lanes import with_lanes_of
 from chaos.simulator.case import Case, Failure, PlannedBatch, SimulatedRecord
 from chaos.simulator.history import SimulationHistory
-from chaos.simulator.known_lanes import with_lanes_of
 from chaos.simulator.platform.between import Between
 from chaos.simulator.platform.change import RunFile
 from chaos.simulator.platform.cluster import SimulatedCluster

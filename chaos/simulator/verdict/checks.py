@@ -19,9 +19,9 @@ from chaos.readers.output import (
     row_identity,
     with_earlier,
 )
+from chaos.simulator.added_lanes import with_lanes_of
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import Batch, Metric, SimulationHistory
-from chaos.simulator.known_lanes import with_lanes_of
 from chaos.simulator.verdict.due import closing, outcomes_of
 from chaos.simulator.verdict.early import early
 from chaos.simulator.verdict.refusals import REFUSALS, as_far_as_committed, lawful, meant
@@ -81,10 +81,7 @@ def judge(
 ) -> list[Finding]:
     """Check a run.
 
-    Args:
-        pipeline: the pipeline.
-        lanes: the log, by partition in offset order.
-        history: the history of the run.
+    `lanes` are the log, by partition in offset order.
 
     Returns:
         the checks that failed, in the order of `CHECKS`; empty if the run passed.

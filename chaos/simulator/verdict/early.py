@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
+from chaos.simulator.added_lanes import with_lanes_of
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import SimulationHistory
-from chaos.simulator.known_lanes import with_lanes_of
 from chaos.simulator.verdict.due import prefix
-from chaos.simulator.verdict.silence import silent
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Query
 from windowing.model.rows import Key, Row
@@ -176,3 +175,32 @@ def _window(row: Row) -> _Window:
 def _plain(row: Row) -> Row:
     """Return a row without what tells early rows from others."""
     return replace(row, pane="full", revision=0)
+
+
+def silent(history: SimulationHistory, batch: int, lanes: int, timeout_us: int) -> frozenset[int]:
+    """Return the lanes that rows of open windows are not to wait for; none, if all may be silent.
+
+    A lane is silent when it says nothing for `timeout_us`; there are `lanes` of them in the batch.
+    """
+    chunks = [history.heard[one][1] for one in range(batch + 1)]
+    starts = [(0,) * lanes, *history.ends]
+    news = [
+        {lane for lane in range(lanes) if lane < len(end) and end[lane] > _end(start, lane)}
+        for start, end in zip(starts, history.ends[: batch + 1], strict=False)
+    ]
+
+    def since(lane: int, heard: Sequence[Container[int]]) -> int:
+        first = history.joined.get(lane, 0)
+        last = max((one for one in range(batch + 1) if lane in heard[one]), default=first)
+        return history.heard[max(first, last)][0]
+
+    now_us = history.heard[batch][0]
+    surely, perhaps = (
+        frozenset(lane for lane in range(lanes) if now_us - since(lane, heard) >= timeout_us)
+        for heard in (chunks, news)
+    )
+    return frozenset() if len(perhaps) == lanes else surely
+
+
+def _end(ends: tuple[int, ...], lane: int) -> int:
+    return ends[lane] if lane < len(ends) else 0

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from chaos.simulator.added_lanes import standing
 from chaos.simulator.case import SimulatedRecord
 from chaos.simulator.history import SimulationHistory
-from chaos.simulator.standing import standing
 from chaos.simulator.verdict.due import prefix
 from windowing.model.file.pipeline import Pipeline
 from windowing.semantics import BadLogError, evaluate
@@ -50,13 +50,7 @@ def meant(refusal: Exception) -> str:
 
 
 def lawful(pipeline: Pipeline, lanes: Lanes, history: SimulationHistory) -> bool:
-    """Whether a run that failed had to fail, at the batch at which it did.
-
-    Args:
-        pipeline: the pipeline.
-        lanes: the log by lane.
-        history: the history of the run.
-    """
+    """Whether a run that failed had to fail, at the batch at which it did."""
     if not history.ends or history.commits is None or history.commits >= len(history.ends):
         return False
     log = prefix(lanes, history.ends[history.commits])

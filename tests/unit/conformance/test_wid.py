@@ -1,14 +1,22 @@
 """Conformance to the window language: all recorded cases, and a judge that notices differences."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from conformance.drivers import wid_local
 from conformance.wid import judge as wid
 from conformance.wid.case import Case, CaseError
+from tests.sampling import sampled
+from tests.unit.conformance.wid_cases import CLASSES, GENERATORS, random_case
 
 FILE = Path(__file__).parents[2] / "data" / "wid" / "windows.jsonl"
 CASES = {case.id: case for case in wid.read_cases(FILE)}
+_EXAMPLES = max(settings.default.max_examples // 3, 4) if settings.default else 4
 
 
 def test_there_are_cases() -> None:
@@ -55,3 +63,44 @@ def test_a_line_that_is_no_case_is_named(tmp_path: Path) -> None:
         list(wid.read_cases(file))
     with pytest.raises(CaseError, match="cannot be read"):
         list(wid.read_cases(tmp_path / "none.jsonl"))
+
+
+@pytest.mark.parametrize("name", sampled(CASES, every=11))
+def test_the_engine_gives_what_is_expected(name: str) -> None:
+    for verdict in wid_local.judge(CASES[name], interleavings=1):
+        assert verdict.difference is None, verdict.line()
+
+
+def test_a_wrong_expectation_is_noticed() -> None:
+    case = CASES["worked/01-tumbling"]
+    rows = [[*case.expected["rows"][0][:-1], -1], *case.expected["rows"][1:]]
+    spoilt = case.model_copy(update={"expected": {**case.expected, "rows": rows}})
+    by_engine = wid_local.judge(spoilt, interleavings=0)[0]
+    assert by_engine.judged_by == "engine"
+    assert "rows: expected" in str(by_engine.difference)
+
+
+def test_the_engine_judges_every_aggregate_that_a_case_asks_for() -> None:
+    verdicts = wid_local.judge(CASES["sliding/slack_time/001"], interleavings=0)
+    assert [verdict.judged_by for verdict in verdicts] == ["engine", "definition"]
+
+
+def expecting(case: Case) -> Case:
+    return case.model_copy(update={"expected": wid.by_definition(case)})
+
+
+# Windows over the very field that is aggregated.
+@example(seed=2_473_991_298)
+@settings(max_examples=_EXAMPLES)
+@given(seed=st.integers(0, 2**32))
+def test_the_engine_gives_what_is_defined(seed: int) -> None:
+    for verdict in wid_local.judge(expecting(random_case(seed)), interleavings=1):
+        assert verdict.difference is None, verdict.line()
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("kind", CLASSES)
+def test_the_cases_show_rows_and_hardly_any_errors(kind: str, generator: str) -> None:
+    found = [wid.by_definition(random_case(seed, kind, generator)) for seed in range(40)]
+    assert sum("error" in each for each in found) < 20
+    assert sum(bool(each.get("rows")) for each in found) > 10

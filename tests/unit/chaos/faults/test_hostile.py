@@ -1,11 +1,13 @@
-"""A hostile producer: what it writes is refused as the definition says, and proves its effect."""
+"""Hostile control records and poison: refused as they say, and nothing else is touched."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
 import sys
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +25,7 @@ from chaos.faults.hostile_records import (
     hostile_records,
     imported_file,
 )
+from chaos.faults.poison import HUGE_BYTES, extremes, poisons
 from chaos.readers.log import LogRecord
 from chaos.verdict.check import Outcome
 from chaos.verdict.checks import nothing_imported
@@ -36,6 +39,7 @@ from windowing.model.rows import row_line
 from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
 from windowing.semantics.effective import effective
+from windowing.semantics.values import Record, ValueReader
 
 ROOT = Path(__file__).parents[4]
 OF_THE_PLAN = load_pipeline(ROOT / "chaos/plans/pipelines/hostile.yml")
@@ -46,6 +50,16 @@ source: {topic: s, partitions: 2, format: json, event_time: {field: sched_us, un
 late: {policy: drop}
 queries:
   q: {window: SESSION 1 hour WATTR sched_us, group_by: [origin], aggregates: {n: count}}
+"""
+FLIGHT = {"sched_us": 1_357_034_400_000_000, "origin": "EWR", "carrier": "UA", "cancelled": 0}
+NOW_US = time.time_ns() // 1_000
+ISO = """\
+name: p
+source:
+  {topic: s, partitions: 1, format: json, event_time: {field: at, unit: iso, max: "2100-01-01"},
+   fields: {v: "float?"}, unknown_fields: ignore, disorder: ordered}
+queries:
+  q: {window: RANGE 1 hour SLIDE 1 hour WATTR at, aggregates: {n: count}}
 """
 
 
@@ -250,3 +264,44 @@ def test_what_an_earlier_fault_left_is_not_blamed_on_this_one(
     with pytest.raises(FaultDidNotApply, match="has ended"):
         attack.inject(replace(context, endpoints=endpoints))
     assert not imported_file(tmp_path).exists()
+
+
+def reasons(pipeline: Pipeline, good: dict[str, object]) -> list[str]:
+    reader = ValueReader(pipeline)
+    assert isinstance(reader.read(json.dumps(good).encode(), None), Record)
+    found = poisons(pipeline, good)
+    assert [reader.read(one.value, NOW_US) for one in found] == [one.reason for one in found]
+    return [one.reason for one in found]
+
+
+def test_the_flights_are_poisoned_in_every_way() -> None:
+    found = reasons(load_pipeline(ROOT / "pipelines" / "flight_delays.yml"), FLIGHT)
+    assert found == [
+        *["malformed"] * 3,
+        "missing_event_time",
+        "bad_event_time",
+        *["time_out_of_range"] * 2,
+        "time_ahead",
+        "unknown_field",
+        "null_key",
+        "bad_type",
+    ]
+
+
+def test_a_pipeline_that_takes_nearly_everything_is_poisoned_with_the_rest() -> None:
+    found = reasons(parse_pipeline(ISO), {"at": "2026-01-01T00:00:00Z", "v": 1})
+    assert {"malformed", "bad_event_time", "time_out_of_range", "bad_type"} == set(found) - {
+        "missing_event_time"
+    }
+
+
+@pytest.mark.parametrize("unit", ["us", "ms", "s"])
+def test_without_limits_time_ends_where_64_bits_do(unit: str) -> None:
+    text = ISO.replace('unit: iso, max: "2100-01-01"', f"unit: {unit}")
+    assert "time_out_of_range" in reasons(parse_pipeline(text), {"at": 5, "v": None})
+
+
+def test_the_extremes_are_large_and_refused() -> None:
+    found = extremes(load_pipeline(ROOT / "pipelines" / "flight_delays.yml"), FLIGHT)
+    assert max(len(one.value) for one in found) > HUGE_BYTES
+    assert [one.reason for one in found][:3] == ["unknown_field", "malformed", "malformed"]

@@ -1,4 +1,4 @@
-"""The verdict on a run whose job never finished a batch: unknown, in a report, not an error."""
+"""What a run is judged by, and the stack that it runs on."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from chaos.plan import parse_plan
 from chaos.run.fault_run import FaultRun
 from chaos.run.job_handle import JobHandle
 from chaos.run.judgement import judge
-from chaos.run.stack_under_test import StackUnderTest
+from chaos.run.stack_under_test import StackKind, StackUnderTest, stack_under_test
 from chaos.verdict.check import Outcome, merged
 from chaos.workload.feed import Feed
 from infra.endpoints import Endpoints
+from infra.errors import InfraError
 from infra.layout import Layout
 from tests.unit.chaos.workload.test_own_workload import SHOP
 from windowing.model import parse_pipeline
@@ -70,3 +71,30 @@ def test_a_job_that_died_before_it_made_a_change_of_its_log_has_failed(
     assert checks["deterministic"].outcome is Outcome.failed
     assert "has not made all changes of its queries" in checks["deterministic"].detail
     assert checks["nothing_imported"].outcome is Outcome.failed
+
+
+@pytest.mark.parametrize(
+    ("kind", "proxied", "rule"),
+    [
+        ("local", False, "brokers: 3 requires containers"),
+        ("containers", True, "a proxy needs a single broker, and there are 3"),
+    ],
+)
+def test_three_brokers_take_containers_and_no_proxy(
+    tmp_path: Path, kind: StackKind, proxied: bool, rule: str
+) -> None:
+    told: list[str] = []
+    wanted = {"components": ["kafka"], "proxied": proxied, "brokers": 3}
+    with (
+        pytest.raises(InfraError, match=rule),
+        stack_under_test(kind, Layout(tmp_path), told.append, **wanted),  # type: ignore[arg-type]
+    ):
+        pass
+    assert not told
+    assert not list(tmp_path.iterdir())
+
+
+def test_brokers_are_found_by_name(tmp_path: Path) -> None:
+    bootstrap = "127.0.0.1:9094,127.0.0.1:9194,127.0.0.1:9294"
+    endpoints = Endpoints(bootstrap, "", "", "", "", "", "", tmp_path, "")
+    assert endpoints.brokers == {"kafka": 9094, "kafka-2": 9194, "kafka-3": 9294}

@@ -9,12 +9,11 @@ from itertools import product
 import msgspec
 import pytest
 
+from chaos.simulator.added_lanes import standing, with_lanes_of
 from chaos.simulator.case import Case, Event, PlannedBatch, record
 from chaos.simulator.draw.joining import with_joining
-from chaos.simulator.known_lanes import with_lanes_of
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import RunResult, draw_case, history_of, run_case
-from chaos.simulator.standing import standing
 from chaos.simulator.verdict.checks import judge
 from tests.sampling import sampled
 from windowing.model import parse_pipeline

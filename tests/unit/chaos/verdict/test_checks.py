@@ -10,7 +10,7 @@ from chaos.history import History
 from chaos.readers.output import Output, dead_letter_identity, row_identity
 from chaos.verdict import checks
 from chaos.verdict.check import Check, Outcome, merged
-from chaos.verdict.same_state import compare_states
+from chaos.verdict.checks import compare_states
 from chaos.verdict.verify import verify
 from windowing.model.file.pipeline import parse_pipeline
 from windowing.model.rows import DeadLetter, dead_letter_line

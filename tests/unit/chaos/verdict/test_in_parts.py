@@ -1,21 +1,25 @@
 """A log judged part by part, in little memory, gets the verdict that it gets as a whole."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaos.processes import ProcessLost
 from chaos.readers.output import Output, dead_letter_identity, output_of, row_identity
 from chaos.simulator.draw.wish import JOIN, POLICY_JOIN
 from chaos.verdict.comparison import Comparison, compare, dead_letter_text, row_size
 from chaos.verdict.in_parts import Means
+from chaos.verdict.spool import Shelf, Spool
 from chaos.verdict.verify import verify, with_records
-from chaos.verdict.workers import ProcessLost
 from tests.strategies import KINDS, OPERATORS, Case, Entry, cases, entry, join_cases
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.rows import dead_letter_line, row_line
@@ -155,3 +159,41 @@ def test_the_records_of_a_broken_row(broken: dict[str, Any]) -> None:
     verdict = with_records(verify(PIPELINE, log, output), PIPELINE, log)
     assert verdict.rows.totals[2] == 1
     assert verdict.records == ("  its records by the definition: none, there is no such row",)
+
+
+@given(
+    values=st.lists(st.tuples(st.integers(0, 3), st.text(max_size=3))), values_max=st.integers(1, 9)
+)
+def test_spools_keep_every_value_in_order(values: list[tuple[int, str]], values_max: int) -> None:
+    with Shelf(values_max) as shelf:
+        spools = [Spool[str](shelf) for _ in range(4)]
+        for number, text in values:
+            spools[number].append(text)
+        for number, spool in enumerate(spools):
+            assert list(spool) == [text for own, text in values if own == number]
+            assert len(spool) == len(list(spool))
+
+
+@given(count=st.integers(0, 40), values_max=st.integers(1, 9))
+def test_a_spool_is_divided_while_its_end_is_written(count: int, values_max: int) -> None:
+    with Shelf(values_max) as shelf:
+        whole, parts = Spool[int](shelf), [Spool[int](shelf) for _ in range(3)]
+        for number in range(count):
+            whole.append(number)
+        for number in whole:
+            parts[number % 3].append(number)
+        for at, part in enumerate(parts):
+            assert list(part) == list(range(at, count, 3))
+
+
+def test_files_are_gone_afterwards(tmp_path: Path) -> None:
+    with Shelf(2, tmp_path) as shelf:
+        spool, dropped = Spool[int](shelf), Spool[int](shelf)
+        for number in range(10):
+            spool.append(number)
+            dropped.append(number)
+        assert len(list(tmp_path.glob("*/*"))) == 2
+        dropped.drop()
+        assert not list(dropped)
+        assert len(list(tmp_path.glob("*/*"))) == 1
+    assert not list(tmp_path.iterdir())

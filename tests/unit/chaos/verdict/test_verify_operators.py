@@ -1,18 +1,21 @@
-"""The verdict on queries of operators: what it compares, and what it names instead."""
+"""The verdict on queries of operators, and on those to which lanes gave one name."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from chaos.readers.output import output_of
 from chaos.verdict.verify import Verdict, verify, with_records
 from tests.strategies import Entry
+from tests.unit.chaos.verdict.test_verify import PIPELINE
 from windowing.model import parse_pipeline
-from windowing.model.rows import Row
+from windowing.model.rows import DeadLetter, Row
 from windowing.semantics import evaluate
+from windowing.semantics.effective import effective
 
-PIPELINE = parse_pipeline(
+OPERATORS = parse_pipeline(
     """
 name: operators
 source:
@@ -37,11 +40,11 @@ LOG = [
 
 
 def judge(rows: Sequence[Row]) -> Verdict:
-    return with_records(verify(PIPELINE, LOG, output_of(rows, [], "rows")), PIPELINE, LOG)
+    return with_records(verify(OPERATORS, LOG, output_of(rows, [], "rows")), OPERATORS, LOG)
 
 
 def rows() -> list[Row]:
-    return list(evaluate(PIPELINE, LOG).rows)
+    return list(evaluate(OPERATORS, LOG).rows)
 
 
 def test_rows_by_the_machines_clock_are_named_and_not_compared() -> None:
@@ -73,3 +76,20 @@ def test_the_smallest_differing_report_is_shown_with_its_records() -> None:
 
 def test_a_report_that_is_lost_is_found() -> None:
     assert judge(rows()[1:]).rows.totals == (1, 0, 0)
+
+
+def test_dead_letters_of_a_name_that_lanes_dispute_are_passed_over() -> None:
+    """A run had written some before it knew; those of any other name count."""
+    add = {"window": "RANGE 10 us SLIDE 10 us WATTR ts", "group_by": ["k"], "from": 20}
+    log = [
+        Entry("s", lane, 0, None, json.dumps({"queries": {"add": {"new": query}}}).encode(), None)
+        for lane, query in enumerate({**add, "aggregates": {name: "count"}} for name in "ab")
+    ]
+    asked = parse_pipeline(PIPELINE.replace("partitions: 2", "partitions: 2\n  control: all"))
+    pipeline = effective(asked, log)
+    assert [*pipeline.conflicts] == ["new"]
+    outcome, early = evaluate(pipeline, log), DeadLetter("s", 0, 7, "new", "late")
+    assert [letter.reason for letter in outcome.dead] == ["not_allowed"]
+    for letter, is_right in ((early, True), (replace(early, query="w"), False)):
+        output = output_of(outcome.rows, [*outcome.dead, letter], "run")
+        assert verify(pipeline, log, output).ok is is_right

@@ -1,4 +1,4 @@
-"""The file of a run that gets to know lanes one after the other, as partitions are accepted.
+"""Lanes that are added while a run goes on: the run's file, and where the stream stands.
 
 `slackwater topics FILE --accept-partitions` writes a lane and its settings into the run's own file,
 and leaves the state as it is: the engine adds the lane when it next opens it.
@@ -6,12 +6,19 @@ and leaves the state as it is: the engine adds the lane when it next opens it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
 
+from chaos.simulator.case import SimulatedRecord
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
+from windowing.model.windows.window import ROW_NUM
+from windowing.semantics.arrivals import follow
+from windowing.semantics.lanes import Progress
+from windowing.semantics.values import ValueReader
+from windowing.semantics.view import lanes_of
 
 
 def with_lanes_of(pipeline: Pipeline, whole: Pipeline, lanes: int) -> Pipeline:
@@ -45,3 +52,28 @@ def _by_lane(source: dict[str, Any]) -> Iterator[dict[str, Any]]:
             per = generator.get("ordered_per")
             if isinstance(per, dict) and "members" in per:
                 yield per["members"]
+
+
+def standing(pipeline: Pipeline, read: Sequence[Sequence[SimulatedRecord]]) -> dict[str, Progress]:
+    """Return the largest progress of any unit, by attribute.
+
+    Args:
+        pipeline: the pipeline.
+        read: what is read of each of its first lanes; the others are left out.
+    """
+    time = pipeline.source.event_time.field
+    names = {time, *(window.attribute for window in pipeline.windows)} - {ROW_NUM}
+    return {name: _of(pipeline, read, None if name == time else name) for name in sorted(names)}
+
+
+def _of(
+    pipeline: Pipeline, read: Sequence[Sequence[SimulatedRecord]], attribute: str | None
+) -> Progress:
+    lanes = lanes_of(pipeline.source, attribute)[: len(read)]
+    for number, (lane, records) in enumerate(zip(lanes, read, strict=True)):
+        follow(lane, records, ValueReader(pipeline, number, takes_changes=True), attribute)
+    keys = {key for lane in lanes for key in lane.by_key}
+    of_keys = (
+        min(max(lane.progress, lane.by_key.get(key, -math.inf)) for lane in lanes) for key in keys
+    )
+    return max([min(lane.progress for lane in lanes), *of_keys])

@@ -1,4 +1,4 @@
-"""Calls made by processes of this machine, which are forked and so share what memory has."""
+"""Child processes of this machine: calls made by forked ones, and some that ignore Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
 Answer = TypeVar("Answer")
@@ -63,3 +64,16 @@ class _Worker:
     def answer(cls, number: int) -> Any:
         """Make a call."""
         return cls.function(number)
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Start child processes with SIGINT blocked; their parent ends them.
+
+    Otherwise each would print a stack trace wherever it happens to be, even while it starts.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
