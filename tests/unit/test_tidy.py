@@ -339,13 +339,24 @@ def test_paths_that_documents_name_exist(document: str) -> None:
     assert not {name for name in named if not (ROOT / name).exists()}
 
 
+def anchors_of(text: str) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     broken = []
     for path in (path for path in tracked() if path.suffix == ".md"):
         text = (ROOT / path).read_text(encoding="utf-8")
-        for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
-            if "://" not in link and not (ROOT / path.parent / link).exists():
+        for link, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
+            if "://" in link:
+                continue
+            target = ROOT / path.parent / link if link else ROOT / path
+            if not target.exists():
                 broken.append(f"{path}: {link}")
+            elif anchor and anchor not in anchors_of(target.read_text(encoding="utf-8")):
+                broken.append(f"{path}: {link}#{anchor}")
     assert not broken
 
 
