@@ -191,7 +191,6 @@ def _never_run(
 
 
 def _read(known: _Known, problems: list[str]) -> None:
-    """Read a run's tables and files."""
     run, pipeline = known.run, known.pipeline
     known.metrics = measured(run.folder)
     known.checks, unread = checks_of(run)
@@ -261,7 +260,6 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
 
 
 def _output(known: _Known, stand: Stand, flow: Flow) -> Output:
-    """Return one output."""
     run, pipeline, at, state = known.run, known.pipeline, known.at, known.state
     fresh = freshness(stand, flow, at, known.last_batch_us)
     quality, proof = quality_of(run, known.checks, flow.name), judged(run, Judge.verify)

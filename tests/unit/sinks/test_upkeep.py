@@ -51,6 +51,7 @@ def test_merged_tables_have_the_same_rows_and_tokens_and_go_on(tmp_path: Path) -
     rows = {name: rows_of(tmp_path, name) for name in (*NAMES, "tokens")}
     before = TableSink.kept(PIPELINE, tmp_path, "r1")
     assert [one.files for one in upkeep.optimize(PIPELINE, tmp_path, dry_run=True)].count(0) < 5
+    assert not [*tmp_path.rglob("*.lock")], "whoever only looks may not be allowed to write"
     found = optimized(tmp_path)
     assert found["q"].files > 10
     assert found["q"].added == 1

@@ -9,12 +9,10 @@ from windowing.model.windows.window import Window
 
 
 def _any_names(query: str, columns: Sequence[str]) -> None:
-    """Accept any names."""
     del query, columns
 
 
 def _any_window(window: Window) -> None:
-    """Accept any window."""
     del window
 
 

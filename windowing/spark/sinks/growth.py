@@ -86,7 +86,6 @@ def spelled(type_: pa.DataType) -> str:
 
 
 def _of_table(name: str, have: pa.Schema, want: pa.Schema) -> Iterator[str]:
-    """Return the conflicts of one table."""
     keys = [_key(schema) for schema in (have, want)]
     if keys[0] != keys[1]:
         was, now = ("{" + ", ".join(f"{k}: {t}" for k, t in key.items()) + "}" for key in keys)

@@ -238,7 +238,6 @@ class TableSink:
                 return
 
     def _has(self, name: str, token: Token) -> bool:
-        """Return whether a table has a batch."""
         written, digest = self._logs[name].kept
         place = f"table {self._folder / name} of run {self._run}"
         return due(token, place, written, digest, min(self._held or [token.batch_id])) == "pass"

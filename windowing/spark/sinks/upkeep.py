@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -64,7 +64,7 @@ def optimize(
     Raises:
         CommitFailedError: other writers changed the same files again and again.
     """
-    for name, table in _tables(pipeline, folder):
+    for name, table in _tables(pipeline, folder, dry_run=dry_run):
         small = _small_files(table, run)
         if dry_run or not small:
             yield Kept(name, len(small), sum(small))
@@ -97,7 +97,7 @@ def vacuum(
         dry_run: only count.
     """
     hours = -(-retention // timedelta(hours=1))
-    for name, table in _tables(pipeline, folder):
+    for name, table in _tables(pipeline, folder, dry_run=dry_run):
         unneeded = table.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
         ours = [
             folder / name / path
@@ -131,10 +131,12 @@ def _left_commits(table: Path, hours: int) -> Iterator[Path]:
                 yield path
 
 
-def _tables(pipeline: Pipeline, folder: Path) -> Iterator[tuple[str, DeltaTable]]:
-    """Yield each table, locked until the next one is asked for."""
+def _tables(
+    pipeline: Pipeline, folder: Path, *, dry_run: bool = False
+) -> Iterator[tuple[str, DeltaTable]]:
+    """Yield each table, locked until the next one is asked for unless nothing will be changed."""
     for name in (*schemas(pipeline), TOKENS):
-        with _locked(folder / name):
+        with nullcontext() if dry_run else _locked(folder / name):
             try:
                 table = DeltaTable(str(folder / name))
             except TableNotFoundError:
