@@ -10,9 +10,6 @@ from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
-from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
 
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
 from chaos.quality.finality import Reached
@@ -27,10 +24,9 @@ from chaos.quality.frames import (
     there_still,
     to_pandas,
 )
-from chaos.readers.catalogue import read_output
-from chaos.readers.output import Output, OutputError
-from windowing.files.places import place
-from windowing.files.table_rows import dataset_of, rows_in
+from chaos.readers.catalogue import columns_of, read_output
+from chaos.readers.output import Output
+from chaos.readers.reader import RunColumns
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.semantics import LogEntry, evaluate
@@ -61,106 +57,40 @@ def output_of(
         OutputError: something is missing, or there is no such run.
         PluginError: the sink has no reader.
     """
-    if pipeline.destination.kind == "table":
-        return RunTables(folder, pipeline, run), log
-    if pipeline.destination.kind == "postgres":
-        from chaos.quality.postgres_batches import PostgresRun  # noqa: PLC0415 - if wanted
-
-        return PostgresRun(pipeline, run), log
+    columns = columns_of(pipeline, folder, run)
+    if columns is not None:
+        return RunTables(columns), log
     kept = [*log]
     return RunLines(read_output(pipeline, folder, run), pipeline, kept), kept
 
 
 class RunTables:
-    """The tables of one run of a pipeline.
+    """The tables of one run, whatever they are in."""
 
-    Args:
-        table_dir: folder with a Delta table per query, or one for all, and `dead_letters` and
-            `metrics`.
-        pipeline: the pipeline.
-        run: the run's name.
-
-    Raises:
-        OutputError: a table is missing, or none of them holds a row of this run.
-    """
-
-    def __init__(self, table_dir: str | Path, pipeline: Pipeline, run: str) -> None:
-        self._folder, self._pipeline, self._run = place(table_dir), pipeline, run
-        # The sink writes a batch's metrics after its rows, so rows read later have that batch.
-        self._reached = _open(self._folder / "metrics")
-        names = [*pipeline.tables, "dead_letters", "metrics"]
-        self._tables = {name: _open(self._folder / name) for name in names}
-        self._check_run()
-
-    def _check_run(self) -> None:
-        runs: set[str] = set()
-        for table in self._tables.values():
-            runs |= set(pc.unique(rows_in(table, columns=["run"])["run"]).to_pylist())
-        if self._run not in runs:
-            listed = ", ".join(sorted(runs)) or "none"
-            msg = f"{self._folder}: no run is called {self._run!r}; the tables hold: {listed}"
-            raise OutputError(msg)
-
-    def _arrow(self, name: str, columns: Iterable[str]) -> pa.Table:
-        table = rows_in(self._tables[name], run=self._run)
-        lacking = [column for column in columns if column not in table.column_names]
-        if lacking:
-            place = self._folder / name
-            msg = f"{place}: not a table of the sink: it has no column {', '.join(lacking)}"
-            raise OutputError(msg)
-        return table.select(list(columns))
+    def __init__(self, columns: RunColumns) -> None:
+        self._columns = columns
 
     def rows(self, query: Flow) -> pd.DataFrame:
         """All results of a query; see `RunOutput`."""
-        structs = {"key": key_columns(query), "values": value_columns(query)}
-        there = [name for name, fields in structs.items() if fields]
-        name = self._pipeline.table_of(query.name)
-        table = self._arrow(name, [*ROW_COLUMNS, *query.marks, *there])
-        wanted_rows = pc.and_(
-            pc.equal(table["query"], query.name), pc.not_equal(table["pane"], "early")
+        table, absorbed = self._columns.results(
+            query, ROW_COLUMNS, key_columns(query), value_columns(query)
         )
-        if "op" in query.marks:
-            wanted_rows = pc.and_(wanted_rows, pc.is_null(table["op"]))
-        table = table.filter(wanted_rows)
-        columns: dict[str, Any] = {name: table[name] for name in ROW_COLUMNS}
-        for struct in there:
-            type_ = table[struct].type
-            found = [field.name for field in type_] if pa.types.is_struct(type_) else []
-            if not {*structs[struct]} <= {*found}:  # runs of other versions may have more
-                wanted, place = ", ".join(structs[struct]), self._folder / name
-                msg = f"{place}: column {struct} is {type_}, and the pipeline has {wanted}"
-                raise OutputError(msg)
-            for field, column in structs[struct].items():
-                columns[column] = pc.struct_field(table[struct], field)
-        rows = to_pandas(pa.table(columns))
-        if "absorbed_by" not in query.marks:
-            return rows
-        return there_still(rows, table["absorbed_by"].is_valid().to_pandas(), query)
+        rows = to_pandas(table)
+        return rows if absorbed is None else there_still(rows, absorbed.to_pandas(), query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
         """Return sums of the run's own metrics, and the number of its dead letters."""
-        metrics = to_pandas(self._arrow("metrics", ["query", "batch_id", *COUNTED]))
-        letters = to_pandas(self._arrow("dead_letters", ["query", "reason"]))
+        metrics = to_pandas(self._columns.metrics(["query", "batch_id", *COUNTED]))
+        letters = to_pandas(self._columns.dead_letters(["query", "reason"]))
         return counted(metrics, letters, queries)
 
     def reached(self) -> Reached:
-        """Return the progress as of a batch that `rows` has, from the metrics read before it."""
-        table = rows_in(self._reached, run=self._run, columns=["lane", *PROGRESS])
-        return reached_in(to_pandas(table))
+        """Return the progress as of a batch that `rows` has."""
+        return reached_in(to_pandas(self._columns.progress(["lane", *PROGRESS])))
 
     def size(self) -> int:
         """Return the number of rows, without reading them."""
-        of_the_run = pc.field("run") == self._run
-        tables = [self._tables[name] for name in self._pipeline.tables]
-        return sum(dataset_of(table).count_rows(filter=of_the_run) for table in tables)
-
-
-def _open(path: Path) -> DeltaTable:
-    try:
-        return DeltaTable(str(path))
-    except TableNotFoundError:
-        msg = f"{path}: there is no Delta table: has the pipeline run with this folder?"
-        raise OutputError(msg) from None
+        return self._columns.size()
 
 
 class RunLines:

@@ -7,11 +7,11 @@ from inspect import signature
 from pathlib import Path
 
 from chaos.readers.output import Output, OutputError
-from chaos.readers.reader import READERS
+from chaos.readers.reader import COLUMNS, READERS, RunColumns
 from windowing.model import Pipeline
 from windowing.model.registry import PluginError
 
-__all__ = ["READERS", "read_output"]
+__all__ = ["READERS", "columns_of", "read_output"]
 
 for _module in ("table", "postgres"):
     import_module(f"chaos.readers.{_module}")
@@ -51,3 +51,18 @@ def read_output(
         )
         raise OutputError(msg)
     return READERS[kind](pipeline, folder, run, before=before)
+
+
+def columns_of(pipeline: Pipeline, folder: Path, run: str) -> RunColumns | None:
+    """Return the columns of what a run wrote; None: its sink is a plug-in's, and has only lines.
+
+    Args:
+        pipeline: the run's.
+        folder: the folder of the run's tables, for a sink that writes files.
+        run: the run's name.
+
+    Raises:
+        OutputError: there is no such run, or nothing of it.
+    """
+    found = COLUMNS.get(pipeline.destination.kind)
+    return None if found is None else found(pipeline, folder, run)

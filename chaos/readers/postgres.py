@@ -6,13 +6,14 @@ The connection follows libpq's environment: PGHOST, PGPORT, PGUSER, PGPASSWORD, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, LiteralString
+from typing import Any, ClassVar, Final, LiteralString
 
 import psycopg
+import pyarrow as pa
 from psycopg import sql
 
 from chaos.readers.delta import tally
@@ -24,7 +25,7 @@ from chaos.readers.output import (
     dead_letter_identity,
     row_identity,
 )
-from chaos.readers.reader import reader
+from chaos.readers.reader import columns, reader
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
@@ -34,6 +35,17 @@ MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"
 """SQL expression of an instant in microseconds since 1970."""
 
 _COUNTED = ("read", "applied", "outside", "dropped")
+
+_TYPES: Final = {
+    "bool": pa.bool_(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float8": pa.float64(),
+    "text": pa.string(),
+}
+_ALL: Final = sql.SQL("")
+_INSTANTS: Final = ("window_start", "window_end")
+_INSTANT: Final = pa.timestamp("us", tz="UTC")
 
 
 def read_postgres(
@@ -225,3 +237,107 @@ def restored(value: Any) -> Any:
     if isinstance(value, list):
         return [restored(element) for element in value]
     return value
+
+
+# --- columns ---------------------------------------------------------------------------------
+
+
+@columns("postgres")
+class PostgresColumns:
+    """The tables of one run of a pipeline, read anew each time.
+
+    Args:
+        pipeline: the pipeline, which names schema and queries.
+        folder: ignored.
+        run: the run's name.
+
+    Raises:
+        OutputError: no such sink in the pipeline, no connection to the database, or no such run.
+    """
+
+    def __init__(self, pipeline: Pipeline, folder: Path, run: str) -> None:
+        del folder
+        self._schema, self._pipeline = schema_of(pipeline), pipeline
+        with reading(pipeline, run) as (_, self._run):
+            pass
+
+    def results(
+        self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]
+    ) -> tuple[pa.Table, pa.ChunkedArray | None]:
+        """Return all revisions of a query, without provisional rows and retractions."""
+        marked = "absorbed_by" in query.marks
+        names = {**{name: name for name in plain}, **key, **values}
+        # No other column may be called so.
+        names |= {"absorbed_by": "absorbed_by"} if marked else {}
+        sent = "and op is null" if "op" in query.marks else ""
+        wanted = sql.SQL("and pane <> 'early' {} and query = {}").format(
+            sql.SQL(sent), sql.Literal(query.name)
+        )
+        found = self._columns(self._pipeline.table_of(query.name), names, wanted)
+        if not marked:
+            return found, None
+        return found.drop_columns(["absorbed_by"]), found["absorbed_by"].is_valid()
+
+    def metrics(self, names: Iterable[str]) -> pa.Table:
+        """Return columns of the run's own metrics."""
+        return self._columns("metrics", {name: name for name in names})
+
+    def dead_letters(self, names: Iterable[str]) -> pa.Table:
+        """Return columns of the dead letters."""
+        return self._columns("dead_letters", {name: name for name in names})
+
+    def progress(self, names: Iterable[str]) -> pa.Table:
+        """Return columns of the metrics: a batch is one transaction, with its rows."""
+        return self.metrics(names)
+
+    def size(self) -> int:
+        """Return the number of rows, as the database counts them."""
+        rows = 0
+        with reading(self._pipeline, self._run) as (connection, run):
+            for table in self._pipeline.tables:
+                count = sql.SQL("select count(*) from {} where run = %s").format(
+                    sql.Identifier(self._schema, table)
+                )
+                rows += (connection.execute(count, [run]).fetchone() or (0,))[0]
+        return rows
+
+    def _columns(
+        self, table: str, names: Mapping[str, str], also: sql.Composable = _ALL
+    ) -> pa.Table:
+        """Return columns of a table under other names.
+
+        Args:
+            table: the table's name.
+            names: by column of the table, its name in the result.
+            also: a further condition, beginning with `and`.
+        """
+        with reading(self._pipeline, self._run) as (connection, run):
+            found = connection.execute(
+                sql.SQL("select {} from {} where run = %s {}").format(
+                    sql.SQL(", ").join(map(_spelled, names)),
+                    sql.Identifier(self._schema, table),
+                    also,
+                ),
+                [run],
+            )
+            kinds = [_kind(connection, column) for column in found.description or ()]
+            rows = found.fetchall()
+        result: dict[str, Any] = {}
+        for at, ((name, column), kind) in enumerate(zip(names.items(), kinds, strict=True)):
+            array = pa.array([restored(row[at]) for row in rows], kind)
+            result[column] = array.cast(_INSTANT) if name in _INSTANTS else array
+        return pa.table(result)
+
+
+def _spelled(name: str) -> sql.Composed:
+    if name in _INSTANTS:
+        return sql.SQL(MICROSECONDS).format(sql.Identifier(name))
+    return sql.SQL("{}").format(sql.Identifier(name))
+
+
+def _kind(connection: psycopg.Connection, column: psycopg.Column) -> pa.DataType | None:
+    """Return the type of a column; None: inferred from its values."""
+    known = connection.adapters.types.get(column.type_code)
+    kind = _TYPES.get(known.name) if known else None
+    # An array is named after its element type.
+    return pa.list_(kind) if kind and known and column.type_code == known.array_oid else kind

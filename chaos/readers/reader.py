@@ -1,16 +1,19 @@
-"""The protocol of a reader of outputs, and the registry of readers by the key of their sink.
+"""The protocols of readers of outputs, and the registries of readers by the key of their sink.
 
 A reader shares nothing with the sink, since the verdict depends on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
+import pyarrow as pa
+
 from chaos.readers.output import Output
 from windowing.model import Pipeline
+from windowing.model.query import Flow
 from windowing.model.registry import Registry
 
 
@@ -34,10 +37,50 @@ class OutputReader(Protocol):
         """
 
 
+class RunColumns(Protocol):
+    """What one run wrote, column by column, in the types of its sink.
+
+    All raise OutputError if a table or column is missing, or not the pipeline's.
+    """
+
+    def results(
+        self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]
+    ) -> tuple[pa.Table, pa.ChunkedArray | None]:
+        """Return all revisions of a query, without provisional rows and retractions.
+
+        Args:
+            query: the query.
+            plain: columns that every table of results has.
+            key: the names to give to fields of the key.
+            values: the names to give to aggregates.
+
+        Returns:
+            these columns in this order; and whether each row says that its window was absorbed,
+            if the query's windows can be.
+        """
+
+    def metrics(self, names: Iterable[str]) -> pa.Table:
+        """Return columns of the run's own metrics."""
+
+    def dead_letters(self, names: Iterable[str]) -> pa.Table:
+        """Return columns of the dead letters."""
+
+    def progress(self, names: Iterable[str]) -> pa.Table:
+        """Return columns of metrics that are no newer than the rows that `results` has."""
+
+    def size(self) -> int:
+        """Return the number of rows written for all queries, including provisional ones."""
+
+
 READERS: Final = Registry[OutputReader]("reader", "readers")
 """All readers by the key of their sink under `sink:`."""
 
+COLUMNS: Final[dict[str, Callable[[Pipeline, Path, str], RunColumns]]] = {}
+"""The classes that read single columns by the key of their sink, given a pipeline, the folder of
+the run's tables and the run's name; plug-ins have none."""
+
 _Function = TypeVar("_Function", bound=OutputReader)
+_Columns = TypeVar("_Columns", bound=Callable[[Pipeline, Path, str], RunColumns])
 
 
 def reader(key: str) -> Callable[[_Function], _Function]:
@@ -51,5 +94,15 @@ def reader(key: str) -> Callable[[_Function], _Function]:
         name = getattr(function, "__qualname__", repr(function))
         READERS.add(key, function, f"{function.__module__}.{name}")
         return function
+
+    return register
+
+
+def columns(key: str) -> Callable[[_Columns], _Columns]:
+    """Register the decorated class for the columns of what `sink: {key: NAME}` writes."""
+
+    def register(class_: _Columns) -> _Columns:
+        COLUMNS[key] = class_
+        return class_
 
     return register

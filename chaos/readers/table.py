@@ -1,13 +1,23 @@
-"""The registered reader of Delta tables."""
+"""The registered readers of Delta tables: their lines, and their columns."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
 
 from chaos.readers.delta import read_tables
 from chaos.readers.output import Output, OutputError
-from chaos.readers.reader import reader
+from chaos.readers.reader import columns, reader
+from windowing.files.places import place
+from windowing.files.table_rows import dataset_of, rows_in
 from windowing.model import Pipeline
+from windowing.model.query import Flow
 
 
 @reader("table")
@@ -23,3 +33,94 @@ def read_folder(
         msg = f"pipeline {pipeline.name} writes to tables: name their folder"
         raise OutputError(msg)
     return read_tables(folder, pipeline, run, before=before)
+
+
+@columns("table")
+class TableColumns:
+    """The tables of one run of a pipeline, each as it was when they were opened.
+
+    Args:
+        pipeline: the pipeline.
+        folder: a Delta table per query, or one for all, and `dead_letters` and `metrics`.
+        run: the run's name.
+
+    Raises:
+        OutputError: a table is missing, or none of them holds a row of this run.
+    """
+
+    def __init__(self, pipeline: Pipeline, folder: str | Path, run: str) -> None:
+        self._pipeline, self._folder, self._run = pipeline, place(folder), run
+        # The sink writes a batch's metrics after its rows, so rows read later have that batch.
+        self._earlier = _open(self._folder / "metrics")
+        names = [*pipeline.tables, "dead_letters", "metrics"]
+        self._tables = {name: _open(self._folder / name) for name in names}
+        self._check_run()
+
+    def _check_run(self) -> None:
+        runs: set[str] = set()
+        for table in self._tables.values():
+            runs |= set(pc.unique(rows_in(table, columns=["run"])["run"]).to_pylist())
+        if self._run not in runs:
+            listed = ", ".join(sorted(runs)) or "none"
+            msg = f"{self._folder}: no run is called {self._run!r}; the tables hold: {listed}"
+            raise OutputError(msg)
+
+    def results(
+        self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]
+    ) -> tuple[pa.Table, pa.ChunkedArray | None]:
+        """Return all revisions of a query, without provisional rows and retractions."""
+        structs = {name: fields for name, fields in (("key", key), ("values", values)) if fields}
+        name, plain = self._pipeline.table_of(query.name), [*plain]
+        table = self._columns(name, [*plain, *query.marks, *structs])
+        wanted_rows = pc.and_(
+            pc.equal(table["query"], query.name), pc.not_equal(table["pane"], "early")
+        )
+        if "op" in query.marks:
+            wanted_rows = pc.and_(wanted_rows, pc.is_null(table["op"]))
+        table = table.filter(wanted_rows)
+        found: dict[str, Any] = {name: table[name] for name in plain}
+        for struct, fields in structs.items():
+            type_ = table[struct].type
+            there = [field.name for field in type_] if pa.types.is_struct(type_) else []
+            if not {*fields} <= {*there}:  # runs of other versions may have more
+                wanted, where = ", ".join(fields), self._folder / name
+                msg = f"{where}: column {struct} is {type_}, and the pipeline has {wanted}"
+                raise OutputError(msg)
+            for field, column in fields.items():
+                found[column] = pc.struct_field(table[struct], field)
+        absorbed = table["absorbed_by"].is_valid() if "absorbed_by" in query.marks else None
+        return pa.table(found), absorbed
+
+    def metrics(self, names: Iterable[str]) -> pa.Table:
+        """Return columns of the run's own metrics."""
+        return self._columns("metrics", names)
+
+    def dead_letters(self, names: Iterable[str]) -> pa.Table:
+        """Return columns of the dead letters."""
+        return self._columns("dead_letters", names)
+
+    def progress(self, names: Iterable[str]) -> pa.Table:
+        """Return columns of the metrics as they were before the rows."""
+        return rows_in(self._earlier, run=self._run, columns=[*names])
+
+    def size(self) -> int:
+        """Return the number of rows, without reading them."""
+        of_the_run = pc.field("run") == self._run
+        tables = [self._tables[name] for name in self._pipeline.tables]
+        return sum(dataset_of(table).count_rows(filter=of_the_run) for table in tables)
+
+    def _columns(self, name: str, names: Iterable[str]) -> pa.Table:
+        table, names = rows_in(self._tables[name], run=self._run), [*names]
+        if lacking := [column for column in names if column not in table.column_names]:
+            where = self._folder / name
+            msg = f"{where}: not a table of the sink: it has no column {', '.join(lacking)}"
+            raise OutputError(msg)
+        return table.select(names)
+
+
+def _open(path: Path) -> DeltaTable:
+    try:
+        return DeltaTable(str(path))
+    except TableNotFoundError:
+        msg = f"{path}: there is no Delta table: has the pipeline run with this folder?"
+        raise OutputError(msg) from None

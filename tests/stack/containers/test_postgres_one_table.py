@@ -7,9 +7,9 @@ from pathlib import Path
 import psycopg
 from deltalake import DeltaTable
 
-from chaos.quality.postgres_batches import PostgresRun
+from chaos.quality.batches import RunTables
 from chaos.readers.output import output_of
-from chaos.readers.postgres import read_postgres
+from chaos.readers.postgres import PostgresColumns, read_postgres
 from jobs.overview.database import DatabaseTables
 from jobs.tools.results import of_run
 from tests.unit.sinks.test_one_table import ONE, TEXT, written
@@ -28,7 +28,7 @@ def test_one_table_has_the_rows_of_all_queries(postgres: str, tmp_path: Path) ->
     found = DatabaseTables(PostgresReader("one_table", "r1")).results(["results"])["results"]
     assert found.rows == len(DeltaTable(str(tmp_path / "results")).to_pyarrow_table())
     for query in pipeline.of(Query):
-        assert len(PostgresRun(pipeline, "r1").rows(query)) > 0
+        assert len(RunTables(PostgresColumns(pipeline, Path(), "r1")).rows(query)) > 0
         newest = of_run(tmp_path / "results", "r1", query)
         with psycopg.connect(options="-c TimeZone=UTC") as connection:
             rows = connection.execute(

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from chaos.quality.batches import RunTables
-from chaos.quality.postgres_batches import PostgresRun
 from chaos.readers.log import read_events
-from chaos.readers.postgres import read_postgres
+from chaos.readers.postgres import PostgresColumns, read_postgres
+from chaos.readers.table import TableColumns
 from chaos.verdict.verify import verify
 from windowing.model import Pipeline, PipelineError, parse_pipeline
 
@@ -97,7 +97,8 @@ def is_written_once(name: str, spark: SparkSession, folder: Path) -> None:
     assert verdict.ok, "\n".join(verdict.lines())
     with psycopg.connect() as connection:
         assert connection.execute("select count(*) from out.commits").fetchone() == (1,)
-    found, wanted = PostgresRun(pipeline, "r1"), RunTables(folder / "t", pipeline, "r1")
+    found = RunTables(PostgresColumns(pipeline, Path(), "r1"))
+    wanted = RunTables(TableColumns(pipeline, folder / "t", "r1"))
     for query in pipeline.flows:
         assert_same_rows(found.rows(query), wanted.rows(query))
     names = [query.name for query in pipeline.flows]

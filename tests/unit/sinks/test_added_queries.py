@@ -8,6 +8,7 @@ import pytest
 
 from chaos.quality.batches import RunTables
 from chaos.readers.delta import read_tables
+from chaos.readers.table import TableColumns
 from chaos.verdict.verify import verify
 from jobs.checkpoints.agreement import compare
 from jobs.checkpoints.plans import Checkpoint
@@ -75,7 +76,7 @@ def test_it_is_verified_and_counted_like_any_other(tmp_path: Path, end: int) -> 
     assert verdict.ok, "\n".join(verdict.lines())
     assert output.counts is not None
     assert output.counts["added"].outside == 90
-    counts = RunTables(tmp_path, AFTER, "r1").counts(["q", "added"])
+    counts = RunTables(TableColumns(AFTER, tmp_path, "r1")).counts(["q", "added"])
     assert counts["read"].tolist() == [end, end]
     assert counts["read"].equals(counts[["applied", "outside", "dropped", "dead"]].sum(axis=1))
 

@@ -12,6 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 from chaos.quality.batches import RunTables
 from chaos.readers.delta import read_tables
 from chaos.readers.output import OutputError, output_of
+from chaos.readers.table import TableColumns
 from jobs.overview import cache
 from jobs.overview.tables import Tables
 from jobs.runs.placement import is_version_of, with_place
@@ -90,7 +91,7 @@ def test_readers_find_each_querys_rows_in_it(tmp_path: Path) -> None:
         # One table also has the marks that only other queries fill.
         assert sorted(one.select(many.columns).rows(), key=str) == sorted(many.rows(), key=str)
         frames = [
-            RunTables(tmp_path / one.destination.layout, one, "r1").rows(query)
+            RunTables(TableColumns(one, tmp_path / one.destination.layout, "r1")).rows(query)
             for one in (ONE, MANY)
         ]
         assert len(frames[0]) == len(frames[1]) > 0

@@ -21,6 +21,7 @@ from chaos.quality.batches import RunTables
 from chaos.quality.columns import value_columns
 from chaos.readers.delta import read_tables
 from chaos.readers.output import OutputError
+from chaos.readers.table import TableColumns
 from chaos.verdict.verify import verify
 from tests.strategies import Entry, entry
 from windowing.engine.reading.batches import batches
@@ -150,7 +151,8 @@ class Running:
     def check(self) -> None:
         verdict = verify(self.pipeline, self.log, read_tables(self.folder, self.pipeline, self.run))
         assert verdict.ok, "\n".join(verdict.lines())
-        tables = RunTables(self.folder, self.pipeline, self.run)  # as `quality` reads them
+        # As `quality` reads them.
+        tables = RunTables(TableColumns(self.pipeline, self.folder, self.run))
         for query in self.pipeline.flows:
             names = {*value_columns(query).values()}
             assert names <= {*tables.rows(query).columns}

@@ -17,6 +17,7 @@ from chaos.quality.columns import column_names
 from chaos.quality.frames import final
 from chaos.quality.run import check
 from chaos.readers.output import OutputError
+from chaos.readers.table import TableColumns
 from slackwater.main import app
 from tests.strategies import Entry
 from tests.unit.chaos.verdict.test_verify import Rows, write_tables
@@ -181,7 +182,7 @@ def test_a_block_that_compares_nothing_with_the_log_reads_none(tmp_path: Path) -
 def test_columns_are_flat_and_a_name_that_is_taken_gets_a_prefix(tmp_path: Path) -> None:
     write_tables(tmp_path, P, OUTCOME)
     query = P.flows[0]
-    rows = RunTables(tmp_path, P, "r1").rows(query)
+    rows = RunTables(TableColumns(P, tmp_path, "r1")).rows(query)
     assert list(rows.columns) == column_names(query)
     assert column_names(query)[-4:] == ["k", "n", "values.records", "top"]
     late = rows[rows["window_id"].eq(0) & rows["k"].eq("a")]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chaos.quality.batches import RunTables
 from chaos.quality.finality import ALL, final_until
+from chaos.readers.table import TableColumns
 from tests.strategies import Case, cases, entry
 from tests.unit.chaos.verdict.test_verify import Rows, write_tables
 from windowing.model import parse_pipeline
@@ -76,7 +77,7 @@ def test_the_metrics_of_a_run_tell_its_progress(tmp_path: Path) -> None:
         ]
 
     write_tables(tmp_path, P, evaluate(P, []), spoil=told)
-    tables = RunTables(tmp_path, P, "r1")
+    tables = RunTables(TableColumns(P, tmp_path, "r1"))
     assert tables.reached() == {"s/0": 70, "s/1": math.inf}
     assert final_until(P, tables.reached())["w"] == "1970-01-01T00:00:00.000070+00:00"
 

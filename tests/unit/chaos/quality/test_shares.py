@@ -13,6 +13,7 @@ from chaos.quality.batches import RunLines, RunTables
 from chaos.quality.block import SHARE_MAX, with_defaults
 from chaos.quality.run import check
 from chaos.readers.output import read_files
+from chaos.readers.table import TableColumns
 from jobs.tools.recording import write_events
 from slackwater.main import app
 from tests.strategies import Entry
@@ -112,7 +113,7 @@ def test_what_run_wrote_into_a_file_is_judged_alike(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["run", str(tmp_path / "p.yml"), *files])
     assert done.exit_code == 0, done.output
     write_tables(tmp_path / "tables", spec, evaluate(spec, entries))
-    tables = RunTables(tmp_path / "tables", spec, "r1")
+    tables = RunTables(TableColumns(spec, tmp_path / "tables", "r1"))
     written = RunLines(read_files(tmp_path / "out.jsonl"), spec, entries)
     names = [query.name for query in spec.flows]
     assert_frame_equal(written.counts(names), tables.counts(names), check_dtype=False)
