@@ -35,7 +35,7 @@ from windowing.engine.lane import Lane
 from windowing.engine.loops.ready import make_ready
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.pack import RawRows, pack
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.engine.shard import Shard
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import PARCELS, Parcel

@@ -28,7 +28,7 @@ from benchmarks.figures import README, RECORDS, machine, markdown, replace_block
 from windowing.engine.lane import Lane
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.pack import RawRows, pack
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.engine.shard import Shard
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import MemoryStore

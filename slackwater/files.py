@@ -42,8 +42,8 @@ def run(
     from chaos.readers.log import read_events
     from windowing.engine.reading import batches as cut
     from windowing.model import load_pipeline
-    from windowing.runtime.counts import Counts, check_counts
-    from windowing.runtime.output import dead_letter_path, write_output
+    from windowing.model.fates import Counts
+    from windowing.runtime.output import check_counts, dead_letter_path, write_output
 
     inputs = {"the pipeline": pipeline, "--input": input_}
     check_places({"--output": output}, inputs)
@@ -68,7 +68,7 @@ def run(
             result = local.run(spec, counted)
     # Queries that the log adds come after those of the file.
     names = dict.fromkeys([*(query.name for query in spec.flows), *result.counts])
-    counts = {name: result.counts.get(name, Counts()) for name in names}
+    counts = {name: result.counts.get(name, Counts.of(spec.source.fates)) for name in names}
     for name, found in counts.items():
         check_counts(name, found, result.dead_letters)
     write_output(output, result.rows, result.dead_letters)

@@ -47,7 +47,7 @@ def whatever_it_names(
 @planted(
     "change_believed_although_bounds",
     "dead letters, deterministic, conservation, no error",
-    at="windowing.engine.reading.values:Gate",
+    at="windowing.engine.reading.rules:Gate",
     also={"windowing.model.file.changes:names_too_much": whatever_it_names},
     hostile=True,
 )
@@ -61,7 +61,7 @@ class BelievesChanges(Misreading):
 @planted(
     "control_believed_although_none",
     "dead letters, deterministic, conservation, progress, closing",
-    at="windowing.engine.reading.values:Gate",
+    at="windowing.engine.reading.rules:Gate",
     hostile=True,
 )
 class BelievesBounds(Misreading):
@@ -82,7 +82,7 @@ class LengthlessRule(ControlRule):
 @planted(
     "control_of_any_length",
     "dead letters, deterministic, conservation, progress",
-    at="windowing.engine.reading.values:Gate",
+    at="windowing.engine.reading.rules:Gate",
     hostile=True,
 )
 class Patient(Gate):

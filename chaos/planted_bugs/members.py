@@ -28,7 +28,7 @@ from windowing.engine.families.lane_part import FamilyLanePart, Found, _distinct
 from windowing.engine.families.shard_part import FamilyShardPart, _spanned
 from windowing.engine.storage.cold import Move
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
-from windowing.engine.windows.part import Outcome, Scan
+from windowing.engine.windows.part import Outcome, Scan, counts_of
 from windowing.model.file.pipeline import Pipeline
 
 _SHARD, _LANE = (
@@ -171,13 +171,10 @@ def by_the_variants_number(part: FamilyLanePart, scan: Scan, found: Found) -> tu
     verdicts = Verdicts.of(lane, distinct, known, counts, part._query.late)
     by_variant = np.arange(len(part._family.variants)) % len(verdicts.refused)
     refused, outside = verdicts.refused[by_variant], verdicts.outside[by_variant]
-    dead = np.zeros_like(refused) if part._query.late.policy == "drop" else refused
+    applied = len(cells) - refused - outside
     return Outcome(
         dead_letters=part._dead_letters(scan, verdicts, cell_of),
-        applied=len(cells) - refused - outside,
-        outside=outside,
-        dropped=refused - dead,
-        dead=dead,
+        counts=counts_of(part._query.late, applied=applied, outside=outside, refused=refused),
     ), verdicts.wanted[cell_of]
 
 

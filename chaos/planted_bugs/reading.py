@@ -14,7 +14,8 @@ from chaos.planted_bugs.conditions import anywhere_nullable, iso_times, with_flo
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import field_column
-from windowing.engine.reading.alike import Alike, _field, _instant, decode_alike
+from windowing.engine.reading.decoders.uniform import _instant
+from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.pack import (
     RawRows,
     _chunk,
@@ -23,19 +24,15 @@ from windowing.engine.reading.pack import (
     _fast,
     _pack,
 )
-from windowing.engine.reading.values import (
-    _READERS,
-    UNIT_US,
-    BadValue,
-    ValueRules,
-    _integer_us,
-    iso_us,
-)
+from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.steps import _READERS, _field
+from windowing.engine.reading.times import UNIT_US, integer_us, iso_us
+from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import Tuning, tuning
 from windowing.spark.sources.pieces import Batches, _cut, _gathered, _joined
 
 _BY_VALUES = "deterministic, dead letters, conservation, no error, progress, exactly once"
-_ALIKE, _PIECES = "windowing.engine.reading.alike", "windowing.spark.sources.pieces"
+_STEPS, _PIECES = "windowing.engine.reading.steps", "windowing.spark.sources.pieces"
 
 SHAPED = {"alike_from_values": 1}
 """As few values as one are read by their shape."""
@@ -51,7 +48,7 @@ IN_PIECES = {"whole_value_bytes_max": 20, "value_pieces": 3}
 @planted(
     "shape_keeps_the_sign_of_zero",
     _BY_VALUES,
-    at=f"{_ALIKE}:_field",
+    at=f"{_STEPS}:_field",
     shows_in=with_floats,
     tuning=SHAPED,
 )
@@ -66,7 +63,7 @@ def with_its_sign(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
 @planted(
     "shape_nulls_from_the_other_end",
     _BY_VALUES,
-    at="windowing.engine.reading.shape:_bits",
+    at="windowing.engine.reading.decoders.layout:_bits",
     shows_in=anywhere_nullable,
     tuning=SHAPED,
 )
@@ -78,7 +75,7 @@ def from_the_other_end(valid: np.ndarray[Any, Any]) -> pa.Buffer | None:
 @planted(
     "shape_fraction_as_it_stands",
     _BY_VALUES,
-    at=f"{_ALIKE}:_instant",
+    at="windowing.engine.reading.decoders.uniform:_instant",
     shows_in=iso_times,
     tuning=SHAPED,
 )
@@ -102,15 +99,16 @@ def as_it_stands(rules: ValueRules) -> pl.Expr:
 )
 def under_the_first_offsets(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     columns = _Columns.of(rows)
-    alike: Alike | None = decode_alike(columns.data, columns.append_us, rules)
-    if alike is None:
+    uniform = reading_of(rules).uniform(columns.data, columns.append_us)
+    if uniform is None:
         return _pack(columns.rows(), rules)
-    offsets = columns.offsets.head(alike.columns.height)
-    read = _chunk(offsets, alike.columns.get_columns(), rules)
-    if alike.matched.all():
+    found, certain = uniform
+    offsets = columns.offsets.head(int(certain.sum()))
+    read = _chunk(offsets, found.filter(certain).get_columns(), rules)
+    if certain.all():
         return read
-    others = _pack(columns.where(~alike.matched).rows(), rules)
-    places = pl.concat([alike.matched.arg_true(), (~alike.matched).arg_true()])
+    others = _pack(columns.where(~certain).rows(), rules)
+    places = pl.concat([certain.arg_true(), (~certain).arg_true()])
     return pl.concat([read, others])[places.arg_sort()]
 
 
@@ -119,7 +117,7 @@ def under_the_first_offsets(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 @planted(
     "shape_time_not_judged",
     _BY_VALUES,
-    at=f"{_ALIKE}:_legal_time",
+    at=f"{_STEPS}:_legal_time",
     shows_in=with_unit,
     tuning=SHAPED,
 )
@@ -155,7 +153,7 @@ def without_the_middle(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 @planted(
     "truth_is_a_number",
     _BY_VALUES,
-    at="windowing.engine.reading.values:_typed",
+    at="windowing.engine.reading.steps:_typed",
     wish=Wish(records_max=30),
 )
 def with_truth(value: Any, kind: str, nullable: bool) -> Any:
@@ -173,13 +171,13 @@ def with_truth(value: Any, kind: str, nullable: bool) -> Any:
 @planted(
     "end_of_time_rounded_up",
     _BY_VALUES,
-    at="windowing.engine.reading.values:_event_time",
+    at="windowing.engine.reading.steps:_event_time",
 )
 def up_to_the_end(value: Any, append_us: int | None, rules: ValueRules) -> int:
     rule = rules.event_time
     if value is None:
         raise BadValue("missing_event_time")
-    ts_us = iso_us(value) if rule.unit == "iso" else _integer_us(value, UNIT_US[rule.unit])
+    ts_us = iso_us(value) if rule.unit == "iso" else integer_us(value, UNIT_US[rule.unit])
     if not rules.first_us <= ts_us <= rule.end_us:
         raise BadValue("time_out_of_range")
     ahead_us = rule.max_ahead_us

@@ -14,12 +14,11 @@ import pyarrow as pa
 from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
 from chaos.quality.finality import Reached
 from chaos.quality.frames import (
-    COUNTED,
     INSTANT,
     KINDS,
     PROGRESS,
     RunOutput,
-    counted,
+    counts_of,
     reached_in,
     there_still,
     to_pandas,
@@ -27,6 +26,7 @@ from chaos.quality.frames import (
 from chaos.readers.catalogue import columns_of, read_output
 from chaos.readers.output import Output
 from chaos.readers.reader import RunColumns
+from windowing.model.fates import READ, counted
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.semantics import LogEntry, evaluate
@@ -80,9 +80,10 @@ class RunTables:
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
         """Return sums of the run's own metrics, and the number of its dead letters."""
-        metrics = to_pandas(self._columns.metrics(["query", "batch_id", *COUNTED]))
+        fates = self._columns.fates
+        metrics = to_pandas(self._columns.metrics(["query", "batch_id", *counted(fates)]))
         letters = to_pandas(self._columns.dead_letters(["query", "reason"]))
-        return counted(metrics, letters, queries)
+        return counts_of(metrics, letters, queries, fates)
 
     def reached(self) -> Reached:
         """Return the progress as of a batch that `rows` has."""
@@ -126,7 +127,7 @@ class RunLines:
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
         """Return the definition's counts, and the number of dead-letter lines."""
         letters = pd.DataFrame(self._dead, columns=["query", "reason"], dtype=object)
-        return counted(self._metrics, letters, queries)
+        return counts_of(self._metrics, letters, queries, self._pipeline.source.fates)
 
     def reached(self) -> Reached:
         """Return nothing: lines do not tell how far the run was when they were read."""
@@ -140,10 +141,11 @@ class RunLines:
     def _metrics(self) -> pd.DataFrame:
         counts = evaluate(self._pipeline, self._log).counts
         rows = [
-            {"query": query, "batch_id": 0, **{name: getattr(found, name) for name in COUNTED}}
+            {"query": query, "batch_id": 0, READ: found.read, **found}
             for query, found in counts.items()
         ]
-        return pd.DataFrame(rows, columns=["query", "batch_id", *COUNTED])
+        columns = ["query", "batch_id", *counted(self._pipeline.source.fates)]
+        return pd.DataFrame(rows, columns=columns)
 
 
 def _restored(value: Any, kind: pa.DataType) -> Any:

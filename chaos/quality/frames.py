@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Final, Protocol
 
 import pandas as pd
@@ -16,18 +15,14 @@ import pyarrow as pa
 
 from chaos.quality.columns import window_columns
 from chaos.quality.finality import Reached
-from chaos.readers.output import with_earlier
+from windowing.model.fates import DROPPED, READ, Counts, Fates, counted
 from windowing.model.query import Flow
-from windowing.semantics import Counts
 
 INSTANT: Final = pa.timestamp("us", tz="UTC")
 KINDS: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
 """Arrow types by the names of a field's or a value's kind."""
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
-COUNTED: Final = ("read", "applied", "outside", "dropped")
-"""The counts in a run's metrics; dead letters are counted in their own table."""
-
 PROGRESS: Final = ("progress_us", "ended")
 """The columns of a run's metrics that hold a lane's progress."""
 
@@ -50,7 +45,7 @@ class RunOutput(Protocol):
         """
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
-        """Return the accounting of records, as `counted` does."""
+        """Return the accounting of records, as `counts_of` does."""
 
     def reached(self) -> Reached:
         """Return the lanes' progress as of a batch that `rows` has; empty: it is not known."""
@@ -72,29 +67,36 @@ def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Flow) -> p
     return rows[~gone].reset_index(drop=True)
 
 
-def counted(metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str]) -> pd.DataFrame:
-    """Return one row per query, with read, applied, outside, dropped, dead, late, bad.
+def counts_of(
+    metrics: pd.DataFrame, letters: pd.DataFrame, queries: Iterable[str], fates: Fates
+) -> pd.DataFrame:
+    """Return one row per query, with read, each fate, late, bad.
 
     `dead` counts dead letters; those of all queries count for each query. `late` counts records too
     late for their windows: dropped, or dead letters; `bad` counts the other dead letters.
 
     Args:
-        metrics: the run's own metrics, with the columns `query`, `batch_id` and `COUNTED`.
+        metrics: the run's own metrics, with the columns `query`, `batch_id` and those of `counted`.
         letters: query and reason of each dead letter; the query is null for those of all queries.
         queries: names of the queries.
+        fates: what can become of records.
     """
-    arrived, begun = metrics.groupby("query")["read"].sum().max(), metrics["batch_id"].min()
-    rows = []
+    columns, begun, rows = [*counted(fates)], metrics["batch_id"].min(), []
+    sums = {
+        query: Counts.of(fates, **{str(name): int(number) for name, number in found.items()})
+        for query, found in metrics.groupby("query")[columns].sum().to_dict("index").items()
+    }
+    nothing = Counts.of(fates)
+    longest = max(sums.values(), key=lambda counts: counts.read, default=nothing)
     for query in queries:
         batches = metrics[metrics["query"].eq(query)]
         own = letters[letters["query"].isna() | letters["query"].eq(query)]
         late = int(own["reason"].isin(LATE).sum())
-        read, applied, outside, dropped = (int(batches[name].sum()) for name in COUNTED)
-        found = Counts(read, applied, outside, dropped, len(own))
+        found = sums.get(query, nothing).but(dead=len(own))
         if len(metrics) and (batches.empty or batches["batch_id"].min() > begun):
-            found = with_earlier(found, int(arrived))
-        told = {"bad": len(own) - late, "late": late + found.dropped}
-        rows.append({"query": query, **asdict(found), **told})
+            found = found.since_added(longest)
+        more = {"bad": len(own) - late, "late": late + found[DROPPED.name]}
+        rows.append({"query": query, READ: found.read, **found, **more})
     return pd.DataFrame(rows)
 
 

@@ -7,7 +7,7 @@ datetimes.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,14 +28,13 @@ from chaos.readers.output import (
     count_dead,
     dead_letter_identity,
     row_identity,
-    with_earlier,
 )
 from windowing.files.places import place
 from windowing.files.table_rows import dataset_of, folder_of, rows_in
+from windowing.model.fates import Counts, counted
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
-from windowing.semantics import Counts
 
 
 def read_tables(
@@ -329,8 +328,8 @@ def table_dead_letters(table: pa.Table, place: Path) -> list[Line]:
 def _table_counts(
     metrics: pa.Table, letters: Iterable[Line], pipeline: Pipeline, place: Path
 ) -> dict[str, Counts]:
-    names = ("query", "batch_id", "read", "applied", "outside", "dropped")
-    batches = zip(*_columns(metrics, names, place), strict=True)
+    columns = ("query", "batch_id", *counted(pipeline.source.fates))
+    batches = zip(*_columns(metrics, columns, place), strict=True)
     return tally(((query, batch, numbers) for query, batch, *numbers in batches), letters, pipeline)
 
 
@@ -342,22 +341,24 @@ def tally(
     """Add up the counts of all batches; count the dead letters that exist, not those reported.
 
     Args:
-        batches: a query, the number of a batch, or the lowest of several, and their read, applied,
-            outside and dropped records.
+        batches: a query, the number of a batch, or the lowest of several, and their numbers of
+            records: the columns that `windowing.model.fates.counted` names.
         letters: the dead letters in the output.
         pipeline: the pipeline.
     """
-    sums: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
+    fates = pipeline.source.fates
+    nothing, (_, *columns) = Counts.of(fates), counted(fates)
+    sums: dict[str, Counts] = {}
     begun: dict[str, int] = {}
-    for name, batch, numbers in batches:
-        sums[name] = [total + number for total, number in zip(sums[name], numbers, strict=True)]
+    for name, batch, (read, *numbers) in batches:
+        more = Counts.of(fates, read, **dict(zip(columns, numbers, strict=True)))
+        sums[name] = sums.get(name, nothing).plus(more)
         begun[name] = min(batch, begun.get(name, batch))
+    longest = max(sums.values(), key=lambda counts: counts.read, default=nothing)
     counts = {}
     for query in pipeline.flows:
-        read, applied, outside, dropped = sums[query.name]
-        dead = count_dead(letters, query.name)
-        found = Counts(read, applied, outside, dropped, dead)
+        found = sums.get(query.name, nothing).but(dead=count_dead(letters, query.name))
         if begun and begun.get(query.name, math.inf) > min(begun.values()):
-            found = with_earlier(found, max(numbers[0] for numbers in sums.values()))
+            found = found.since_added(longest)
         counts[query.name] = found
     return counts

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.readers.bounded_lines import bounded_lines
+from windowing.model.fates import Counts
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
-from windowing.semantics import Counts
 
 Identity = tuple[str, ...]
 """The unique identity of a line, each part as JSON: (query, window_id, key, pane, revision), plus
@@ -83,20 +83,6 @@ def count_dead(letters: Iterable[tuple[Identity, str]], query: str) -> int:
     """Count a query's dead letters: its own, and bad values, which count for every query."""
     concerned = {json.dumps(None), json.dumps(query)}
     return sum(1 for identity, _ in letters if identity[-1] in concerned)
-
-
-def with_earlier(counts: Counts, read: int) -> Counts:
-    """Return what an added query counts of the whole log.
-
-    Its own counts begin with the batch in which it was added; what came before is outside of its
-    windows, unless it is dead for every query.
-
-    Args:
-        counts: its own since then, with all dead letters that concern it.
-        read: how many records the run has read.
-    """
-    outside = read - counts.applied - counts.dropped - counts.dead
-    return replace(counts, read=read, outside=outside)
 
 
 def _identity(parts: Iterable[object]) -> Identity:

@@ -26,6 +26,7 @@ from chaos.readers.output import (
     row_identity,
 )
 from chaos.readers.reader import columns, reader
+from windowing.model.fates import counted
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
@@ -33,8 +34,6 @@ from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 # As integers: unlike PostgreSQL's, Python's datetimes end with the year 9999.
 MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"
 """SQL expression of an instant in microseconds since 1970."""
-
-_COUNTED = ("read", "applied", "outside", "dropped")
 
 _TYPES: Final = {
     "bool": pa.bool_(),
@@ -71,8 +70,8 @@ def read_postgres(
             for query in flows
             for line in _rows(connection, sql.Identifier(schema, table), query, written)
         ]
-        counted = _counted(connection, schema, written)
-    counts = tally(counted, dead, pipeline)
+        columns = counted(pipeline.source.fates)
+        counts = tally(_counts(connection, schema, written, columns), dead, pipeline)
     return Output(rows, dead, counts, ordered=False, name=f"PostgreSQL {schema} run {chosen}")
 
 
@@ -217,11 +216,11 @@ def _dead_letters(connection: psycopg.Connection, schema: str, written: _Written
         yield dead_letter_identity(letter), dead_letter_line(letter)
 
 
-def _counted(
-    connection: psycopg.Connection, schema: str, written: _Written
+def _counts(
+    connection: psycopg.Connection, schema: str, written: _Written, columns: Iterable[str]
 ) -> list[tuple[str, int, list[int]]]:
     sums = sql.SQL(", ").join(
-        sql.SQL("sum({})::bigint").format(sql.Identifier(name)) for name in _COUNTED
+        sql.SQL("sum({})::bigint").format(sql.Identifier(name)) for name in columns
     )
     statement = sql.SQL("select query, min(batch_id), {} from {} where {} group by query").format(
         sums, sql.Identifier(schema, "metrics"), sql.SQL(written.CONDITION)
@@ -258,6 +257,7 @@ class PostgresColumns:
     def __init__(self, pipeline: Pipeline, folder: Path, run: str) -> None:
         del folder
         self._schema, self._pipeline = schema_of(pipeline), pipeline
+        self.fates = pipeline.source.fates
         with reading(pipeline, run) as (_, self._run):
             pass
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from chaos.readers.output import Output
 from windowing.model import Pipeline
+from windowing.model.fates import Fates
 from windowing.model.query import Flow
 from windowing.model.registry import Registry
 
@@ -41,7 +42,12 @@ class RunColumns(Protocol):
     """What one run wrote, column by column, in the types of its sink.
 
     All raise OutputError if a table or column is missing, or not the pipeline's.
+
+    Attributes:
+        fates: what can become of the records that it read.
     """
+
+    fates: Fates
 
     def results(
         self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]

@@ -50,6 +50,7 @@ class TableColumns:
 
     def __init__(self, pipeline: Pipeline, folder: str | Path, run: str) -> None:
         self._pipeline, self._folder, self._run = pipeline, place(folder), run
+        self.fates = pipeline.source.fates
         # The sink writes a batch's metrics after its rows, so rows read later have that batch.
         self._earlier = _open(self._folder / "metrics")
         names = [*pipeline.tables, "dead_letters", "metrics"]

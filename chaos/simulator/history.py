@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from chaos.readers.output import Line
+from windowing.model.fates import Counts
 from windowing.model.rows import Row
 
 Lines = frozenset[str]
@@ -18,14 +19,14 @@ class Metric:
     Attributes:
         lane: `topic/partition`.
         query: the query's name.
-        counts: read, applied, outside, dropped, dead.
+        counts: numbers of records.
         progress_us: the lane's progress after the batch; None: not yet known.
         ended: whether the lane has ended.
     """
 
     lane: str
     query: str
-    counts: tuple[int, int, int, int, int]
+    counts: Counts
     progress_us: int | None
     ended: bool
 

@@ -10,7 +10,8 @@ paired or counted without a key, or that have one key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
@@ -117,6 +118,8 @@ class DividedLog:
         read: number of data records, as the reader saw them, with control records that are refused.
         arrived: the same by the definition.
         bad: the dead letters that concern all queries.
+        fates: what can become of records.
+        withheld: by fate, the number of records that no window is to see.
     """
 
     def __init__(
@@ -150,6 +153,7 @@ class DividedLog:
         self._evaluation = Evaluation(pipeline, self._streams, before, starts, judges, keeps)
         self.read = self.arrived = 0
         self.bad: Spool[Line] = Spool(shelf)
+        self.fates, self.withheld = pipeline.source.fates, Counter[str]()
         if since is not None:
             self.read, self.arrived = since.read, since.arrived
             for name, packed in since.kept():
@@ -199,6 +203,7 @@ class DividedLog:
             for arrival in arrivals:
                 self.arrived += 1
                 self.read += entry.control is not None
+                self.withheld.update(filter(None, [arrival.withheld]))
                 if isinstance(arrival.content, str):
                     self.bad.append(dead_line(bad_value(arrival, arrival.content)))
         for item in items:
@@ -221,7 +226,7 @@ class DividedLog:
         return flow.division.is_done(key, wid, end, before.lanes)
 
     def point(
-        self, tallies: Mapping[str, Sequence[int]], rows: Digest | None, dead: Digest | None
+        self, tallies: Mapping[str, Mapping[str, int]], rows: Digest | None, dead: Digest | None
     ) -> Point:
         """Return the point at the end of the log, without records.
 

@@ -21,7 +21,7 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, dead_letter_line, row_line
 from windowing.semantics import Division, Stream, attribute_of, evaluate_part
-from windowing.semantics.parts import Path, part_fates
+from windowing.semantics.parts import Path, part_outcomes
 from windowing.semantics.units import Item
 from windowing.semantics.view import View
 
@@ -40,7 +40,7 @@ class PartLines:
         query: the query's name.
         rows, dead: lines with their identities.
         before: the identities of rows that the same records had before the range.
-        applied, outside, dropped: numbers of records, as in `Counts`.
+        tally: numbers of records by the names of their fates, without those of bad values.
         kept: the records that may be in later rows.
     """
 
@@ -48,9 +48,7 @@ class PartLines:
     rows: Sequence[Line]
     before: Sequence[Identity]
     dead: Sequence[Line]
-    applied: int
-    outside: int
-    dropped: int
+    tally: Mapping[str, int]
     kept: Sequence[Packed]
 
 
@@ -86,17 +84,17 @@ class Evaluation:
         view, earlier = self.view(query, records), self._earlier(query, records)
         if self.judges:
             found = evaluate_part(self.pipeline, query, view, path, earlier)
-            rows, sent, fates = found.rows, found.before, found.fates
+            rows, sent, outcomes = found.rows, found.before, found.outcomes
         else:
-            rows, sent, fates = [], [], part_fates(query, view, path, earlier)
-        dead, tally = fates
+            rows, sent, outcomes = [], [], part_outcomes(query, view, path, earlier)
+        dead, tally = outcomes
         return PartLines(
             query=query.name,
             rows=[(row_identity(row), row_line(row)) for row in rows],
             before=[row_identity(row) for row in sent],
             dead=[dead_line(letter) for letter in dead],
             kept=self._kept(query, path, records) if self.keeps else [],
-            **tally,
+            tally=dict(tally),
         )
 
     def view(self, query: Flow, records: Iterable[Packed]) -> View:

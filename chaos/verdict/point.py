@@ -26,7 +26,7 @@ from windowing.semantics.lanes import Progress
 Packed = tuple[int, int, int, Progress, tuple[Scalar, ...]]
 """A record: lane, offset, value, progress before it, fields."""
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 
 
 class PointError(ValueError):
@@ -90,7 +90,7 @@ class Point:
         lasts: the last entry of each lane, by number; None: it has none.
         streams: what the log has left of each stream, by attribute (null: the event time).
         read, arrived: numbers of data records, as in `DividedLog`.
-        tallies: by query, numbers of records applied, outside, dropped and dead.
+        tallies: by query, numbers of records by the names of their fates.
         rows, dead: the digests of the lines so far; None: nobody has compared them.
         records: the file with the records that may be in later rows, by query; None: there is none.
     """
@@ -100,7 +100,7 @@ class Point:
     streams: Sequence[tuple[str | None, list[Any]]]
     read: int
     arrived: int
-    tallies: Mapping[str, Sequence[int]]
+    tallies: Mapping[str, Mapping[str, int]]
     rows: Digest | None
     dead: Digest | None
     records: Path | None = None

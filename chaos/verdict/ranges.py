@@ -8,6 +8,7 @@ is of the whole log.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from chaos.verdict.in_parts import DividedLog, Means
 from chaos.verdict.part_lines import PartLines
 from chaos.verdict.point import Digest, Packed, Point, PointError
 from chaos.verdict.spool import Shelf, Spool
+from windowing.model.fates import DEAD, Counts
 from windowing.model.file.pipeline import Pipeline
-from windowing.semantics import Counts, LogEntry, LogOrder, Stream
+from windowing.semantics import LogEntry, LogOrder, Stream
 from windowing.semantics.generators import HiddenStateError
 
 
@@ -37,19 +39,16 @@ class Account:
     ) -> None:
         self._divided = divided
         so_far = {} if since is None else since.tallies
+        for_all = divided.withheld + Counter({DEAD.name: len(divided.bad)})
         self._tallies = {
-            query.name: [*so_far.get(query.name, (0, 0, 0, 0))] for query in pipeline.flows
+            query.name: Counter(so_far.get(query.name, {})) + for_all for query in pipeline.flows
         }
-        for tally in self._tallies.values():
-            tally[-1] += len(divided.bad)
         self._kept = Spool[tuple[str, Packed]](shelf)
 
     def parts(self) -> Iterator[PartLines]:
         """Evaluate all parts; yield the lines of each; raise as of `DividedLog.lines`."""
         for part in self._divided.lines():
-            more = (part.applied, part.outside, part.dropped, len(part.dead))
-            tally = self._tallies[part.query]
-            tally[:] = [a + b for a, b in zip(tally, more, strict=True)]
+            self._tallies[part.query].update(part.tally)
             for packed in part.kept:
                 self._kept.append((part.query, packed))
             yield part
@@ -57,8 +56,8 @@ class Account:
     @property
     def counts(self) -> dict[str, Counts]:
         """The definition's counts by query, once all parts were evaluated."""
-        arrived = self._divided.arrived
-        return {name: Counts(arrived, *tally) for name, tally in self._tallies.items()}
+        fates, arrived = self._divided.fates, self._divided.arrived
+        return {name: Counts.of(fates, arrived, **tally) for name, tally in self._tallies.items()}
 
     def keep(self, file: Path, rows: Digest | None, dead: Digest | None) -> Point:
         """Write the point at the end of the log, once all parts were evaluated.
@@ -71,7 +70,8 @@ class Account:
         Raises:
             HiddenStateError: a plug-in's generator may keep anything.
         """
-        return self._divided.point(self._tallies, rows, dead).write(file, self._kept)
+        tallies = {name: dict(tally) for name, tally in self._tallies.items()}
+        return self._divided.point(tallies, rows, dead).write(file, self._kept)
 
 
 def point_before(

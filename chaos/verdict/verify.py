@@ -3,7 +3,7 @@
 There are three questions about both rows and dead letters. Lost: which lines of the definition are
 missing? Duplicated: which identities occur more than once? Differing: which have other bytes, or
 should not exist? A fourth is about the counts: has every record that an independent reader saw
-become exactly one of applied, outside, dropped and dead?
+have exactly one fate?
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from chaos.verdict.in_parts import DividedLog, Means
 from chaos.verdict.point import Point
 from chaos.verdict.ranges import Account, changed, dead_before, rows_before
 from chaos.verdict.spool import Shelf
+from windowing.model.fates import Counts
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
-from windowing.semantics import Counts, LogEntry, RowId, meaning_of
+from windowing.semantics import LogEntry, RowId, meaning_of
 
 _RECORDS_SHOWN: Final = 20
 
@@ -57,17 +58,16 @@ class Conservation:
     def ok(self) -> bool:
         """Whether every record is accounted for as in the definition."""
         found = self.found
-        total = found.applied + found.outside + found.dropped + found.dead
-        return self.read == total == found.read and found == self.expected
+        return self.read == found.total == found.read and found == self.expected
 
     def __str__(self) -> str:
         found, expected = self.found, self.expected
-        line = f"{self.query}: {_sum_line(self.read, found)}"
+        line = f"{self.query}: {replace(found, read=self.read)}"
         if self.ok:
             return line
         if found.read != self.read:
             line += f"; the run counted {found.read} read"
-        return f"{line}; the definition has {_sum_line(expected.read, expected)}"
+        return f"{line}; the definition has {expected}"
 
 
 @dataclass(frozen=True)
@@ -226,9 +226,7 @@ def _without(rows: Iterable[Line], queries: Collection[str]) -> Iterator[Line]:
 def _counts_of(expected: Mapping[str, Counts], output: Output) -> Mapping[str, Counts]:
     if output.counts is not None:
         return output.counts
-    return {
-        name: replace(known, dead=count_dead(output.dead, name)) for name, known in expected.items()
-    }
+    return {name: known.but(dead=count_dead(output.dead, name)) for name, known in expected.items()}
 
 
 def with_records(
@@ -315,13 +313,6 @@ def _row_order(fields: dict[str, Any]) -> tuple[object, ...]:
 def _dead_letter_order(fields: dict[str, Any]) -> tuple[object, ...]:
     """Return the sort key of a dead letter in an output file."""
     return dead_letter_order(DeadLetter(**fields))
-
-
-def _sum_line(read: int, counts: Counts) -> str:
-    return (
-        f"read {read} = applied {counts.applied} + outside {counts.outside} "
-        f"+ dropped {counts.dropped} + dead {counts.dead}"
-    )
 
 
 def _show_window(difference: Difference) -> list[str]:

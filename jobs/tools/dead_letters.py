@@ -15,8 +15,10 @@ from typing import Any
 
 from jobs.tools.ways_out import way_out
 from windowing.engine.reading.batches import Entry
+from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import Detail, detail, late_detail
-from windowing.engine.reading.values import BadValue, ValueRules, read_value
+from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.values import read_value
 from windowing.model import Pipeline
 from windowing.spark.sinks import reader_of
 from windowing.spark.sinks.reader import OutputReader

@@ -27,7 +27,9 @@ from jobs.brokers.producing import Message, Signer, control_of, send_all
 from jobs.brokers.topics import TopicError, end_offsets
 from windowing.engine.reading.control import Control, ControlError, read_control
 from windowing.engine.reading.gate import Gate
-from windowing.engine.reading.values import BadValue, ValueRules, read_value
+from windowing.engine.reading.objects import BadValue
+from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.values import read_value
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MIN
 from windowing.model.progress import Delays, Heartbeat

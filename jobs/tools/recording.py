@@ -15,7 +15,7 @@ import polars as pl
 from windowing.engine.lane import check_lane
 from windowing.engine.reading.batches import Entry
 from windowing.engine.reading.pack import DATA, END, RawRows, pack
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.files.whole_files import whole_file
 from windowing.model import Pipeline
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, Sealed, unsealed

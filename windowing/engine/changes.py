@@ -108,7 +108,8 @@ def _between(rows: Rows, begin: int, end: int) -> Rows:
     first, last = int(rows.is_data[:begin].sum()), int(rows.is_data[:end].sum())
     part = slice(begin, end)
     data = rows.data[first:last]
-    return Rows(rows.all[part], data, rows.is_data[part], rows.after_end[part], rows.dead)
+    withheld = None if rows.withheld is None else rows.withheld[first:last]
+    return Rows(rows.all[part], data, rows.is_data[part], rows.after_end[part], rows.dead, withheld)
 
 
 def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgement:

@@ -19,9 +19,10 @@ OFFSET: Final = "offset"
 PARTITION: Final = "partition"
 KIND: Final = "kind"
 TIME: Final = "ts_us"
-WRITTEN_TIME: Final = "_instant"  # the event time, as it stands in a value
+WRITTEN_TIME: Final = "_instant"  # the event time in the file's unit; of a text, microseconds
 REFUSAL: Final = "refusal"
 COUNTER: Final = "counter"
+FATE: Final = "fate"
 
 # Of every partial state: its number of records, and their first and last offset.
 RECORDS: Final = "records"

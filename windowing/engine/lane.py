@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.changes import Claim, claims, judged
-from windowing.engine.columns import COUNTER, KIND, OFFSET, PARTITION, REFUSAL, field_column
+from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, PARTITION, REFUSAL, field_column
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import (
@@ -39,6 +39,7 @@ from windowing.engine.wids import ENDED, Ints
 from windowing.engine.windows.part import LanePart, Scan
 from windowing.model.file.pipeline import Source
 from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
+from windowing.model.windows.window import ROW_NUM
 
 KEY, _KEYS = "lane", "keys/"
 
@@ -84,11 +85,14 @@ class Reading:
         rows: its rows, by kind.
         courses: what each clock says of them.
         claims: the changes of the queries among them.
+        withheld: the offset and the fate of each record that no window sees; None: nothing
+            withholds any.
     """
 
     rows: Rows
     courses: Mapping[ClockId, Course]
     claims: Sequence[Claim] = ()
+    withheld: pl.DataFrame | None = None
 
     @property
     def reached(self) -> dict[str, Reached]:
@@ -145,11 +149,13 @@ class Lane:
         parcels = [Parcel(self._partition, reading.reached) for _ in range(self._plan.shards)]
         for clock, course in reading.courses.items():
             self._post_keys(clock, course, parcels)
-        tally = Tally(self._partition, self._plan.shares)
+        tally = Tally(self._partition, self._plan)
         tally.redelivered = len(chunk) - len(fresh)
         judgement = judged(self._pipeline, self._partition, reading.claims)
         bad = pl.concat([reading.rows.dead, judgement.refused])
         tally.take(fresh[OFFSET], len(reading.rows.data), bad)
+        if reading.withheld is not None:
+            tally.withhold(reading.withheld)
         for flow in self._plan.flows:
             part = self.parts[flow.name]
             outcome, additions = part.assign(self.scan(flow, reading))
@@ -176,7 +182,13 @@ class Lane:
         keys = None if stored is None else from_bytes(stored)
         found = claims(rows, self._clocks[time], state.clocks[time.name], keys)
         courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
-        return Reading(rows, courses, found)
+        if rows.withheld is None:
+            return Reading(rows, courses, found)
+        for clock, course in courses.items():
+            if clock.attribute != ROW_NUM:  # which numbers no others
+                courses[clock] = course.seen(rows)
+        withheld = where(rows.data, rows.withheld).select(OFFSET, FATE)
+        return Reading(rows.seen(), courses, found, withheld)
 
     def scan(self, flow: FlowPlan[Any], reading: Reading) -> Scan:
         """Return a chunk as a query's part sees it."""
@@ -262,7 +274,8 @@ class Lane:
         # With the windowing attribute and the offset it gives the canonical order.
         here = pl.lit(self._partition, dtype=pl.Int32).alias(PARTITION)
         records = where(chunk, is_data).with_columns(here)
-        return Rows(chunk, records, is_data, after_end, dead)
+        withheld = records[FATE].is_not_null().to_numpy() if FATE in records.columns else None
+        return Rows(chunk, records, is_data, after_end, dead, withheld)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         """Run one clock over the chunk, and store its state."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
 
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import FATE
+from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import Reached
 from windowing.engine.storage.frames import to_bytes
-from windowing.engine.storage.parcel import METRIC_SCHEMA, Parcel
+from windowing.engine.storage.parcel import Parcel, metric_schema
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.part import Outcome
-
-Shares = tuple[Sequence[str], Ints]
+from windowing.model.fates import BY_WINDOWS, DEAD, READ, names
 
 
 class Tally:
@@ -21,16 +22,19 @@ class Tally:
 
     Args:
         partition: the lane's.
-        shares: by the name of a family, the names of its queries, and the row of each in the
-            family's counts.
+        plan: says what can become of records, and which queries a family has.
 
     Attributes:
         redelivered: how many records the lane had already seen.
     """
 
-    def __init__(self, partition: int, shares: Mapping[str, Shares]) -> None:
-        self._partition, self._shares, self.redelivered = partition, shares, 0
+    def __init__(self, partition: int, plan: Plan) -> None:
+        self._partition, self._shares, self.redelivered = partition, plan.shares, 0
+        fates = plan.pipeline.source.fates
+        self._schema = metric_schema(fates)
+        self._same = names(tuple(fate for fate in fates if fate not in BY_WINDOWS))
         self._read = self._bad = 0
+        self._withheld = Counter[str]()
         self._first: int | None = None
         self._last: int | None = None
         self._counts: dict[str, Ints] = {}
@@ -50,6 +54,11 @@ class Tally:
             self._last = last if self._last is None else max(last, self._last)
         self._read += records
         self.refuse(bad)
+
+    def withhold(self, withheld: pl.DataFrame) -> None:
+        """Count records that no window sees, by the column `fate`."""
+        self._read += len(withheld)
+        self._withheld.update(withheld[FATE].to_list())
 
     def refuse(self, bad: pl.DataFrame) -> None:
         """Count records that no query can use."""
@@ -75,31 +84,28 @@ class Tally:
         progress_us = reached.progress_us
         of_all = {
             "partition": self._partition,
-            "read": self._read,
+            READ: self._read,
             "redelivered": self.redelivered,
             "first_offset": self._first,
             "last_offset": self._last,
             "progress_us": None if progress_us == NOTHING_YET else progress_us,
             "ended": progress_us == ENDED,
+            **{name: self._withheld[name] for name in self._same},
         }
-        told = self._told().with_columns(
-            pl.col("dead") + self._bad,
-            *(pl.lit(one, dtype=METRIC_SCHEMA[name]).alias(name) for name, one in of_all.items()),
+        counts = self._by_query().with_columns(
+            pl.col(DEAD.name) + self._bad,
+            *(pl.lit(one, dtype=self._schema[name]).alias(name) for name, one in of_all.items()),
         )
-        parcel.metrics = to_bytes(told.select(*METRIC_SCHEMA))
+        parcel.metrics = to_bytes(counts.select(*self._schema))
 
-    def _told(self) -> pl.DataFrame:
-        """Return the counts of every query."""
-        names: list[str] = []
-        parts = [np.zeros((0, len(_COUNTED)), np.int64)]
+    def _by_query(self) -> pl.DataFrame:
+        queries: list[str] = []
+        parts = [np.zeros((0, len(BY_WINDOWS)), np.int64)]
         for flow, counts in self._counts.items():
             own, rows = self._shares.get(flow, ((flow,), np.zeros(1, np.int64)))
-            names += own
+            queries += own
             # Nothing of a family came, so that it has one row for all.
             parts.append(counts[rows] if len(counts) > 1 else counts.repeat(len(own), axis=0))
         numbers = np.concatenate(parts)
-        columns = {name: numbers[:, place] for place, name in enumerate(_COUNTED)}
-        return pl.DataFrame({"query": pl.Series(names, dtype=pl.String), **columns})
-
-
-_COUNTED = ("applied", "outside", "dropped", "dead")
+        columns = {fate.name: numbers[:, place] for place, fate in enumerate(BY_WINDOWS)}
+        return pl.DataFrame({"query": pl.Series(queries, dtype=pl.String), **columns})

@@ -52,6 +52,12 @@ class Late(BaseModel):
         return self
 
     @property
+    def letter(self) -> str | None:
+        """The reason of dead letters of records that are too late; None: they are dropped."""
+        letters = {"dead_letter": "late", "update": "out_of_retention"}
+        return letters.get(self.policy)
+
+    @property
     def every_us(self) -> int | None:
         """The length of an epoch in the unit of the windowing attribute."""
         return None if self.every is None else self.every.amount

@@ -115,7 +115,8 @@ def _log(source: Source) -> Facts:
     facts: Facts = {
         "topic": source.topic,
         "lanes": source.partitions,
-        "format": source.format,
+        "format": source.format.fact(),
+        "steps": [step.fact() for step in source.steps],
         "event_time": _event_time(source.event_time),
         "fields": {name: _type(type_) for name, type_ in source.fields.items()},
         "progress": source.disorder.facts(),
@@ -130,6 +131,7 @@ def _log(source: Source) -> Facts:
         facts,
         {
             "format": "json",
+            "steps": [],
             "progress_of": {},
             "idle_us": None,
             "unknown_fields": "dead_letter",

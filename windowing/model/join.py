@@ -20,6 +20,7 @@ from windowing.model.lengths import duration_us
 from windowing.model.names import ColumnName
 from windowing.model.operators.attributes import is_clause, parse_side
 from windowing.model.progress import Slack
+from windowing.model.reading import JSON
 from windowing.model.source import Source, SpecModel
 from windowing.model.windows.policy import WindowClause
 
@@ -269,7 +270,7 @@ class JoinedSource(Source):
         return cls.model_construct(
             topic=f"{left.topic}+{right.topic}",
             partitions=left.partitions + right.partitions,
-            format="json",
+            format=JSON,
             event_time=left.event_time,
             fields={name: FieldType(type_.kind, nullable=True) for name, type_ in fields.items()},
             disorder=Slack(0),

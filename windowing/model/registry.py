@@ -23,6 +23,8 @@ GROUPS: Final = (
     *("faults", "checks", "sinks", "readers"),
     *("generators", "lane_generators", "generator_definitions"),
     *("aggregates", "expectations"),
+    *("formats", "decoders", "format_definitions", "format_draws"),
+    *("reading_steps", "step_parts", "step_definitions"),
     *("windows", "window_parts", "window_definitions", "window_draws"),
 )
 """What plug-ins may add; entry-point groups are these, prefixed with `slackwater.`."""

@@ -12,12 +12,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.emission import PositiveDuration
+from windowing.model.fates import BY_WINDOWS, Fates
 from windowing.model.fields import FieldType, parse_field_type
 from windowing.model.joined import JoinedLane, parse_joined
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
+from windowing.model.reading import Named, parse_format, with_steps
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM
 
@@ -30,6 +32,14 @@ _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", 
 Instant = Annotated[int, BeforeValidator(instant_us)]
 Duration = Annotated[int, BeforeValidator(duration_us)]
 Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
+
+
+def _only_named(value: object) -> object:
+    """Refuse `steps` as a key of the file: each step is one itself."""
+    if not isinstance(value, tuple):
+        msg = "unknown key 'steps': correct its spelling or take it out"
+        raise ValueError(msg)
+    return value
 
 
 class SpecModel(BaseModel):
@@ -95,11 +105,12 @@ class Source(SpecModel):
         control: which control records are believed.
         compacted: the topic may drop a record once a newer one has its key. Not part of the
             fingerprint: it permits something, and changes no result.
+        steps: what else is done to a value, in this order.
     """
 
     topic: TopicName
     partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
-    format: Literal["json"]
+    format: Annotated[Named, BeforeValidator(parse_format)]
     event_time: EventTime
     fields: dict[FieldName, Type]
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
@@ -110,6 +121,12 @@ class Source(SpecModel):
     joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = ()
     control: Annotated[ControlRule, BeforeValidator(parse_control_rule)] = ControlRule()
     compacted: bool = False
+    steps: Annotated[tuple[Named, ...], BeforeValidator(_only_named)] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _steps_apart(cls, source: object) -> object:
+        return with_steps(source)
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
@@ -158,6 +175,17 @@ class Source(SpecModel):
             wrong = f"{odd} is missing" if odd in lanes else f"there is no lane {odd}"
             msg = f"E_DISORDER: {wrong}: name {self.lane(0)} to {self.lane(self.partitions - 1)}"
             raise ValueError(msg)
+
+    @property
+    def fates(self) -> Fates:
+        """What can become of its records.
+
+        Raises:
+            PluginError: a step's plug-in cannot be imported.
+        """
+        steps = (step for part in self.parts for step in part.steps)
+        withheld = dict.fromkeys(fate for step in steps if (fate := step.withholds) is not None)
+        return (*BY_WINDOWS[:2], *withheld, *BY_WINDOWS[2:])
 
     def ordered_by(self, attribute: str) -> str:
         """Return the field that orders records under an attribute; for rows, the event time."""

@@ -13,14 +13,14 @@ from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane, check_lane
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.reading.pack import RawRows, pack
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline
+from windowing.model.fates import Counts
 from windowing.model.rows import DeadLetter, Row
-from windowing.runtime.counts import Counts, count
-from windowing.runtime.output import dead_letters_of, rows_of
+from windowing.runtime.output import count, dead_letters_of, rows_of
 
 
 @dataclass
@@ -130,13 +130,12 @@ class LocalEngine:
         """Go on from a state with a changed pipeline; return what that state is then."""
         lanes, shards = _stores(state.lanes), _stores(state.shards)
         found = convert(self.pipeline, after, lanes, shards)
-        known = self.output.counts
-        before = max(known.values(), key=lambda counts: counts.read, default=Counts())
+        known, nothing = self.output.counts, Counts.of(self.pipeline.source.fates)
+        longest = max(known.values(), key=lambda counts: counts.read, default=nothing)
         dead = sum(letter.query is None for letter in self.output.dead_letters)
         for query in after.flows:
-            # To a query that joins now, what was read before is outside, or is of no use to any.
-            outside = Counts(before.read, outside=before.read - dead, dead=dead)
-            known.setdefault(query.name, outside if query.name not in self._queries else Counts())
+            added = nothing.but(dead=dead).since_added(longest)
+            known.setdefault(query.name, added if query.name not in self._queries else nothing)
         for name in after.conflicts:
             known.pop(name, None)
         letters = self.output.dead_letters
@@ -191,7 +190,7 @@ class LocalEngine:
         for data in emission.dead_letters:
             self.output.dead_letters += dead_letters_of(self.pipeline, data)
         for data in emission.metrics:
-            count(self.output.counts, data)
+            count(self.output.counts, self.pipeline.source.fates, data)
 
 
 def _stores(parts: Iterable[Mapping[str, bytes]]) -> list[MemoryStore]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, MutableMapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,8 +30,10 @@ from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Taken
 from windowing.files.whole_files import whole_files
 from windowing.model import Pipeline
+from windowing.model.fates import DEAD, READ, Counts, Fates, names
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_lines, row_lines
+from windowing.model.run_errors import WindowingError
 
 # Kinds of emitted frames.
 RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
@@ -141,6 +143,45 @@ def dead_letters_of(pipeline: Pipeline, data: bytes) -> Iterator[DeadLetter]:
     for partition, offset, query, reason in letters.iter_rows():
         source, number = pipeline.source.place(partition)
         yield DeadLetter(source.topic, number, offset, query, reason)
+
+
+def count(counts: MutableMapping[str, Counts], fates: Fates, metrics: bytes) -> None:
+    """Add a lane's counts of a batch, by query.
+
+    Args:
+        counts: the counts so far; new queries are added.
+        fates: what can become of records.
+        metrics: a frame as bytes, as in `windowing.engine.storage.parcel.Parcel`.
+    """
+    columns = from_bytes(metrics).select("query", READ, *names(fates))
+    for row in columns.iter_rows(named=True):
+        found, before = Counts.in_row(fates, row), counts.get(row["query"])
+        counts[row["query"]] = found if before is None else before.plus(found)
+
+
+class RecordsUnaccounted(WindowingError):
+    """A run that cannot account for all of its records: a defect of the engine."""
+
+
+def check_counts(query: str, counts: Counts, dead_letters: Iterable[DeadLetter]) -> None:
+    """Check that every record of a query is accounted for.
+
+    Args:
+        query: its name.
+        counts: the lanes' counts.
+        dead_letters: the number written.
+
+    Raises:
+        RecordsUnaccounted: the counts do not add up to those read, or the dead letters written
+            differ from those counted.
+    """
+    written = sum(letter.query in (None, query) for letter in dead_letters)
+    if counts.total != counts.read or written != counts[DEAD.name]:
+        msg = (
+            f"{query}: {counts}, and {written} dead letters were written: records were lost or "
+            "taken twice by a defect of the engine; report it with the pipeline and its log"
+        )
+        raise RecordsUnaccounted(msg)
 
 
 def write_output(output: Path, rows: Iterable[Row], dead_letters: Iterable[DeadLetter]) -> None:

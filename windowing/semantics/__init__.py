@@ -5,7 +5,7 @@ of evaluation. It imports `windowing.model` but nothing of the engine, so that t
 a bug. Read `definition` first; each rule has its own file.
 """
 
-from windowing.semantics.definition import Counts, Outcome, evaluate
+from windowing.semantics.definition import Outcome, evaluate
 from windowing.semantics.flow_kinds import RowId, meaning_of
 from windowing.semantics.log import BadLogError, LogEntry, LogOrder
 from windowing.semantics.parts import Division, PartOutcome, Stream, evaluate_part
@@ -13,7 +13,6 @@ from windowing.semantics.view import attribute_of
 
 __all__ = [
     "BadLogError",
-    "Counts",
     "Division",
     "LogEntry",
     "LogOrder",

@@ -11,7 +11,7 @@ from windowing.model.file.changes import Change
 from windowing.semantics.changes import Changed, judge
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry
-from windowing.semantics.values import Reason, Record, Refused, ValueReader
+from windowing.semantics.values import Record, Refused, ValueReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,12 @@ class Arrival:
     partition: int
     offset: int
     progress: Progress
-    content: Record | Reason | Literal["after_end"]
+    content: Record | str
+
+    @property
+    def withheld(self) -> str | None:
+        """The name of the fate for which no window is to see it; None: it has none yet."""
+        return self.content.withheld if isinstance(self.content, Record) else None
 
 
 def follow(
@@ -61,9 +66,7 @@ def follow(
             elif not ended and not isinstance(said, Change):
                 lane.control(said)
             continue
-        content: Record | Reason | Literal["after_end"] = (
-            "after_end" if ended else reader.read(entry.value, entry.append_us)
-        )
+        content = "after_end" if ended else reader.read(entry.value, entry.append_us)
         met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
         arrivals.append(Arrival(lane.name, entry.partition, entry.offset, met, content))
         if isinstance(content, Record):

@@ -8,9 +8,11 @@ the order between lanes, nor batches, nor clocks can influence them.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from windowing.model.fates import APPLIED, BY_WINDOWS, DEAD, DROPPED, OUTSIDE, Counts, Fate
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
@@ -20,25 +22,7 @@ from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.log import LogEntry
 from windowing.semantics.units import Item
 from windowing.semantics.view import Views
-
-
-@dataclass(frozen=True)
-class Counts:
-    """The fate of a query's records; `read = applied + outside + dropped + dead`.
-
-    Attributes:
-        read: data records of the log, including bad values, excluding control records.
-        applied: taken by at least one window, open or closed.
-        outside: in no window: before the origin, or in a gap.
-        dropped: late, under the policy `drop`.
-        dead: dead letters: bad values, after the end, late, or out of retention.
-    """
-
-    read: int
-    applied: int
-    outside: int
-    dropped: int
-    dead: int
+from windowing.semantics.windows.definition import FlowDefinition
 
 
 @dataclass(frozen=True)
@@ -76,15 +60,18 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     views = Views(pipeline, log)
     arrivals, lanes = views.by(None).arrivals, views.by(None).lanes
     bad = [bad_value(a, a.content) for a in arrivals if isinstance(a.content, str)]
+    withheld = Counter(fate for arrival in arrivals if (fate := arrival.withheld) is not None)
     dead = list(bad)
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
     for query in pipeline.flows:
         view = views.of(query)
         rows += meaning_of(query).rows(pipeline.source, view)
-        refused, tally = fates(query, view.items)
+        refused, tally = outcomes(query, view.items)
         dead += refused
-        counts[query.name] = Counts(len(arrivals), **tally, dead=len(bad) + len(refused))
+        tally[DEAD.name] += len(bad)
+        tally.update(withheld)
+        counts[query.name] = Counts.of(pipeline.source.fates, len(arrivals), **tally)
     return Outcome(
         rows=sorted(rows, key=row_order),
         dead=sorted(dead, key=dead_letter_order),
@@ -95,24 +82,26 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     )
 
 
-def fates(query: Flow, items: Iterable[Item]) -> tuple[list[DeadLetter], dict[str, int]]:
-    """Return a query's own dead letters, and how many records it applied, left outside, dropped."""
-    definition = meaning_of(query).definition
-    refused: list[DeadLetter] = []
-    tally = {"applied": 0, "outside": 0, "dropped": 0}
-    policy = query.late.policy
+def outcomes(query: Flow, items: Iterable[Item]) -> tuple[list[DeadLetter], Counter[str]]:
+    """Return a query's own dead letters, and how many of the records have each fate."""
+    definition, refused = meaning_of(query).definition, list[DeadLetter]()
+    tally = Counter({fate.name: 0 for fate in BY_WINDOWS})
     for item in items:
-        if definition.takes(item):
-            tally["applied"] += 1
-        elif definition.lateness(item) is None:
-            tally["outside"] += 1
-        elif policy == "drop":
-            tally["dropped"] += 1
-        else:
-            reason = "late" if policy == "dead_letter" else "out_of_retention"
+        fate = fate_of(query, definition, item)
+        tally[fate.name] += 1
+        if fate.buries:
             place = (item.source, item.partition, item.offset)
-            refused.append(DeadLetter(*place, query.name, reason))
+            refused.append(DeadLetter(*place, query.name, str(query.late.letter)))
     return refused, tally
+
+
+def fate_of(query: Flow, definition: FlowDefinition, item: Item) -> Fate:
+    """Return what becomes of a record in a query."""
+    if definition.takes(item):
+        return APPLIED
+    if definition.lateness(item) is None:
+        return OUTSIDE
+    return DROPPED if query.late.letter is None else DEAD
 
 
 def bad_value(arrival: Arrival, reason: str) -> DeadLetter:

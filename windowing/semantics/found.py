@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from windowing.model.file.pipeline import Query
+from windowing.semantics.definition import fate_of
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions, units_of
 from windowing.semantics.units import Item, Unit, Verdict
@@ -103,10 +104,6 @@ def _slices(verdicts: Mapping[int, Verdict], *, apart: bool) -> list[list[int | 
 
 
 def _outcome(query: Query, item: Item) -> str:
-    definition = definition_of(query)
-    if definition.takes(item):
-        return "applied"
-    if definition.lateness(item) is None:
-        return "outside"
-    refusals = {"drop": "dropped", "dead_letter": "late", "update": "out_of_retention"}
-    return refusals[query.late.policy]
+    """Return what becomes of a record: the reason of its dead letter, or its fate."""
+    fate = fate_of(query, definition_of(query), item)
+    return str(query.late.letter) if fate.buries else fate.name

@@ -32,7 +32,7 @@ from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Key, Row, Scalar
 from windowing.semantics.arrivals import Arrival, follow
-from windowing.semantics.definition import fates
+from windowing.semantics.definition import outcomes
 from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry
@@ -53,8 +53,8 @@ _BLOCKS: Final = (1024, 64, 8, 1)
 DEPTH_MAX: Final = len(_BLOCKS)
 """Longest path of a part."""
 
-Fates = tuple[list[DeadLetter], dict[str, int]]
-"""What `fates` returns."""
+Outcomes = tuple[list[DeadLetter], Mapping[str, int]]
+"""What `outcomes` returns."""
 
 Path = tuple[int, ...]
 """The place of a part: a number below `FANOUT` for each depth."""
@@ -238,12 +238,12 @@ class PartOutcome:
     Attributes:
         rows: the rows, in no order.
         before: the rows of the same records that the log had before the range.
-        fates: the query's own dead letters, in no order, and its numbers of records.
+        outcomes: the query's own dead letters, in no order, and its numbers of records.
     """
 
     rows: list[Row]
     before: list[Row]
-    fates: Fates
+    outcomes: Outcomes
 
 
 def evaluate_part(
@@ -270,10 +270,10 @@ def evaluate_part(
     rows = [
         row for row in division.rows(pipeline, view, path, start) if _identity(row) not in known
     ]
-    return PartOutcome(rows, sent, part_fates(query, view, path, before))
+    return PartOutcome(rows, sent, part_outcomes(query, view, path, before))
 
 
-def part_fates(query: Flow, view: View, path: Path, before: View | None = None) -> Fates:
+def part_outcomes(query: Flow, view: View, path: Path, before: View | None = None) -> Outcomes:
     """Return what becomes of the records of a part; arguments as of `evaluate_part`."""
     division = Division(query)
     earlier = set() if before is None else {item.place for item in before.items}
@@ -282,7 +282,7 @@ def part_fates(query: Flow, view: View, path: Path, before: View | None = None) 
         for item in view.items
         if item.place not in earlier and division.paths(item, len(path))[0] == path
     )
-    return fates(query, own)
+    return outcomes(query, own)
 
 
 def _progress(fields: Mapping[str, Scalar], lanes: Sequence[Lane]) -> Progress:

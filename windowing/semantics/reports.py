@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from windowing.model.fates import APPLIED, DROPPED
 from windowing.model.operators.query import OperatorQuery
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.units import Item
@@ -71,8 +72,8 @@ class Reports:
 
     def _outcome(self, item: Item) -> str:
         if self._definition.lateness(item) is not None:
-            return "dropped" if self._query.late.policy == "drop" else "late"
-        return "applied" if item.place in self._numbers else "waiting"
+            return self._query.late.letter or DROPPED.name
+        return APPLIED.name if item.place in self._numbers else "waiting"
 
     def reached(self, lanes: Sequence[Lane], place: Place) -> list[ReportedRow]:
         """Return the rows that are sent with an entry of the log.

@@ -157,7 +157,8 @@ def _content(entry: LogEntry, arrivals: Sequence[Arrival]) -> Line:
         return {"kind": "control", "control": control.decode("utf-8", "replace")}
     content = arrivals[0].content
     if isinstance(content, Record):
-        return {"kind": "record", "ts": content.ts_us}
+        known: Line = {"kind": "record", "ts": content.ts_us}
+        return known if content.withheld is None else {**known, "outcome": content.withheld}
     return {"kind": "dead", "reason": content}
 
 

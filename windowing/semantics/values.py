@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from windowing.model.fates import Fate
 from windowing.model.fields import Kind
 from windowing.model.file.changes import Change
 from windowing.model.file.pipeline import EventTime, Pipeline
@@ -27,7 +28,7 @@ from windowing.semantics.controls import (
     reached,
     read_control,
 )
-from windowing.semantics.json_objects import parse_object
+from windowing.semantics.formats import decoding, definition_of_step
 
 Reason = Literal[
     "malformed",
@@ -57,10 +58,12 @@ class Record:
     Attributes:
         ts_us: event time, microseconds since 1970.
         fields: the declared fields; absent ones are None.
+        withheld: the name of its fate, if no window is to see it.
     """
 
     ts_us: int
     fields: dict[str, Scalar]
+    withheld: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +101,20 @@ class ValueReader:
         self._ignore_unknown = source.unknown_fields == "ignore"
         self._earliest, self._places = pipeline.earliest, pipeline.placed_by
         grouping = pipeline.key_fields(number)
+        wanted = {name: type_.kind for name, type_ in source.fields.items()}
+        wanted[self._time.field] = "string" if self._time.unit == "iso" else "int"
+        self._decode = decoding(source.format, wanted)
+        self._steps = [definition_of_step(step) for step in source.steps]
         self._never_null = {name for name in grouping if not source.fields[name].nullable}
 
-    def read(self, value: bytes | None, append_us: int | None) -> Record | Reason:
+    def read(self, value: bytes | None, append_us: int | None) -> Record | str:
         """Return the record, or the first reason why the value is rejected.
 
         Args:
             value: the bytes; None: a null value.
             append_us: when the broker appended it; None: `max_ahead` is not checked.
         """
-        document = parse_object(value)
+        document = self._decode(value)
         if document is None:
             return "malformed"
         ts_us = read_event_time(
@@ -130,6 +137,12 @@ class ValueReader:
             assert isinstance(place, int)  # noqa: S101 - windows are over ints alone, never null
             if not self._earliest <= place < LATEST:
                 return "bad_type"
+        for step in self._steps:
+            found = step(ts_us, fields)
+            if isinstance(found, Fate):
+                return Record(ts_us, fields, found.name)
+            if found is not None:
+                return found
         return Record(ts_us, fields)
 
     def control(self, raw: bytes, append_us: int | None, lane: Signed) -> Control | Refused:

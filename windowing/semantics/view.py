@@ -100,7 +100,7 @@ def items_of(arrivals: Sequence[Arrival], attribute: str | None) -> list[Item]:
     """Return the valid records among these, as windows over an attribute see them."""
     items = []
     for arrival in arrivals:
-        if isinstance(arrival.content, Record):
+        if isinstance(arrival.content, Record) and arrival.withheld is None:
             place = (arrival.lane.rpartition("/")[0], arrival.partition, arrival.offset)
             value, fields = place_of(arrival.content, attribute), arrival.content.fields
             items.append(Item(value, *place, arrival.progress, fields))

@@ -17,7 +17,7 @@ from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane, check_lane
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.reading.pack import RawRows, pack
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.engine.shard import Shard
 from windowing.engine.storage.frames import from_bytes, in_order, to_bytes
 from windowing.engine.storage.parcel import PARCELS, Parcel

@@ -1,7 +1,7 @@
 """What is expected of the accounting of records: none is lost, few are bad, few come too late.
 
-The batch has one row per query, with the columns `query`, `read`, `applied`, `outside`, `dropped`,
-`dead`, `bad` and `late`; no row at all never holds.
+The batch has one row per query, with the columns `query`, `read`, one for each fate
+(`windowing.model.fates`), `bad` and `late`; no row at all never holds.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from great_expectations.compatibility import pydantic
 from chaos.quality.block import SHARE_MAX
 from chaos.quality.expectation import CONSERVED, FEW_DEAD, FEW_LATE, expectation
 from chaos.quality.frame_metric import FrameExpectation, Judgement
+from windowing.model.fates import BY_WINDOWS, READ, names
 
-FATES: Final = ("applied", "outside", "dropped", "dead")
+_OTHERS: Final = ("query", READ, "bad", "late")
+"""The columns of a batch that are no fates."""
+
+*_FIRST, _LAST = names(BY_WINDOWS)
+_LISTED: Final = f"{', '.join(_FIRST)} and {_LAST}"
 
 
 @expectation(CONSERVED)
@@ -30,20 +35,20 @@ class ExpectRecordsToBeConserved(FrameExpectation):
     """
 
     read: int = pydantic.Field(description="Data records that an independent reader saw", ge=0)
-    description: str | None = (
-        "Every record read became exactly one of applied, outside, dropped and dead."
-    )
+    description: str | None = f"Every record read became exactly one of {_LISTED}."
     metric_name: ClassVar[str] = "table.record_counts"
 
     @staticmethod
     def measure(frame: pd.DataFrame) -> list[dict[str, Any]]:
         """Return each row's counts."""
-        return _plain(frame, ("query", "read", *FATES))
+        required = ("query", READ, *names(BY_WINDOWS))
+        more = (name for name in frame.columns if name not in _OTHERS)
+        return _plain(frame, tuple(dict.fromkeys((*required[:2], *more, *required))))
 
     def judge(self, found: list[dict[str, Any]], arguments: dict[str, Any]) -> Judgement:
         """Compare each row's sum, and its `read`, with the reader's count."""
         read = arguments["read"]
-        kept = [row["read"] == read and sum(row[fate] for fate in FATES) == read for row in found]
+        kept = [row[READ] == read == sum(_fates(row).values()) for row in found]
         text = "; ".join(_sum(row, read) for row in found) or "no counts at all"
         return Judgement(bool(found) and all(kept), text, {"read": read, "counts": found})
 
@@ -112,7 +117,11 @@ def _plain(frame: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _sum(row: dict[str, Any], read: int) -> str:
-    total = sum(row[fate] for fate in FATES)
-    text = f"{row['query']}: " + " + ".join(f"{fate} {row[fate]}" for fate in FATES)
-    text += f" = {total}, read {read}"
+    fates = _fates(row)
+    text = f"{row['query']}: " + " + ".join(f"{name} {number}" for name, number in fates.items())
+    text += f" = {sum(fates.values())}, read {read}"
     return text if row["read"] == read else f"{text}, the run counted {row['read']} read"
+
+
+def _fates(row: dict[str, Any]) -> dict[str, int]:
+    return {name: number for name, number in row.items() if name not in _OTHERS}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from chaos.simulator.case import Event
 from chaos.simulator.draw.axis import Axis, number_axes, time_axis
@@ -15,6 +15,8 @@ from chaos.simulator.draw.wish import Wish
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.progress import Heartbeat, OrderedPer, Punctuation
+from windowing.model.reading import JSON
+from windowing.model.registry import Registry
 from windowing.model.source import Source
 from windowing.model.windows.sliding import is_sliding
 
@@ -24,6 +26,26 @@ _INT64_MAX = 2**63 - 1
 _LONG = (150, 200, 300)
 _CROWDED = (300, 700, 3_600)
 """Numbers of records where each may have a key of its own."""
+
+
+FORMAT_DRAWS: Final = Registry[Callable[[Any, dict[str, Any]], str]]("format_draw", "format_draws")
+"""How values are written in formats other than JSON, by name: from settings and members."""
+
+_Draw = TypeVar("_Draw", bound=Callable[..., str])
+
+
+def format_draw(name: str) -> Callable[[_Draw], _Draw]:
+    """Register the decorated function, which writes members in the format of this name.
+
+    Raises:
+        PluginError: the name is taken.
+    """
+
+    def register(draw: _Draw) -> _Draw:
+        FORMAT_DRAWS.add(name, draw, f"{draw.__module__}.{draw.__qualname__}")
+        return draw
+
+    return register
 
 
 @dataclass(frozen=True)
@@ -174,7 +196,10 @@ def _content(
         value["unknown"] = rng.choice([None, 1, {"a": []}])
     if log.bad_values and rng.random() < 0.07:
         value |= draw_poison(rng, source, log.units | frozenset(log.numbers))
-    return _appended(rng, log, ts_us, {"value": value})
+    if source.format == JSON:
+        return _appended(rng, log, ts_us, {"value": value})
+    draw = FORMAT_DRAWS.required(source.format.name)
+    return _appended(rng, log, ts_us, {"raw": draw(source.format.data, value)})
 
 
 def _appended(rng: random.Random, log: _Log, ts_us: int, event: Event) -> Event:

@@ -39,14 +39,14 @@ def read_back(tables: TableFolder, pipeline: Pipeline, history: SimulationHistor
 
 def _read_back(tables: TableFolder, pipeline: Pipeline, history: SimulationHistory) -> None:
     folder, plans, told = tables.folder, tables.plans, tables.told
-    counted: dict[int, Counter[str]] = {}
+    fates, counted = pipeline.source.fates, dict[int, Counter[str]]()
     for name in (*pipeline.tables, DEAD_LETTERS, METRICS):
         for batch, rows in _by_batch(folder / name):
             own = history.batches[batch]
             if name == DEAD_LETTERS:
                 own.dead += table_dead_letters(rows, folder / name)
             elif name == METRICS:
-                own.metrics += [metric_of(row["lane"], row) for row in rows.to_pylist()]
+                own.metrics += [metric_of(row["lane"], row, fates) for row in rows.to_pylist()]
             else:
                 own.rows += lines_of(rows, pipeline.tables[name], folder / name)
             if name != METRICS:

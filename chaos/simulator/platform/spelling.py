@@ -18,6 +18,7 @@ from chaos.readers.output import dead_letter_identity, row_identity
 from chaos.simulator.history import Lines, Metric
 from windowing.engine.families.apart import Apart
 from windowing.engine.storage.frames import from_bytes
+from windowing.model.fates import Counts, Fates
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.rows import Row, dead_letter_line, row_line
 from windowing.runtime.output import (
@@ -67,6 +68,7 @@ def _by_frames(pipeline: Pipeline) -> Spelling:
 
     def spelled(shards: Sequence[Frames], batch: int) -> Tables:
         del batch
+        fates = pipeline.source.fates
         tables: Tables = {name: [] for name in names(pipeline)}
         for kind, name, data in (frame for frames in shards for frame in frames):
             if kind == RESULT and name is not None:
@@ -79,7 +81,9 @@ def _by_frames(pipeline: Pipeline) -> Spelling:
             elif kind == METRIC:
                 found = from_bytes(data).to_dicts()
                 lanes = [pipeline.source.lane(row["partition"]) for row in found]
-                tables[METRICS] += map(metric_of, lanes, found)
+                tables[METRICS] += [
+                    metric_of(lane, row, fates) for lane, row in zip(lanes, found, strict=True)
+                ]
         return tables
 
     return spelled
@@ -103,6 +107,7 @@ def _by_columns(pipeline: Pipeline) -> Spelling:
     def spelled(shards: Sequence[Frames], batch: int) -> Tables:
         frames = [frame for own in shards for frame in own]
         found: dict[str, pa.Table] = batches.tables(frames, batch)
+        fates = pipeline.source.fates
         tables: Tables = {name: [] for name in names(pipeline)}
         for query in pipeline.flows:
             if (table := found.get(pipeline.table_of(query.name))) is not None:
@@ -112,18 +117,18 @@ def _by_columns(pipeline: Pipeline) -> Spelling:
             tables[DEAD] += table_dead_letters(found[DEAD_LETTERS], Path(DEAD_LETTERS))
         if METRICS_TABLE in found:
             rows = found[METRICS_TABLE].to_pylist()
-            tables[METRICS] += [metric_of(row["lane"], row) for row in rows]
+            tables[METRICS] += [metric_of(row["lane"], row, fates) for row in rows]
         return tables
 
     return spelled
 
 
-def metric_of(lane: str, row: dict[str, Any]) -> Metric:
+def metric_of(lane: str, row: dict[str, Any], fates: Fates) -> Metric:
     """Return the metric of a lane in a row of the table."""
     return Metric(
         lane=lane,
         query=row["query"],
-        counts=(row["read"], row["applied"], row["outside"], row["dropped"], row["dead"]),
+        counts=Counts.in_row(fates, row),
         progress_us=row["progress_us"],
         ended=row["ended"],
     )

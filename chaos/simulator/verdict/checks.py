@@ -7,9 +7,8 @@ definition's result for the part of the log delivered so far.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from chaos.readers.output import (
@@ -17,7 +16,6 @@ from chaos.readers.output import (
     count_dead,
     dead_letter_identity,
     row_identity,
-    with_earlier,
 )
 from chaos.simulator.added_lanes import with_lanes_of
 from chaos.simulator.case import SimulatedRecord
@@ -27,10 +25,11 @@ from chaos.simulator.verdict.early import early
 from chaos.simulator.verdict.refusals import REFUSALS, as_far_as_committed, lawful, meant
 from chaos.verdict.comparison import Comparison
 from chaos.verdict.verify import Verdict, verify
+from windowing.model.fates import BY_WINDOWS, READ, Counts, names
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.lengths import INT64_MIN
 from windowing.model.rows import dead_letter_line, row_line
-from windowing.semantics import Counts, Outcome
+from windowing.semantics import Outcome
 from windowing.semantics.effective import effective
 
 SimulatorCheck = Literal[
@@ -53,7 +52,7 @@ CHECKS: dict[SimulatorCheck, str] = {
     "deterministic": "the rows are the definition's, byte for byte, revision by revision",
     "exactly once": "no identity stands twice in the sink",
     "dead letters": "the dead letters are the definition's, and each stands there once",
-    "conservation": "read = applied + outside + dropped + dead, as the definition counts",
+    "conservation": f"{READ} = {' + '.join(names(BY_WINDOWS))}, as the definition counts",
     "repeatable": "a batch that is run again comes to the same rows and dead letters",
     "progress": "each lane's progress is a fact of the log, and never goes back",
     "closing": "a row is sent in the batch that makes it due: not earlier, not later",
@@ -128,24 +127,27 @@ def _output(pipeline: Pipeline, history: SimulationHistory) -> Output:
     return Output(
         rows=[line for batch in batches for line in batch.rows],
         dead=[line for batch in batches for line in batch.dead],
-        counts={query.name: _counts(query.name, history.batches) for query in pipeline.flows},
+        counts=_counts(pipeline, history.batches),
         ordered=False,
         name="sink",
     )
 
 
-def _counts(query: str, batches: Mapping[int, Batch]) -> Counts:
-    """Add up a query's counts; of one that joined, what came before it is outside."""
-    metrics = [metric for batch in batches.values() for metric in batch.metrics]
-    own = [metric for metric in metrics if metric.query == query]
-    counts = Counts(*(sum(metric.counts[place] for metric in own) for place in range(5)))
-    if not batches or any(metric.query == query for metric in _first_metrics(batches)):
-        return counts
-    read = Counter[str]()
-    for metric in metrics:
-        read[metric.query] += metric.counts[0]
-    dead = count_dead([line for batch in batches.values() for line in batch.dead], query)
-    return with_earlier(replace(counts, dead=dead), max(read.values(), default=0))
+def _counts(pipeline: Pipeline, batches: Mapping[int, Batch]) -> dict[str, Counts]:
+    """Add up every query's counts; of one that was added, what came before it is outside."""
+    nothing, sums = Counts.of(pipeline.source.fates), dict[str, Counts]()
+    for metric in (metric for batch in batches.values() for metric in batch.metrics):
+        sums[metric.query] = sums.get(metric.query, nothing).plus(metric.counts)
+    longest = max(sums.values(), key=lambda counts: counts.read, default=nothing)
+    founding = {metric.query for metric in _first_metrics(batches)}
+    dead = [line for batch in batches.values() for line in batch.dead]
+    found = {}
+    for query in pipeline.flows:
+        found[query.name] = counts = sums.get(query.name, nothing)
+        if batches and query.name not in founding:
+            counts = counts.but(dead=count_dead(dead, query.name))
+            found[query.name] = counts.since_added(longest)
+    return found
 
 
 def _first_metrics(batches: Mapping[int, Batch]) -> Sequence[Metric]:

@@ -25,4 +25,4 @@ def test_it_is_verified_and_counted_like_any_other(postgres: str) -> None:
     verdict = verify(AFTER, LOG, output)
     assert verdict.ok, "\n".join(verdict.lines())
     assert output.counts is not None
-    assert output.counts["added"].outside == 90
+    assert output.counts["added"]["outside"] == 90

@@ -18,7 +18,7 @@ from tests.unit.engine.test_classes import check
 from tests.unit.engine.test_engine import defined, lines
 from tests.unit.sinks.test_table_sink import written
 from windowing.engine.reading.batches import batches
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.lengths import LENGTH_MAX

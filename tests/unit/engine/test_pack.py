@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import cases, entry
 from windowing.engine.reading import pack as packing
 from windowing.engine.reading.pack import RawRows, pack
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.model import parse_pipeline
 from windowing.model.file.pipeline import EventTime
 

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from tests.strategies import cases, entry
 from windowing.engine.reading.batches import batches
+from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.pack import RawRows
 from windowing.engine.reading.refusals import VALUE_MAX, detail, shown
-from windowing.engine.reading.values import BadValue, ValueRules, read_value
+from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.values import read_value
 from windowing.engine.storage.frames import from_bytes
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine

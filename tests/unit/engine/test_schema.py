@@ -18,7 +18,7 @@ from windowing.engine.aggregates import Accumulators, StateSchema
 from windowing.engine.aggregates.exact_float import BINS, SQUARE_BINS, to_bins, to_square_bins
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import field_column, state_column
-from windowing.engine.reading.decode import DTYPES
+from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.model.fields import FieldType, parse_aggregate
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,14 +13,18 @@ import pytest
 from chaos.faults.catalogue import FAULTS
 from chaos.quality.expectation import EXPECTATIONS
 from chaos.readers.catalogue import READERS
+from chaos.simulator.draw.log import FORMAT_DRAWS
 from chaos.simulator.draw.windows import DRAWS
 from chaos.verdict.catalogue import CHECKS
 from windowing.engine.progress.generator import LANE_GENERATORS
+from windowing.engine.reading.decoders.decoder import DECODERS
+from windowing.engine.reading.steps import STEP_PARTS
 from windowing.engine.windows.classes import PARTS
 from windowing.model.progress.disorder import GENERATORS
+from windowing.model.reading import FORMATS, STEPS
 from windowing.model.registry import PLUGINS_VARIABLE, Registry
 from windowing.model.windows.registry import WINDOWS
-from windowing.semantics import generators
+from windowing.semantics import formats, generators
 from windowing.semantics.windows import classes
 from windowing.spark.sinks import SINKS
 
@@ -29,6 +33,8 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     *(FAULTS, CHECKS, SINKS, READERS, EXPECTATIONS),
     *(WINDOWS, PARTS, classes.DEFINITIONS, DRAWS),
     *(GENERATORS, LANE_GENERATORS, generators.DEFINITIONS),
+    *(FORMATS, DECODERS, formats.FORMAT_DEFINITIONS, FORMAT_DRAWS),
+    *(STEPS, STEP_PARTS, formats.STEP_DEFINITIONS),
 )
 
 

@@ -132,7 +132,7 @@ def test_a_mistake_that_only_the_class_knows_is_said_when_it_runs(tidepool: Path
 
 
 def test_a_window_without_parts_cannot_run(tidepool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLACKWATER_PLUGINS", '{"windows": {"moons": "tidepool.window:Moons"}}')
+    monkeypatch.setenv("SLACKWATER_PLUGINS", '{"windows": {"moons": "tidepool.months:Moons"}}')
     (query,) = parse_pipeline(TEXT.replace("months", "moons")).flows
     with pytest.raises(PluginError, match=r"moons: no plug-in slackwater\.window_parts has"):
         parts_of(query.window)
@@ -141,7 +141,7 @@ def test_a_window_without_parts_cannot_run(tidepool: Path, monkeypatch: pytest.M
 
 
 def test_a_window_cannot_have_the_name_of_a_clause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLACKWATER_PLUGINS", '{"windows": {"session": "tidepool.window:Months"}}')
+    monkeypatch.setenv("SLACKWATER_PLUGINS", '{"windows": {"session": "tidepool.months:Months"}}')
     with pytest.raises(PipelineError, match="no window can be called 'session', as a clause is"):
         parse_pipeline(TEXT.replace("months: {ahead_h: 1}", "session: 30 minutes"))
     with pytest.raises(PluginError, match="no window can be called 'Gaps'"):

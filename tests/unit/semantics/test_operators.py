@@ -261,7 +261,7 @@ def test_by_the_machines_clock_nothing_is_defined() -> None:
     query, lanes = f"{_SUM} TUMBLING count(1), clock: wall", ["1a1 2a2 end"]
     outcome = evaluate(pipeline_of(query), log_of(lanes))
     assert outcome.rows == []
-    assert outcome.counts["q"].applied == 2
+    assert outcome.counts["q"]["applied"] == 2
 
 
 def test_a_trace_tells_when_a_report_is_sent() -> None:

@@ -58,13 +58,13 @@ def test_the_parts_together_are_the_whole(kind: str, data: st.DataObject, depth:
         parts = in_parts(pipeline, query, log, depth)
         rows = [row_line(row) for part in parts for row in part.rows]
         assert sorted(rows) == sorted(row_line(r) for r in whole.rows if r.query == query.name)
-        dead = [dead_letter_line(letter) for part in parts for letter in part.fates[0]]
+        dead = [dead_letter_line(letter) for part in parts for letter in part.outcomes[0]]
         assert sorted(dead) == sorted(
             dead_letter_line(letter) for letter in whole.dead if letter.query == query.name
         )
         counts = whole.counts[query.name]
         for name in ("applied", "outside", "dropped"):
-            assert sum(part.fates[1][name] for part in parts) == getattr(counts, name)
+            assert sum(part.outcomes[1][name] for part in parts) == counts[name]
 
 
 def test_rows_in_the_order_of_event_time_are_numbered_over_all_keys() -> None:

@@ -76,8 +76,8 @@ def test_a_trace_tells_of_each_record_which_reports_hold_it(case: Case) -> None:
         {(row.query, row.window_id, row.key): row.records for row in outcome.rows}
     )
     for query, counts in outcome.counts.items():
-        assert outcomes[query, "applied"] == counts.applied
-        assert outcomes[query, "dropped"] == counts.dropped
+        assert outcomes[query, "applied"] == counts["applied"]
+        assert outcomes[query, "dropped"] == counts["dropped"]
 
 
 @given(case=cases(kind=OPERATORS, records_max=12))

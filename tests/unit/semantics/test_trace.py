@@ -100,9 +100,9 @@ def test_slices_hold_the_records_of_the_rows(kind: str, data: st.DataObject) -> 
     for window, records in shown.items():
         assert held[window] == records or (not ended and held[window] > records)
     for query, counts in outcome.counts.items():
-        assert outcomes[query, "applied"] == counts.applied
-        assert outcomes[query, "outside"] == counts.outside
-        assert outcomes[query, "dropped"] == counts.dropped
+        assert outcomes[query, "applied"] == counts["applied"]
+        assert outcomes[query, "outside"] == counts["outside"]
+        assert outcomes[query, "dropped"] == counts["dropped"]
 
 
 @pytest.mark.parametrize("name", ["late-update-generous", "heartbeats", "poison"])

@@ -75,7 +75,7 @@ def test_it_is_verified_and_counted_like_any_other(tmp_path: Path, end: int) -> 
     verdict = verify(AFTER, LOG[:end], output)
     assert verdict.ok, "\n".join(verdict.lines())
     assert output.counts is not None
-    assert output.counts["added"].outside == 90
+    assert output.counts["added"]["outside"] == 90
     counts = RunTables(TableColumns(AFTER, tmp_path, "r1")).counts(["q", "added"])
     assert counts["read"].tolist() == [end, end]
     assert counts["read"].equals(counts[["applied", "outside", "dropped", "dead"]].sum(axis=1))

@@ -22,7 +22,7 @@ from windowing.engine.lane import Lane
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.batches import batches
 from windowing.engine.reading.pack import RawRows, pack
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.engine.shard import Shard
 from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline

@@ -12,8 +12,9 @@ from slackwater.main import app
 from tests.sampling import sampled
 from tests.unit.slackwater.pipelines import written
 from windowing.engine.tally import Tally
+from windowing.model.fates import Counts
 from windowing.model.rows import DeadLetter
-from windowing.runtime.counts import Counts, RecordsUnaccounted, check_counts
+from windowing.runtime.output import RecordsUnaccounted, check_counts
 
 
 def command(*arguments: object) -> Result:
@@ -45,9 +46,9 @@ def test_a_run_that_lost_a_record_fails_and_writes_nothing(
 
 def test_counts_must_fit_the_dead_letters() -> None:
     letters = [DeadLetter("t", 0, 1, None, "malformed"), DeadLetter("t", 0, 2, "other", "late")]
-    check_counts("q", Counts(read=2, applied=1, dead=1), letters)
+    check_counts("q", Counts.of(read=2, applied=1, dead=1), letters)
     with pytest.raises(RecordsUnaccounted, match="0 dead letters were written"):
-        check_counts("q", Counts(read=2, applied=1, dead=1), letters[1:])
+        check_counts("q", Counts.of(read=2, applied=1, dead=1), letters[1:])
 
 
 @pytest.mark.parametrize(

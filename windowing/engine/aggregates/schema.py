@@ -26,7 +26,7 @@ from windowing.engine.columns import (
     field_column,
     state_column,
 )
-from windowing.engine.reading.decode import DTYPES
+from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.model import Query
 from windowing.model.fields import Aggregate, FieldType
 from windowing.model.file.pipeline import Source

@@ -15,7 +15,7 @@ from windowing.engine.families.in_lane import QueriesInLane
 from windowing.engine.storage.frames import where
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import ON_TIME, Flags, Ints
-from windowing.engine.windows.part import Outcome, Scan, Tables
+from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
 from windowing.engine.windows.refused import dead_letters
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS, UNSETTLED, SlidingLanePart
 from windowing.model import Pipeline, Query
@@ -132,13 +132,10 @@ class FamilyLanePart(SlidingLanePart):
         verdicts = Verdicts.of(lane, distinct, known, counts, self._query.late)
         by_variant = np.array([variant.member for variant in self._family.variants])
         refused, outside = verdicts.refused[by_variant], verdicts.outside[by_variant]
-        dead = np.zeros_like(refused) if self._query.late.policy == "drop" else refused
+        applied = len(cells) - refused - outside
         outcome = Outcome(
             dead_letters=self._dead_letters(scan, verdicts, cell_of),
-            applied=len(cells) - refused - outside,
-            outside=outside,
-            dropped=refused - dead,
-            dead=dead,
+            counts=counts_of(self._query.late, applied=applied, outside=outside, refused=refused),
         )
         return outcome, verdicts.wanted[cell_of]
 

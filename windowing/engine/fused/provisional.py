@@ -21,6 +21,7 @@ class Account(msgspec.Struct, array_like=True):
             dead letters show, `before` (the progress by the chunk alone), and `at`, the attribute,
             if it is not what they show.
         claims: changes of the queries, with progress by the chunk alone.
+        withheld: offset and fate of records that no window sees, a frame as bytes; None: none.
     """
 
     rows: int
@@ -28,6 +29,7 @@ class Account(msgspec.Struct, array_like=True):
     bad: bytes
     records: dict[str, bytes]
     claims: list[Claim] = []
+    withheld: bytes | None = None
 
 
 class Provisional(msgspec.Struct, array_like=True):

@@ -62,6 +62,7 @@ class Scanner:
             bad=to_bytes(reading.rows.dead),
             records={clock.name: _records(clock, reading) for clock in self._plan.clocks},
             claims=[*reading.claims],
+            withheld=None if reading.withheld is None else to_bytes(reading.withheld),
         )
         return messages
 

@@ -28,6 +28,7 @@ from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Outcome, Scan, Settles
 from windowing.engine.windows.sliding_lane import PARTIALS
+from windowing.model.fates import BY_WINDOWS
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 
 Redelivered = Literal["error", "skip"]
@@ -99,7 +100,7 @@ class Settler:
 
     def _settle_lane(self, lane: KnownLane, chunks: Sequence[Provisional]) -> list[Parcel]:
         """Settle the chunks of one lane, and count them as one batch."""
-        tally, parcels = Tally(chunks[0].partition, self._plan.shares), []
+        tally, parcels = Tally(chunks[0].partition, self._plan), []
         for chunk in chunks:
             if self._is_new(lane, chunk):
                 parcels.append(self._settle(lane, chunk, tally))
@@ -180,6 +181,8 @@ class Settler:
     ) -> None:
         """Count a chunk's records by the larger of two progresses: of the chunk, and before it."""
         tally.take(pl.Series([chunk.first, chunk.last]), account.data, from_bytes(account.bad))
+        if account.withheld is not None:
+            tally.withhold(from_bytes(account.withheld))
         scans = {}
         for clock, data in account.records.items():
             records, reached = from_bytes(data), before[clock].progress_us
@@ -192,7 +195,10 @@ class Settler:
     def _count_ended(self, chunk: Provisional, account: Account, tally: Tally) -> None:
         """Count a chunk behind the end of its lane: every record is a dead letter."""
         records = from_bytes(account.records[self._time])[OFFSET]
-        offsets = pl.concat([records, from_bytes(account.bad)[OFFSET]]).sort()
+        others = [from_bytes(account.bad)[OFFSET]]
+        if account.withheld is not None:
+            others.append(from_bytes(account.withheld)[OFFSET])
+        offsets = pl.concat([records, *others]).sort()
         dead = pl.DataFrame({OFFSET: offsets}).select(
             pl.lit(chunk.partition, dtype=pl.Int32).alias(PARTITION),
             OFFSET,
@@ -202,7 +208,9 @@ class Settler:
         tally.take(pl.Series([chunk.first, chunk.last]), 0, dead)
 
 
-_NOTHING = Outcome(pl.DataFrame(schema=DEAD_LETTER_SCHEMA), 0, 0, 0)
+_NOTHING = Outcome(
+    pl.DataFrame(schema=DEAD_LETTER_SCHEMA), np.zeros((1, len(BY_WINDOWS)), dtype=np.int64)
+)
 
 
 def _settling(flow: FlowPlan[Any], plan: Plan) -> Settles:

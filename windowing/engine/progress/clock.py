@@ -26,7 +26,7 @@ from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, TIME, field_column
 from windowing.engine.progress import generator_of
 from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
 from windowing.engine.reading.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
-from windowing.engine.storage.frames import chosen
+from windowing.engine.storage.frames import chosen, where
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
 from windowing.model import Query
 from windowing.model.file.pipeline import Source
@@ -78,6 +78,7 @@ class Rows:
         is_data: which rows are records.
         after_end: which rows follow the lane's end.
         dead: dead letters of values that no query can use.
+        withheld: which of the records no window is to see; None: all windows see all of them.
     """
 
     all: pl.DataFrame
@@ -85,6 +86,13 @@ class Rows:
     is_data: Flags
     after_end: Flags
     dead: pl.DataFrame
+    withheld: Flags | None = None
+
+    def seen(self) -> Rows:
+        """Return the rows without the records that no window is to see."""
+        if self.withheld is None:
+            return self
+        return replace(self, data=where(self.data, ~self.withheld), withheld=None)
 
     def over(self, name: str) -> Rows:
         """Return the rows with another column as their times, to which bounds do not apply."""
@@ -116,6 +124,15 @@ class Course:
     reached: Reached
     keys: pl.DataFrame | None = None
     moved: pl.DataFrame | None = None
+
+    def seen(self, rows: Rows) -> Course:
+        """Return it without the records of a chunk that no window is to see."""
+        if rows.withheld is None:
+            return self
+        seen = ~rows.withheld
+        return replace(
+            self, values=chosen(self.values, seen), progress_us=chosen(self.progress_us, seen)
+        )
 
 
 class Clock(Protocol):
@@ -211,10 +228,11 @@ class _AttributeClock:
         bounds, held = self._bounds(rows, state.memory), state.reached
         running = np.maximum.accumulate(np.concatenate(([held.progress_us], bounds)))
         finite, values = chosen(running, running < ENDED), rows.data[TIME].to_numpy()
+        seen = values if rows.withheld is None else chosen(values, ~rows.withheld)
         state.reached = Reached(
             progress_us=int(running[-1]),
             furthest_us=max(held.furthest_us, int(finite.max(initial=NOTHING_YET))),
-            newest_us=max(held.newest_us, int(values.max(initial=NOTHING_YET))),
+            newest_us=max(held.newest_us, int(seen.max(initial=NOTHING_YET))),
         )
         before = chosen(running[:-1], rows.is_data)
         if self._key is None:
@@ -278,6 +296,7 @@ class _RowClock:
 
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         """Run over a chunk; a unit's progress is the number of its next record."""
+        rows = rows.seen()
         held, count = state.reached, len(rows.data)
         if self._key is None:
             first = max(held.furthest_us, 0)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from windowing.engine.reading.values import BadValue, parse_object
+from windowing.engine.reading.objects import BadValue, parse_object
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.progress import Delays
 

@@ -1,8 +1,8 @@
 """Pack: decode a batch's raw rows of one partition into a chunk of columns.
 
-Decoding is stateless, so it runs where the rows are, with their parallelism. Values that look alike
-are decoded by column, others that are clean into structs, and doubtful ones by the exact rules of
-`windowing.engine.reading.values`, one at a time.
+Decoding is stateless, so it runs where the rows are, with their parallelism. Uniform values are
+read by column, others that are clean at once, and doubtful ones exactly, one at a time
+(`windowing.engine.reading.values`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from windowing.engine.columns import COUNTER, KIND, OFFSET, REFUSAL, TIME
+from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, REFUSAL, TIME, field_column
 from windowing.engine.effects import took_effect
-from windowing.engine.reading.alike import decode_alike
 from windowing.engine.reading.control import ControlError, read_control
-from windowing.engine.reading.decode import decode_clean, series
+from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.reading.gate import Opened
+from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import spelled
-from windowing.engine.reading.values import BadValue, ValueRules, check_instant, read_value
+from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.steps import check_instant, progress_key
+from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import tuning
 from windowing.model.file.changes import read_change
 from windowing.model.lengths import INT64_MIN
@@ -63,19 +65,20 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         above), `ts_us` (i64: event time, a control record's bound, or an instant that true time had
         reached), `refusal` (text, for BAD: see `windowing.engine.reading.refusals`; for CHANGE,
         which may be refused, its JSON), a column for each declared field, named `=field` (for
-        BOUND_ON, the bound's field), and where control records are signed, `counter` (i64).
+        BOUND_ON, the bound's field), where a step withholds records, `fate` (text, null for most),
+        and where control records are signed, `counter` (i64).
     """
     columns = _Columns.of(rows)
-    alike = decode_alike(columns.data, columns.append_us, rules)
-    if alike is None:
+    uniform = reading_of(rules).uniform(columns.data, columns.append_us)
+    if uniform is None:
         return _pack(columns.rows(), rules)
-    took_effect("read by shape", alike.columns.height)
-    offsets = columns.offsets.filter(alike.matched)
-    read = _chunk(offsets, alike.columns.get_columns(), rules)
-    if alike.matched.all():
-        return read
-    others = _pack(columns.where(~alike.matched).rows(), rules)
-    places = pl.concat([alike.matched.arg_true(), (~alike.matched).arg_true()])
+    found, certain = uniform
+    took_effect("read by shape", int(certain.sum()))
+    if certain.all():
+        return _chunk(columns.offsets, found.get_columns(), rules)
+    read = _chunk(columns.offsets.filter(certain), found.filter(certain).get_columns(), rules)
+    others = _pack(columns.where(~certain).rows(), rules)
+    places = pl.concat([certain.arg_true(), (~certain).arg_true()])
     return pl.concat([read, others])[places.arg_sort()]
 
 
@@ -114,7 +117,7 @@ class _Columns(NamedTuple):
 
 
 def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
-    """Decode rows that do not look alike, or too few to tell."""
+    """Decode rows that are not uniform, or too few to tell."""
     decoded = _fast(rows, rules)
     if decoded is not None:
         return decoded
@@ -130,8 +133,8 @@ def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
     """Decode rows that are all clean; None if any is doubtful."""
     if any(control is not None for control in rows.controls):
         return None
-    columns = decode_clean(rows.values, rows.append_us, rules)
-    return None if columns is None else _chunk(rows.offsets, columns, rules)
+    found = reading_of(rules).clean(list(rows.values), list(rows.append_us))
+    return None if found is None else _chunk(rows.offsets, found.get_columns(), rules)
 
 
 def _chunk(
@@ -152,11 +155,12 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     times: list[int | None] = []
     refusals: list[str | None] = []
     counters: list[int | None] = []
+    fates: list[str | None] = []
     fields: dict[str, list[Any]] = {name: [] for name in rules.fields}
-    absent = dict.fromkeys(rules.fields)
+    reading, absent = reading_of(rules), dict.fromkeys(rules.fields)
     for value, control, append_us in zip(rows.values, rows.controls, rows.append_us, strict=True):
         record: dict[str, Any] = absent
-        refusal = ts_us = counter = None
+        refusal = ts_us = counter = fate = None
         try:
             if control is not None:
                 opened = rules.gate.open(control)
@@ -165,18 +169,21 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
                 record = absent | record
                 refusal = opened.body.decode() if kind == CHANGE and opened.body else None
             else:
-                ts_us, record = read_value(value, append_us, rules)
-                kind = DATA
+                draft = reading.exact(value, append_us)
+                kind, ts_us, record = DATA, draft.ts_us, draft.fields
+                fate = None if draft.fate is None else draft.fate.name
         except BadValue as bad:
             kind, refusal = BAD, spelled(bad.reason, value, control, append_us, rules)
         kinds.append(kind)
         times.append(ts_us)
         refusals.append(refusal)
         counters.append(counter)
+        fates.append(fate)
         for name, column_values in fields.items():
             column_values.append(record[name])
     columns = [pl.Series(TIME, times, dtype=pl.Int64)]
-    columns += [series(name, rules.fields[name][0], values) for name, values in fields.items()]
+    columns += [_series(name, rules.fields[name][0], values) for name, values in fields.items()]
+    columns += [pl.Series(FATE, fates, dtype=pl.String)] if rules.withholds else []
     took_effect("read one by one", len(kinds))
     counter_column = [pl.Series(COUNTER, counters, dtype=pl.Int64)] if rules.gate.signed else []
     return _chunk(rows.offsets, columns, rules).with_columns(
@@ -184,6 +191,14 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         pl.Series(REFUSAL, refusals, dtype=pl.String),
         *counter_column,
     )
+
+
+def _series(name: str, kind: str, values: list[Any]) -> pl.Series:
+    """Return a field's column."""
+    if kind == "float":
+        # Adding zero turns -0.0 into 0.0; not in polars, which skips it for columns of one row.
+        values = [None if value is None else float(value) + 0.0 for value in values]
+    return pl.Series(field_column(name), values, dtype=DTYPES[kind])
 
 
 def _control(
@@ -214,5 +229,5 @@ def _control(
     if control.on is None:
         return BOUND, instant_us, {}
     # A bound on several fields is ignored.
-    key = rules.progress_key(*next(iter(control.on.items()))) if len(control.on) == 1 else None
+    key = progress_key(rules, *next(iter(control.on.items()))) if len(control.on) == 1 else None
     return (IGNORED, None, {}) if key is None else (BOUND_ON, instant_us, key)

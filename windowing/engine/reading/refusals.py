@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from windowing.engine.columns import REFUSAL, TIME, field_column
-from windowing.engine.reading.values import BadValue, ValueRules, misfit, parse_object
+from windowing.engine.reading.objects import BadValue
+from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.steps import misfit
+from windowing.engine.reading.values import reading_of
 from windowing.model.control import ControlRule, unsealed
 from windowing.model.lengths import spell_us
 from windowing.model.query import Flow
@@ -82,15 +85,16 @@ def detail(
             return Detail(None, said, not_allowed(rules.gate.rule))
         wanted = _CONTROL if reason == "malformed" else _time_rule(reason, append_us, rules)
         return Detail(None, said, wanted)
+    decoder = reading_of(rules).decoder
+    if value is None:
+        return Detail(rule=decoder.rule)
     try:
-        record = parse_object(value)
+        record = decoder.exact(value)
     except BadValue:
-        return Detail(
-            None, None if value is None else shown(value), "a value is one JSON object in UTF-8"
-        )
+        return Detail(None, shown(value), decoder.rule)
     find = _FINDERS.get(reason)
     if find is None:
-        return Detail(None, None if value is None else shown(value), None)
+        return Detail(None, shown(value), None)
     name, rule = find(record, append_us, rules)
     return Detail(name, shown(record[name]) if name in record else None, rule)
 

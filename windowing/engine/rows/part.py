@@ -16,7 +16,7 @@ from windowing.engine.progress.reached import Progress, StreamProgress
 from windowing.engine.rows.report_rows import ReportRows
 from windowing.engine.rows.units import DUE, HELD, UNITS, Units
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.part import Outcome, Scan, Tables
+from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline
 from windowing.model.operators.query import OperatorQuery
@@ -70,9 +70,7 @@ class RowLanePart:
         )
         outcome = Outcome(
             dead_letters=letters,
-            applied=len(records),
-            outside=0,
-            dropped=int(late.sum()) - len(letters),
+            counts=counts_of(self._query.late, applied=len(records), refused=int(late.sum())),
         )
         return outcome, {ROWS: rows}
 

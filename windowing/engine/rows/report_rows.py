@@ -26,7 +26,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.reading.decode import DTYPES
+from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.rows.units import Report
 from windowing.engine.tuning import tuning
 from windowing.engine.windows.results import Results

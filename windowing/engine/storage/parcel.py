@@ -9,6 +9,7 @@ from zlib import crc32
 import msgspec
 import numpy as np
 import polars as pl
+from polars._typing import PolarsDataType
 
 from windowing.engine.progress.reached import Reached
 from windowing.engine.reading.refusals import DETAIL_SCHEMA
@@ -16,6 +17,7 @@ from windowing.engine.storage.formats import MessageFormat
 from windowing.engine.storage.frames import to_bytes
 from windowing.engine.storage.groups import Groups
 from windowing.engine.wids import ENDED, Ints
+from windowing.model.fates import READ, Fates, names
 
 DueTimes = Callable[[pl.DataFrame], Ints]
 """Returns the earliest progress at which each row of a table may make a row of results due."""
@@ -93,20 +95,21 @@ DEAD_LETTER_SCHEMA = {
     "reason": pl.String,
     **DETAIL_SCHEMA,
 }
-METRIC_SCHEMA = {
-    "partition": pl.Int32,
-    "query": pl.String,
-    "read": pl.Int64,
-    "applied": pl.Int64,
-    "outside": pl.Int64,
-    "dropped": pl.Int64,
-    "dead": pl.Int64,
-    "redelivered": pl.Int64,
-    "first_offset": pl.Int64,
-    "last_offset": pl.Int64,
-    "progress_us": pl.Int64,
-    "ended": pl.Boolean,
-}
+
+
+def metric_schema(fates: Fates) -> dict[str, PolarsDataType]:
+    """Return the columns of a lane's counts of a batch, if records can have these fates."""
+    return {
+        "partition": pl.Int32,
+        "query": pl.String,
+        READ: pl.Int64,
+        **dict.fromkeys(names(fates), pl.Int64),
+        "redelivered": pl.Int64,
+        "first_offset": pl.Int64,
+        "last_offset": pl.Int64,
+        "progress_us": pl.Int64,
+        "ended": pl.Boolean,
+    }
 
 
 def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:

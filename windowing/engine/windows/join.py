@@ -27,7 +27,7 @@ from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.join_rows import DTYPES, SIDES, PairRows, prefixed, side_column
-from windowing.engine.windows.part import Outcome, Scan, Tables
+from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline
 from windowing.model.join import Comparison, Operand, Side
@@ -83,9 +83,9 @@ class JoinLanePart:
         letters = dead_letters(self._query, scan.data, refused, scan.partition)
         outcome = Outcome(
             dead_letters=letters,
-            applied=int(taken.sum()),
-            outside=0,
-            dropped=int(refused.sum()) - len(letters),
+            counts=counts_of(
+                self._query.late, applied=int(taken.sum()), refused=int(refused.sum())
+            ),
         )
         return outcome, self._tables(scan, taken, instant, late)
 

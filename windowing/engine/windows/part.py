@@ -11,6 +11,8 @@ import polars as pl
 
 from windowing.engine.progress.reached import Progress
 from windowing.engine.wids import Ints
+from windowing.model.emission import Late
+from windowing.model.fates import APPLIED, BY_WINDOWS, DEAD, DROPPED, OUTSIDE
 
 Tables = dict[str, pl.DataFrame]
 """A query's state, or an addition to it: frames by name, as the two parts of the class define."""
@@ -41,22 +43,33 @@ class Outcome:
 
     Attributes:
         dead_letters: of records that no window took.
-        applied, outside, dropped: numbers of records; with the dead ones, each counts once.
-        dead: the number of the dead ones; None: as many as there are dead letters.
+        counts: numbers of records, as `counts_of` gives them.
     """
 
     dead_letters: pl.DataFrame
-    applied: int | Ints
-    outside: int | Ints
-    dropped: int | Ints
-    dead: int | Ints | None = None
+    counts: Ints
 
-    @property
-    def counts(self) -> Ints:
-        """The numbers, as columns `applied`, `outside`, `dropped`, `dead`; a row per variant."""
-        dead = len(self.dead_letters) if self.dead is None else self.dead
-        numbers = (self.applied, self.outside, self.dropped, dead)
-        return np.column_stack([np.atleast_1d(one) for one in numbers]).astype(np.int64)
+
+def counts_of(
+    late: Late, *, applied: int | Ints, outside: int | Ints = 0, refused: int | Ints = 0
+) -> Ints:
+    """Return numbers of records, each of which counts once: a row per variant, a column per fate.
+
+    Args:
+        late: decides what becomes of refused records.
+        applied: number of records that some window took.
+        outside: number of records in no window.
+        refused: the number of late records that no window took.
+    """
+    buries = late.letter is not None
+    numbers = {
+        APPLIED: applied,
+        OUTSIDE: outside,
+        DEAD if buries else DROPPED: refused,
+        DROPPED if buries else DEAD: np.zeros_like(refused),
+    }
+    columns = [np.atleast_1d(numbers[fate]) for fate in BY_WINDOWS]
+    return np.column_stack(columns).astype(np.int64)
 
 
 class LanePart(Protocol):

@@ -20,10 +20,9 @@ def dead_letters(query: Flow, data: pl.DataFrame, refused: Flags, partition: int
         refused: which of the records.
         partition: their lane's.
     """
-    policy = query.late.policy
-    if policy == "drop" or not refused.any():
+    reason = query.late.letter
+    if reason is None or not refused.any():
         return pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
-    reason = "late" if policy == "dead_letter" else "out_of_retention"
     return data.filter(pl.Series(refused)).select(
         pl.lit(partition, dtype=pl.Int32).alias(PARTITION),
         OFFSET,

@@ -25,7 +25,7 @@ from windowing.engine.storage.frames import where
 from windowing.engine.wids import ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
 from windowing.engine.windows.keys import key_columns, route
-from windowing.engine.windows.part import Outcome, Scan, Tables
+from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
 from windowing.engine.windows.refused import dead_letters
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import ROW_NUM
@@ -158,9 +158,12 @@ class SlidingLanePart:
         letters = dead_letters(self._query, scan.data, refused, scan.partition)
         return Outcome(
             dead_letters=letters,
-            applied=int(taken.sum()),
-            outside=int(outside.sum()),
-            dropped=int(refused.sum()) - len(letters),
+            counts=counts_of(
+                self._query.late,
+                applied=int(taken.sum()),
+                outside=int(outside.sum()),
+                refused=int(refused.sum()),
+            ),
         )
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:

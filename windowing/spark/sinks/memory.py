@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from windowing.engine.families.apart import Apart
 from windowing.engine.storage.frames import from_bytes
 from windowing.model import Pipeline
-from windowing.runtime.counts import count
 from windowing.runtime.local import Output
 from windowing.runtime.output import (
     DEAD_LETTER,
@@ -15,6 +14,7 @@ from windowing.runtime.output import (
     METRIC,
     RESULT,
     Emitted,
+    count,
     dead_letters_of,
     rows_of,
 )
@@ -68,4 +68,4 @@ class MemorySink:
             elif kind == DEAD_LETTER:
                 self.output.dead_letters += dead_letters_of(self._pipeline, data)
             elif kind == METRIC:
-                count(self.output.counts, data)
+                count(self.output.counts, self._pipeline.source.fates, data)

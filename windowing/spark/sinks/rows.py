@@ -6,7 +6,8 @@ All table sinks write these, whatever the destination.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -30,7 +31,7 @@ from windowing.engine.families.family import MARK
 from windowing.engine.families.shard_part import together
 from windowing.engine.flow_kinds import extents
 from windowing.engine.storage.frames import from_bytes
-from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, METRIC_SCHEMA
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, metric_schema
 from windowing.model import Pipeline
 from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
@@ -251,11 +252,13 @@ class BatchRows:
 def schemas(pipeline: Pipeline) -> dict[str, pa.Schema]:
     """Return the tables of a pipeline and their columns."""
     dead = ["run", "source", *DEAD_LETTER_SCHEMA, "batch_id"]
-    metrics = ["run", "lane", *(n for n in METRIC_SCHEMA if n != "partition"), "batch_id"]
+    counts = metric_schema(pipeline.source.fates)
+    metrics = ["run", "lane", *(n for n in counts if n != "partition"), "batch_id"]
+    known = {**DEAD_LETTER_SCHEMA, **counts}
     return {
         **{name: _table_schema(flows, pipeline) for name, flows in pipeline.tables.items()},
-        DEAD_LETTERS: pa.schema([(name, _passed_type(name)) for name in dead]),
-        METRICS: pa.schema([(name, _passed_type(name)) for name in metrics]),
+        DEAD_LETTERS: pa.schema([(name, _passed_type(name, known)) for name in dead]),
+        METRICS: pa.schema([(name, _passed_type(name, known)) for name in metrics]),
     }
 
 
@@ -280,8 +283,7 @@ def _united(parts: Sequence[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
     return (rows if rows.schema == schema else conformed(rows, schema) for rows in parts)
 
 
-def _passed_type(name: str) -> pa.DataType:
-    known = {**DEAD_LETTER_SCHEMA, **METRIC_SCHEMA}
+def _passed_type(name: str, known: Mapping[str, Any]) -> pa.DataType:
     polars = known.get(name, pl.Int64 if name == "batch_id" else pl.String)
     types = {pl.Int32: pa.int32(), pl.Int64: pa.int64(), pl.Boolean: pa.bool_()}
     return types.get(polars, pa.string())

@@ -35,6 +35,7 @@ from chaos.simulator.verdict.refusals import refused
 from slackwater.main import app
 from tests.conftest import SEED_VARIABLE
 from windowing.model import parse_pipeline
+from windowing.model.fates import Counts
 from windowing.model.rows import row_line
 from windowing.semantics import evaluate
 
@@ -339,8 +340,8 @@ def right() -> SimulationHistory:
         batch.rows = [line for line in whole.rows if line[1] not in seen]
         batch.dead = [line for line in whole.dead if line[1] not in seen]
         seen |= {line[1] for line in (*whole.rows, *whole.dead)}
-    history.batches[0].metrics = [Metric("s/0", "q", (3, 3, 0, 0, 0), 12, ended=False)]
-    history.batches[1].metrics = [Metric("s/0", "q", (1, 0, 0, 0, 1), None, ended=True)]
+    history.batches[0].metrics = [Metric("s/0", "q", Counts.of(read=3, applied=3), 12, ended=False)]
+    history.batches[1].metrics = [Metric("s/0", "q", Counts.of(read=1, dead=1), None, ended=True)]
     return history
 
 
@@ -453,6 +454,6 @@ def test_lines_are_pairs_of_identity_and_text() -> None:
 
 def test_counts_of_a_lane_that_the_log_has_not_are_a_finding() -> None:
     history = right()
-    history.batches[0].metrics = [Metric("t/0", "q", (3, 3, 0, 0, 0), 12, ended=False)]
+    history.batches[0].metrics = [Metric("t/0", "q", Counts.of(read=3, applied=3), 12, ended=False)]
     found = {finding.check: finding.lines for finding in judge(SPEC, [RECORDS], history)}
     assert found["progress"] == ("batch 0 counts t/0, which is no lane of the log",)

@@ -12,9 +12,9 @@ from chaos.verdict import checks
 from chaos.verdict.check import Check, Outcome, merged
 from chaos.verdict.checks import compare_states
 from chaos.verdict.verify import verify
+from windowing.model.fates import Counts
 from windowing.model.file.pipeline import parse_pipeline
 from windowing.model.rows import DeadLetter, dead_letter_line
-from windowing.semantics import Counts
 
 ENDED = 2**63 - 1
 
@@ -184,7 +184,7 @@ def rows_by_definition(*values: bytes) -> list:
 
 LOG = (b'{"ts":5}', b"{", b'{"ts":15}')
 BAD = DeadLetter("t", 0, 1, None, "malformed")
-COUNTS = Counts(read=3, applied=2, outside=0, dropped=0, dead=1)
+COUNTS = Counts.of(read=3, applied=2, outside=0, dropped=0, dead=1)
 
 
 def test_the_definitions_own_rows_pass() -> None:
@@ -202,7 +202,7 @@ def test_a_duplicate_row_fails_both_checks() -> None:
 
 
 def test_a_record_that_is_counted_twice_is_not_exactly_once() -> None:
-    counts = Counts(read=4, applied=3, outside=0, dropped=0, dead=1)
+    counts = Counts.of(read=4, applied=3, outside=0, dropped=0, dead=1)
     verdict = verify(PIPELINE, log_of(*LOG), output_of(rows_by_definition(*LOG), [BAD], counts))
     assert checks.exactly_once(verdict).outcome is Outcome.failed
 
@@ -215,7 +215,7 @@ def test_a_lost_row_shows_the_smallest_window() -> None:
 
 
 def test_an_empty_log_shows_nothing() -> None:
-    verdict = verify(PIPELINE, log_of(), output_of([], [], Counts(0, 0, 0, 0, 0)))
+    verdict = verify(PIPELINE, log_of(), output_of([], [], Counts.of()))
     assert checks.deterministic(verdict).outcome is Outcome.unknown
 
 

@@ -57,7 +57,7 @@ def test_rows_by_the_machines_clock_are_named_and_not_compared() -> None:
 
 
 def test_records_of_such_a_query_are_accounted_for() -> None:
-    accounts = {part.query: part.expected.applied for part in judge(rows()).conservation}
+    accounts = {part.query: part.expected["applied"] for part in judge(rows()).conservation}
     assert accounts == {"pairs": 4, "singles": 4, "walled": 4}
 
 

@@ -62,7 +62,7 @@ def test_a_record_is_late_for_a_short_window_and_on_time_for_a_long_one() -> Non
         (letter.offset, letter.query, letter.reason) for letter in engine.output.dead_letters
     ]
     assert letters == [(2, "short", "late")]
-    counts = {name: (one.applied, one.dead) for name, one in engine.output.counts.items()}
+    counts = {name: (one["applied"], one["dead"]) for name, one in engine.output.counts.items()}
     assert counts == {"short": (3, 1), "long": (4, 0), "other": (4, 0), "drops": (3, 0)}
 
 

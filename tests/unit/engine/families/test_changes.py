@@ -16,9 +16,9 @@ from windowing.engine.convert import convert
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.fates import Counts
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import CheckpointMismatch
-from windowing.runtime.counts import Counts
 from windowing.runtime.local import LocalEngine, Snapshot
 from windowing.semantics.definition import evaluate
 from windowing.semantics.effective import effective
@@ -188,7 +188,7 @@ def test_changed_families_equal_the_definition_however_the_log_is_cut_and_resume
     due = [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
     assert sorted(lines(found)) == sorted(due)
     for name, counts in outcome.counts.items():
-        assert vars(found.counts.get(name, Counts())) == vars(counts)
+        assert found.counts.get(name, Counts.of()) == counts
     # What is held is a function of the log: one that knew all changes before holds the same.
     knows = started(data, after, fused=fused)
     for batch in batches(log, data.draw(st.integers(1, 9)), pipeline):

@@ -20,7 +20,7 @@ from windowing.engine.fused.settler import Settler
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.batches import batches
 from windowing.engine.reading.pack import RawRows, pack
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.storage.frames import from_bytes
 from windowing.engine.storage.state import MemoryStore

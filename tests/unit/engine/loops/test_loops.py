@@ -14,8 +14,8 @@ from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, OFFSET, PARTITIO
 from windowing.engine.loops import cells, numbering, shapes
 from windowing.engine.loops.compiled import compiled
 from windowing.engine.loops.ready import make_ready
-from windowing.engine.reading.shape import Shape
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.decoders.layout import Layout
+from windowing.engine.reading.rules import ValueRules
 from windowing.engine.storage.groups import Groups
 from windowing.engine.tuning import tuned
 from windowing.engine.windows.roll_up import rolled_up
@@ -46,7 +46,7 @@ def test_what_the_engine_calls_is_ready() -> None:
     assert all(ready.values())
 
     values = [json.dumps({"ts": n, "k": "a", "v": 1, "x": 0.5}).encode() for n in range(9)]
-    read = Shape.of(["ts", "k", "v", "x"], ValueRules.of(PIPELINE)).read(pl.Series(values))
+    read = Layout.of(["ts", "k", "v", "x"], ValueRules.of(PIPELINE)).read(pl.Series(values))
     assert read is not None
     assert read[1].all()
     slices = pl.DataFrame(

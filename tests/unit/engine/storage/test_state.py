@@ -11,7 +11,7 @@ from tests.unit.engine.fused.test_fused import PIPELINE, rows
 from windowing.engine.lane import Lane
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.pack import pack
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.engine.shard import Shard
 from windowing.engine.storage.state import MemoryStore, StepStore
 from windowing.model import parse_pipeline

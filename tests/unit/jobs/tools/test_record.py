@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from chaos.readers.envelope import read_line
 from jobs.tools.recording import Event, event_line
 from slackwater.main import app
-from windowing.engine.reading.values import BadValue, parse_object
+from windowing.engine.reading.objects import BadValue, parse_object
 
 TEXT = """
 name: p

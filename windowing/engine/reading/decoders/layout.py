@@ -1,4 +1,4 @@
-"""The shape of values that look alike: their fields in their order, to be read by column."""
+"""The layout of uniform values: their fields in their order, to be read by column."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from windowing.engine.loops.shapes import (
     Flags,
     Ints,
 )
-from windowing.engine.reading.values import ValueRules
+from windowing.engine.reading.rules import ValueRules
 from windowing.engine.storage.frames import text_arrays
 from windowing.engine.tuning import tuning
 
@@ -59,10 +59,10 @@ class _Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shape:
+class Layout:
     """Fields in an order.
 
-    Values of a shape are objects with these fields, without escapes, nesting or spaces, except for
+    Values of a layout are objects with these fields, without escapes, nesting or spaces, except for
     one space after each colon and comma.
 
     Attributes:
@@ -72,19 +72,19 @@ class Shape:
     members: tuple[Member, ...]
 
     @classmethod
-    def of(cls, names: Sequence[str], rules: ValueRules) -> Shape:
-        """Return the shape of values with these fields, in this order."""
+    def of(cls, names: Sequence[str], rules: ValueRules) -> Layout:
+        """Return the layout of values with these fields, in this order."""
         return cls(tuple(_member(name, rules) for name in names))
 
     def read(self, values: pl.Series) -> tuple[pl.DataFrame, pl.Series] | None:
         """Read values by column.
 
         Args:
-            values: bytes, or null, which has no shape.
+            values: bytes, or null, which has no layout.
 
         Returns:
             a column for each member that has one: integers as such, other values as text, null
-            where a value is null or of another shape; and which values are of this one. None:
+            where a value is null or of another layout; and which values are of this one. None:
             there are too many bytes to be read at once.
         """
         offsets, data = text_arrays(values)

@@ -1,0 +1,1 @@
+"""From the bytes of a value to its fields: a decoder for each format."""

@@ -1,0 +1,295 @@
+"""The steps from a value's members to a record, in the order in which their reasons apply.
+
+Each step has two halves, written here next to each other: an exact one, a value at a time, and a
+fast one, by column. The fast one says of which rows it is certain; all others are read exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import polars as pl
+
+from windowing.engine.columns import TIME, WRITTEN_TIME, field_column
+from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.objects import BadValue
+from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.times import UNIT_US, integer_us, iso_us
+from windowing.model.fates import Fate
+from windowing.model.file.pipeline import EventTime
+from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.limits import LATEST
+from windowing.model.registry import Registry
+
+APPENDED: Final = "_appended"
+"""The column of the broker's append time, null if it is not known."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A record that is being read.
+
+    Attributes:
+        members: what the value has, as decoded.
+        append_us: the broker's append time, or None where it is not known.
+        ts_us: the event time.
+        fields: the declared fields; absent is None.
+        fate: why it is withheld from windows; None: it is not.
+    """
+
+    members: Mapping[str, Any]
+    append_us: int | None
+    ts_us: int = 0
+    fields: dict[str, Any] = field(default_factory=dict)
+    fate: Fate | None = None
+
+
+class Step:
+    """One step; without a method of its own, a half does nothing."""
+
+    def exact(self, draft: Draft) -> None:
+        """Judge or change a draft.
+
+        Raises:
+            BadValue: with the reason.
+        """
+
+    def columns(self, there: Iterable[str]) -> Mapping[str, pl.Expr]:
+        """Return the columns that it computes, by name.
+
+        Args:
+            there: the names of the columns so far.
+        """
+        del there
+        return {}
+
+    def certain(self) -> Iterable[pl.Expr]:
+        """Return conditions on the columns; a row that does not fulfil them all is doubtful."""
+        return ()
+
+
+class TimeStep(Step):
+    """The event time, and whether it is legal."""
+
+    def __init__(self, rules: ValueRules) -> None:
+        self._rules, self._unit_us = rules, UNIT_US.get(rules.event_time.unit, 1)
+
+    def exact(self, draft: Draft) -> None:
+        """Read the time."""
+        member = draft.members.get(self._rules.event_time.field)
+        draft.ts_us = _event_time(member, draft.append_us, self._rules)
+
+    def columns(self, there: Iterable[str]) -> Mapping[str, pl.Expr]:
+        """Return the time in microseconds."""
+        del there
+        return {TIME: pl.col(WRITTEN_TIME) * self._unit_us}
+
+    def certain(self) -> Iterable[pl.Expr]:
+        """Return which times are legal."""
+        return (_legal_time(self._rules, self._unit_us),)
+
+
+class NamesStep(Step):
+    """No unknown member, and no key that is null; no fast decoder reads others."""
+
+    def __init__(self, rules: ValueRules) -> None:
+        self._rules = rules
+        self._never_null = [name for name in rules.key_fields if not rules.fields[name][1]]
+
+    def exact(self, draft: Draft) -> None:
+        """Judge the names."""
+        members, rules = draft.members, self._rules
+        if not rules.ignore_unknown and not all(map(rules.known, members)):
+            raise BadValue("unknown_field")
+        if any(members.get(name) is None for name in self._never_null):
+            raise BadValue("null_key")
+
+
+class TypesStep(Step):
+    """The declared fields, of their types, and within what windows can lie over."""
+
+    def __init__(self, rules: ValueRules) -> None:
+        self._rules = rules
+
+    def exact(self, draft: Draft) -> None:
+        """Read the fields."""
+        members, rules = draft.members, self._rules
+        draft.fields = {
+            name: rules.places(name, _typed(members.get(name), kind, nullable))
+            for name, (kind, nullable) in rules.fields.items()
+        }
+
+    def columns(self, there: Iterable[str]) -> Mapping[str, pl.Expr]:
+        """Return the fields; null where the values leave one out."""
+        known = {*there}
+        return {
+            field_column(name): _field(self._rules, name, there=field_column(name) in known)
+            for name in self._rules.fields
+        }
+
+    def certain(self) -> Iterable[pl.Expr]:
+        """Return which values are legal, for each field that has limits."""
+        for name, (kind, _) in self._rules.fields.items():
+            own = pl.col(field_column(name))
+            if kind == "float":
+                yield own.is_finite().fill_null(value=True)
+            if name in self._rules.placed_by:
+                yield own.is_between(self._rules.earliest, LATEST, closed="left")
+
+
+STEP_PARTS: Final = Registry[Callable[[Any], Step]]("step_part", "step_parts")
+"""The engine's half of steps that sources name."""
+
+_Class = TypeVar("_Class", bound=type[Step])
+
+
+def step_part(name: str) -> Callable[[_Class], _Class]:
+    """Register the decorated class as the engine's half of the step of this name.
+
+    It is instantiated with the step's data.
+
+    Raises:
+        PluginError: the name is taken.
+    """
+
+    def register(class_: _Class) -> _Class:
+        STEP_PARTS.add(name, class_, f"{class_.__module__}.{class_.__qualname__}")
+        return class_
+
+    return register
+
+
+def steps_of(rules: ValueRules) -> list[Step]:
+    """Return all steps behind the decoder, in their order."""
+    named = (STEP_PARTS.required(step.name)(step.data) for step in rules.steps)
+    return [TimeStep(rules), NamesStep(rules), TypesStep(rules), *named]
+
+
+def finished(steps: Iterable[Step], decoded: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """Apply the fast halves of steps.
+
+    Args:
+        steps: the steps.
+        decoded: columns as a decoder gives them, and `APPENDED`.
+
+    Returns:
+        the columns with those that the steps compute, and which rows are certain.
+    """
+    conditions = list[pl.Expr]()
+    for step in steps:
+        columns = step.columns(decoded.columns)
+        decoded = decoded.with_columns(**columns) if columns else decoded
+        conditions += step.certain()
+    return decoded, decoded.select(pl.all_horizontal(conditions)).to_series()
+
+
+def _legal_time(rules: ValueRules, unit_us: int) -> pl.Expr:
+    """Return which event times are legal, compared in their own unit, so that nothing overflows."""
+    time, instant = rules.event_time, pl.col(WRITTEN_TIME)
+    legal = instant.is_between(-(-rules.first_us // unit_us), (time.end_us - 1) // unit_us)
+    if time.max_ahead_us is not None:
+        latest = pl.col(APPENDED).clip(upper_bound=INT64_MAX - time.max_ahead_us)
+        ahead = instant * unit_us > latest + time.max_ahead_us
+        legal &= ahead.fill_null(value=False).not_()
+    return legal.fill_null(value=False)
+
+
+def _field(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
+    """Return a declared field's column; null where the values leave it out."""
+    own = field_column(name)
+    if not there and name == rules.event_time.field:
+        return pl.col(WRITTEN_TIME).alias(own)
+    if there and rules.fields[name][0] == "float":
+        number = pl.col(own).cast(pl.Float64)
+        # There is one zero.
+        return pl.when(number == 0).then(0.0).otherwise(number).alias(own)
+    if there:
+        return pl.col(own)
+    return pl.lit(None, dtype=DTYPES[rules.fields[name][0]]).alias(own)
+
+
+def _event_time(value: Any, append_us: int | None, rules: ValueRules) -> int:
+    rule = rules.event_time
+    if value is None:
+        raise BadValue("missing_event_time")
+    ts_us = iso_us(value) if rule.unit == "iso" else integer_us(value, UNIT_US[rule.unit])
+    if not rules.first_us <= ts_us < rule.end_us:
+        raise BadValue("time_out_of_range")
+    ahead_us = rule.max_ahead_us
+    if append_us is not None and ahead_us is not None and ts_us > append_us + ahead_us:
+        raise BadValue("time_ahead")
+    return ts_us
+
+
+def check_instant(instant_us: int, append_us: int | None, rule: EventTime) -> None:
+    """Check that a control record may claim that nothing comes before an instant.
+
+    `max` itself is legal: all legal times are before it.
+
+    Raises:
+        BadValue: `time_out_of_range` or `time_ahead`.
+    """
+    if instant_us > rule.end_us:
+        raise BadValue("time_out_of_range")
+    ahead_us = rule.max_ahead_us
+    if append_us is not None and ahead_us is not None and instant_us > append_us + ahead_us:
+        raise BadValue("time_ahead")
+
+
+def _typed(value: Any, kind: str, nullable: bool) -> Any:
+    if value is None:
+        if nullable:
+            return None
+        raise BadValue("bad_type")
+    return _READERS[kind](value)
+
+
+def _int(value: Any) -> int:
+    if type(value) is not int or not INT64_MIN <= value <= INT64_MAX:
+        raise BadValue("bad_type")
+    return value
+
+
+def _float(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise BadValue("bad_type")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise BadValue("bad_type") from None
+    if not math.isfinite(number):
+        raise BadValue("bad_type")
+    return number + 0.0  # turns -0.0 into 0.0
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadValue("bad_type")
+    return value
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {"int": _int, "float": _float, "string": _string}
+
+
+def misfit(record: dict[str, Any], rules: ValueRules) -> str | None:
+    """Return the first declared field whose value its type does not allow, or None."""
+    for name, (kind, nullable) in rules.fields.items():
+        try:
+            rules.places(name, _typed(record.get(name), kind, nullable))
+        except BadValue:
+            return name
+    return None
+
+
+def progress_key(rules: ValueRules, name: str, value: Any) -> dict[str, Any] | None:
+    """Return the key of a bound on `name` = `value`; None: it has no progress of its own."""
+    if name != rules.progress_attr:
+        return None
+    kind, nullable = rules.fields[name]
+    try:
+        return {name: _typed(value, kind, nullable)}
+    except BadValue:
+        return None  # impossible value

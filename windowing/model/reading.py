@@ -1,0 +1,183 @@
+"""How a source's values become records: a format, and steps that users' packages add behind it.
+
+Both are named in the pipeline file: `format: NAME` or `format: {NAME: settings}`, and a step by its
+own key of the source, `NAME: settings`. Engine and definition register a half of each under its
+name. Reading a file imports no package: settings are kept as they are until a run asks for `data`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from windowing.model.facts import Fact
+from windowing.model.fates import Fate
+from windowing.model.registry import PluginError, Registry, declared_module
+from windowing.model.user.user_source import digest
+
+Parse = Callable[[object], Any]
+"""A function from the settings in a pipeline file, None if absent, to data; ValueError: a rule."""
+
+FORMATS: Final = Registry[Parse]("value_format", "formats")
+"""What `source.format` may be, by name."""
+
+STEPS: Final = Registry[Parse]("reading_step", "reading_steps")
+"""Steps that a source may name. Their data has `fate`: that of records which it withholds from
+windows, or None."""
+
+_REGISTRIES: Final[Mapping[str, Registry[Parse]]] = {"formats": FORMATS, "reading_steps": STEPS}
+_HALVES: Final = {
+    "formats": ("formats", "decoders", "format_definitions"),
+    "reading_steps": ("reading_steps", "step_parts", "step_definitions"),
+}
+
+_Class = TypeVar("_Class", bound=type)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A format or a step, as a source names it.
+
+    Attributes:
+        group: `formats` or `reading_steps`.
+        name: the declared name.
+        settings: as JSON, so that they are plain values and compare by value.
+    """
+
+    group: str
+    name: str
+    settings: str = "null"
+
+    @classmethod
+    def of(cls, group: str, name: str, settings: object) -> Named:
+        """Keep what a file says.
+
+        Raises:
+            ValueError: the settings are not plain values, or break a rule of a built-in kind.
+        """
+        try:
+            named = cls(group, name, json.dumps(settings, sort_keys=True, allow_nan=False))
+        except (TypeError, ValueError) as error:
+            msg = f"{name}: its settings must be numbers, texts, lists and mappings: {error}"
+            raise ValueError(msg) from None
+        if not _REGISTRIES[group].declares(name):
+            _REGISTRIES[group][name](settings)
+        return named
+
+    @cached_property
+    def data(self) -> Any:
+        """What its `parse` makes of the settings.
+
+        Raises:
+            PluginError: it cannot be imported, or its settings break one of its rules.
+        """
+        parse = _REGISTRIES[self.group].required(self.name)
+        try:
+            return parse(json.loads(self.settings))
+        # Any exception is a mistake in the file or in the user's code.
+        except Exception as error:
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            msg = f"source: {{{self.name}: {self.settings}}}: {kind}{error}"
+            raise PluginError(msg) from error
+
+    def fact(self) -> Fact:
+        """Return what of it decides a result; of a plug-in, its code too.
+
+        Raises:
+            PluginError: it cannot be imported or read.
+        """
+        if not _REGISTRIES[self.group].declares(self.name):
+            return self.name if self.settings == "null" else [self.name, self.settings]
+        assert self.data is not None  # noqa: S101 - settings that break a rule raise here
+        groups = _HALVES[self.group]
+        modules = [module for group in groups if (module := declared_module(group, self.name))]
+        try:
+            return {"plugin": self.name, "settings": self.settings, "code": digest(*modules)}
+        except OSError as error:
+            msg = f"{self.name}: {error}: write it in a file"
+            raise PluginError(msg) from None
+
+    @property
+    def withholds(self) -> Fate | None:
+        """The fate of records that it withholds from windows."""
+        fate: Fate | None = self.data.fate
+        return fate
+
+
+JSON: Final = Named("formats", "json")
+
+
+def parse_format(value: object) -> Named:
+    """Parse `format: NAME` or `format: {NAME: settings}`.
+
+    Raises:
+        ValueError: there is no such format, or its settings break a rule.
+    """
+    if isinstance(value, Named):
+        return value
+    name, settings = value, None
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, settings),) = value.items()
+    if not isinstance(name, str) or name not in FORMATS:
+        known = " or ".join(repr(one) for one in FORMATS)
+        msg = f"{value!r} is not allowed: input should be {known}"
+        raise ValueError(msg)
+    return Named.of("formats", name, settings)
+
+
+def with_steps(source: object) -> object:
+    """Move the keys of a source that name steps into `steps`, in the order of the file.
+
+    Raises:
+        ValueError: settings are not plain values, or break a rule.
+    """
+    if not isinstance(source, Mapping):
+        return source
+    named = [name for name in source if name in STEPS]
+    if not named:
+        return source
+    steps = tuple(Named.of("reading_steps", name, source[name]) for name in named)
+    return {**{key: value for key, value in source.items() if key not in named}, "steps": steps}
+
+
+def value_format(name: str) -> Callable[[_Class], _Class]:
+    """Register the decorated class, whose `parse` parses a format's settings.
+
+    Raises:
+        PluginError: the class has no `parse`, or another format has this name.
+    """
+    return _registered(FORMATS, "format", name)
+
+
+def reading_step(name: str) -> Callable[[_Class], _Class]:
+    """Register the decorated class, whose `parse` parses what stands under a key of a source.
+
+    Raises:
+        PluginError: the class has no `parse`, or another step has this name.
+    """
+    return _registered(STEPS, "step", name)
+
+
+def _registered(registry: Registry[Parse], sort: str, name: str) -> Callable[[_Class], _Class]:
+    def register(class_: _Class) -> _Class:
+        origin = f"{class_.__module__}.{class_.__qualname__}"
+        parse = getattr(class_, "parse", None)
+        if parse is None:
+            msg = f"{origin} cannot be the {sort} {name!r}: it lacks parse"
+            raise PluginError(msg)
+        registry.add(name, parse, origin)
+        return class_
+
+    return register
+
+
+def _no_settings(settings: object) -> None:
+    if settings is not None:
+        msg = f"json: {settings!r}: it has no settings: write format: json"
+        raise ValueError(msg)
+
+
+FORMATS.add("json", _no_settings, f"{__name__}.json")

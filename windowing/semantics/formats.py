@@ -1,0 +1,84 @@
+"""What formats and steps of sources mean: the definition's own reading of a value.
+
+An entry is a third reading beside the engine's two halves, and shares nothing with them but the
+data of `windowing.model.reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from windowing.model.fates import Fate
+from windowing.model.fields import Kind
+from windowing.model.reading import Named
+from windowing.model.registry import Registry
+from windowing.model.rows import Scalar
+from windowing.semantics.json_objects import parse_object
+
+Decode = Callable[[bytes | None], "Mapping[str, Any] | None"]
+"""From a value's bytes to its members, as JSON values; None: it is malformed."""
+
+StepDefinition = Callable[[int, dict[str, Scalar]], "Fate | str | None"]
+"""From event time and fields, which it may change, to what becomes of a record.
+
+A fate withholds it from windows, and a text is the reason of a dead letter; None: it goes on."""
+
+FORMAT_DEFINITIONS: Final = Registry[Callable[[Any, Mapping[str, Kind]], Decode]](
+    "format_definition", "format_definitions"
+)
+"""What each format means, by its name: from its data, and the kinds of known members."""
+
+STEP_DEFINITIONS: Final = Registry[Callable[[Any], StepDefinition]](
+    "step_definition", "step_definitions"
+)
+"""What each step means, by its name: from its data."""
+
+_Make = TypeVar("_Make", bound=Callable[..., Any])
+
+
+def decoding(named: Named, wanted: Mapping[str, Kind]) -> Decode:
+    """Return how a source's values are decoded.
+
+    Args:
+        named: its format.
+        wanted: the event time and the declared fields, each with the kind that a valid value has.
+    """
+    return FORMAT_DEFINITIONS.required(named.name)(named.data, wanted)
+
+
+def definition_of_step(named: Named) -> StepDefinition:
+    """Return what a source's step means."""
+    return STEP_DEFINITIONS.required(named.name)(named.data)
+
+
+def format_definition(name: str) -> Callable[[_Make], _Make]:
+    """Register the decorated function as the meaning of the format of this name.
+
+    Raises:
+        PluginError: the name is taken.
+    """
+    return _registered(FORMAT_DEFINITIONS, name)
+
+
+def step_definition(name: str) -> Callable[[_Make], _Make]:
+    """Register the decorated function as the meaning of the step of this name.
+
+    Raises:
+        PluginError: the name is taken.
+    """
+    return _registered(STEP_DEFINITIONS, name)
+
+
+def _registered(registry: Registry[Any], name: str) -> Callable[[_Make], _Make]:
+    def register(make: _Make) -> _Make:
+        registry.add(name, make, f"{make.__module__}.{make.__qualname__}")
+        return make
+
+    return register
+
+
+@format_definition("json")
+def _json(settings: None, wanted: Mapping[str, Kind]) -> Decode:
+    del settings, wanted
+    return parse_object
