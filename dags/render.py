@@ -226,7 +226,6 @@ def _params(deployment: Deployment) -> dict[str, Param]:
 
 
 def _params_of_run() -> dict[str, Param]:
-    """Return the parameters for action and run."""
     return {
         "action": Param(
             DEPLOY,
@@ -268,7 +267,6 @@ def _params_of_run() -> dict[str, Param]:
 
 
 def _params_of_replay() -> dict[str, Param]:
-    """Return the parameters for what is replayed."""
     places = {
         "replay_from": ("Replay from", "The first record that is replayed", "the beginning"),
         "replay_to": ("Replay to", "The first record that is left out", "the end"),

@@ -15,9 +15,6 @@ REQUEST_S = 30.0
 class AirflowApi:
     """A session with the stack's Airflow; used with `with`, it ends there.
 
-    Args:
-        endpoints: of the running stack.
-
     Raises:
         InfraError: Airflow does not answer, or refuses the login.
     """

@@ -161,7 +161,6 @@ def _properties(settings: KafkaSettings) -> dict[str, str]:
 
 
 def _jaas(settings: KafkaSettings) -> str:
-    """Return the login in Java's format."""
     sasl = settings.sasl
     assert sasl is not None  # noqa: S101 - asked for where there is one
 

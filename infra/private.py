@@ -77,10 +77,6 @@ def forget(run: Path) -> None:
 
 
 def forget_all(state_dir: Path) -> None:
-    """Delete the secrets of all runs: their cluster is gone, and none is started again by itself.
-
-    Args:
-        state_dir: the state folder.
-    """
+    """Delete the secrets of all runs: none is started again, as their cluster is gone."""
     for run in (state_dir / "runs").glob("*/*/"):
         forget(run)

@@ -189,9 +189,6 @@ def alive_workers(page: str) -> int:
 def page(base: str) -> dict:  # type: ignore[type-arg]
     """Return the master's page as JSON.
 
-    Args:
-        base: its URL.
-
     Raises:
         NotReady: the master does not answer.
     """

@@ -72,9 +72,6 @@ def choices(wish: Wish, jobs: list[Job]) -> list[Choice]:
 
     `slackwater submit` decides whether a changed file can continue a run.
 
-    Args:
-        wish: of the DAG run.
-        jobs: the pipeline's runs.
 
     Raises:
         YoungerRunError: see its docstring.

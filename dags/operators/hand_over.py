@@ -16,9 +16,6 @@ class HandOver(CommandTask):
     """Calls `slackwater handover`, if that is the DAG run's action.
 
     The two runs are compared where they must agree; if they differ, nothing is changed.
-
-    Args:
-        file: the pipeline file.
     """
 
     ui_color = "#ede7f6"

@@ -71,9 +71,6 @@ class PublishNews(BaseOperator):
     """Updates the table's Asset after a later check, with what `check_again` has found.
 
     The event's `extra` is the DAG run's `conf`: that of `PublishTable`.
-
-    Args:
-        asset: the table's Asset.
     """
 
     ui_color = "#e8f5e9"

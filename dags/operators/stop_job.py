@@ -30,9 +30,6 @@ class StopJob(CommandTask):
     """Stops the live run's job, or the named run's, if that is the DAG run's action.
 
     Its checkpoint stays.
-
-    Args:
-        file: the pipeline file.
     """
 
     ui_color = "#fbe9e7"

@@ -61,7 +61,6 @@ def kafka_rows(
 
 
 def _starting(source: Source, first: Mapping[int, int] | None) -> str:
-    """Format the start offsets for Spark."""
     if first is None:
         return "earliest"
     begins: dict[str, dict[str, int]] = {}

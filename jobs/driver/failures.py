@@ -82,11 +82,7 @@ def gone(partition: str, first: int, end: int) -> str:
 
 
 def death_of(error: Exception) -> Deaths:
-    """Classify a death, with its cause as one sentence.
-
-    Args:
-        error: the cause of death.
-    """
+    """Classify a death, with its cause as one sentence."""
     text, kind = str(error), type(error).__name__
     words = last_words(text) if "\n" in text else f"{kind}: {text}"
     named = f"{kind}: {text}"

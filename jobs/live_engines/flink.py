@@ -71,7 +71,6 @@ class FlinkWindows:
         return self._next()
 
     def _next(self) -> dict[str, Any]:
-        """Return the program's next answer."""
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
         line = self._process.stdout.readline()
         if not line:

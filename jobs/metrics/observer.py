@@ -70,11 +70,7 @@ class Place:
 
 
 class Metrics:
-    """What a driver tells of its run while it runs.
-
-    Args:
-        place: where it goes.
-    """
+    """What a driver tells of its run while it runs."""
 
     def __init__(self, place: Place) -> None:
         self._place, self._lines = place, Lines(place.folder)

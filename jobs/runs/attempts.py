@@ -57,11 +57,7 @@ def forget_attempts(folder: Path) -> None:
 
 
 class Attempt:
-    """One driver's part of the record.
-
-    Args:
-        folder: the run's.
-    """
+    """One driver's part of the record."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._name, self._well = folder, uuid.uuid4().hex, False

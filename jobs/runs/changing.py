@@ -103,10 +103,6 @@ def _why_not(run: Run, added: Mapping[str, Any], refused: ChangeRefusal) -> str:
 def await_change(change: Written, patience_s: float) -> None:
     """Wait until a run has read a change, in every lane.
 
-    Args:
-        change: the change.
-        patience_s: how long to wait.
-
     Raises:
         NoChange: a lane refused it, the job has failed, or time is up.
     """

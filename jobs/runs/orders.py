@@ -45,11 +45,7 @@ def live_run(endpoints: Endpoints, pipeline: str) -> Run | None:
 
 
 def is_live(run: Path) -> bool:
-    """Whether no other run of the pipeline is the live one; a job knows its folder only.
-
-    Args:
-        run: the run's folder.
-    """
+    """Whether no other run of the pipeline is the live one; a job knows its folder only."""
     try:
         return _named_live(run.parent) == run.name
     except FileNotFoundError:

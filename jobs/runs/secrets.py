@@ -15,12 +15,7 @@ from jobs.runs.folder import NOTE_FILE
 
 
 def write_environment(folder: Path, variables: Mapping[str, str]) -> Path | None:
-    """Write the variables of a run's drivers; return their file; None: there are none.
-
-    Args:
-        folder: the run's.
-        variables: by name.
-    """
+    """Write the variables of a run's drivers; return their file; None: there are none."""
     (folder / ENVIRONMENT_FILE).unlink(missing_ok=True)
     if not variables:
         return None

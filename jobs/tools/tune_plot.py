@@ -19,11 +19,6 @@ _SECOND_US = 1_000_000
 def draw(tuning: Tuning, name: str, png: Path) -> None:
     """Draw lateness, late records and missing records into a PNG file.
 
-    Args:
-        tuning: the result.
-        name: name of the pipeline.
-        png: the file.
-
     Raises:
         PictureError, WriteError: of `jobs.tools.picture_file.save`.
     """
