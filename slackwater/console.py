@@ -64,6 +64,14 @@ def complain(text: str) -> None:
     err().print(Text.assemble(("error:", "bold red"), " ", plain(lines)), soft_wrap=True)
 
 
+def report(component: str, message: str, seconds: float) -> None:
+    """Print one step of a start or a stop."""
+    from rich.text import Text
+
+    name = (f"{plain(component):<8}", "cyan")
+    err().print(Text.assemble(f"  {seconds:6.1f} s  ", name, f" {plain(message)}"))
+
+
 def _bearable(line: str) -> str:
     """Return a line, or its beginning and its end, which hold the value and the rule."""
     if len(line) <= _LINE_MAX:

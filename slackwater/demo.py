@@ -35,8 +35,7 @@ from jobs.datasets import flights
 from jobs.runs.folder import find_named
 from jobs.runs.verdicts import Judge, keep_verdict
 from jobs.tools.plot import plot
-from slackwater.console import FAILED, PASSED, UNKNOWN, bar, plain
-from slackwater.stack import report
+from slackwater.console import FAILED, PASSED, UNKNOWN, bar, plain, report
 from windowing.model import Pipeline, load_pipeline
 
 ROOT = Path(__file__).resolve().parent.parent

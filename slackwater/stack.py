@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.console import FAILED, PASSED, err, plain, tell
+from slackwater.console import FAILED, PASSED, err, plain, report, tell
 from slackwater.ending import when_interrupted
 
 if TYPE_CHECKING:
@@ -27,12 +27,6 @@ WhichStack = Annotated[
     Which,
     typer.Option("--stack", help="yarn: HDFS and YARN in place of Spark's own master."),
 ]
-
-
-def report(component: str, message: str, seconds: float) -> None:
-    """Print one step of a start or a stop."""
-    name = (f"{plain(component):<8}", "cyan")
-    err().print(Text.assemble(f"  {seconds:6.1f} s  ", name, f" {plain(message)}"))
 
 
 def up(

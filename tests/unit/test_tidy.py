@@ -25,11 +25,6 @@ PRODUCT = {"windowing", "jobs", "chaos", "conformance", "infra", "slackwater", "
 KNOWN_CIRCLES: set[frozenset[str]] = {
     frozenset({"chaos.verdict.check", "chaos.verdict.same_state"}),
     frozenset({"chaos.quality.batches", "chaos.quality.file_batches", "chaos.quality.frames"}),
-    frozenset({"slackwater.files", "slackwater.record", "slackwater.since"}),
-    frozenset(
-        f"chaos.simulator.platform.{name}"
-        for name in ("change", "execution", "job", "parts", "seeding", "tasks")
-    ),
 }
 
 _VAGUE = re.compile(r"utils?|helpers?|misc|common", re.IGNORECASE)

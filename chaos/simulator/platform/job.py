@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,7 +30,7 @@ from chaos.simulator.platform.spelling import DEAD, Tables, early_rows, names, s
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task, Values
 from chaos.simulator.platform.tables import Rival, TableFolder
-from chaos.simulator.platform.tasks import Tasks
+from chaos.simulator.platform.tasks import Tasks, UnderTest
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
@@ -39,9 +38,6 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.scaling import with_shards
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 from windowing.runtime.output import check_unchanged
-
-if TYPE_CHECKING:
-    from chaos.simulator.platform.parts import EngineParts
 
 __all__ = ["DEAD", "SimulatedJob", "Tables"]
 
@@ -62,7 +58,7 @@ class SimulatedJob:
         self,
         pipeline: Pipeline,
         lanes: Sequence[Sequence[SimulatedRecord]],
-        parts: EngineParts,
+        parts: UnderTest,
         case: Case,
     ) -> None:
         self._case, self._parts, self._scratch = case, parts, Scratch()

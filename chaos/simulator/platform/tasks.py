@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from chaos.simulator.case import Case
-from chaos.simulator.platform.cluster import Engine
+from chaos.simulator.platform.cluster import Engine, SimulatedCluster
+from chaos.simulator.platform.sink import SimulatedSink
 from chaos.simulator.platform.stages import (
     Packing,
     Scanning,
@@ -15,17 +17,43 @@ from chaos.simulator.platform.stages import (
     SimulatedLanes,
     SimulatedShards,
 )
-from chaos.simulator.platform.state import Task
+from chaos.simulator.platform.state import StateFiles, Task
 from windowing.engine.fused.scanner import Scanner
-from windowing.engine.fused.settler import Redelivered
+from windowing.engine.fused.settler import Redelivered, Settler
 from windowing.engine.lane import Lane
-from windowing.engine.plan import plan_of
+from windowing.engine.plan import Plan, plan_of
+from windowing.engine.shard import Shard
 from windowing.model.file.pipeline import Pipeline
 from windowing.spark.stages import rules_of
 from windowing.spark.storage.copies import Copies
 
-if TYPE_CHECKING:
-    from chaos.simulator.platform.parts import EngineParts
+
+class UnderTest(Protocol):
+    """What makes an engine under test: its lanes and shards, and the platform that runs them."""
+
+    @property
+    def lanes(self) -> Callable[[Plan], Callable[[int], Lane]]:
+        """Called once per run; returns a factory for the lanes of partitions."""
+
+    @property
+    def shard(self) -> Callable[[Plan], Shard]:
+        """Makes a shard."""
+
+    @property
+    def settler(self) -> Callable[[Plan, Redelivered], Settler]:
+        """Makes what settles the chunks of the fused plan."""
+
+    @property
+    def state(self) -> Callable[[], StateFiles]:
+        """Makes the files of the state."""
+
+    @property
+    def sink(self) -> Callable[[], SimulatedSink]:
+        """Makes the sink."""
+
+    @property
+    def cluster(self) -> type[SimulatedCluster]:
+        """The workers."""
 
 
 class Tasks:
@@ -42,7 +70,7 @@ class Tasks:
         stateful: those with state.
     """
 
-    def __init__(self, pipeline: Pipeline, parts: EngineParts, case: Case) -> None:
+    def __init__(self, pipeline: Pipeline, parts: UnderTest, case: Case) -> None:
         self._plan, self._parts, self._case = plan_of(pipeline), parts, case
         self._make_lane = parts.lanes(self._plan)
         numbers, self._rules = range(pipeline.source.partitions), rules_of(pipeline)
