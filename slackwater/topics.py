@@ -114,7 +114,7 @@ def _accept(spec: Pipeline, run: str | None) -> None:
         at = ", ".join(f"{field} {value}" for field, value in lane.at) or "none yet"
         say(f"{lane.name} joins run {found.run} as lane {lane.number}; its progress: {at}")
     for topic in dict.fromkeys(lane.topic for lane in accepted.lanes):
-        lanes = accepted.pipeline.source.joined_lanes
+        lanes = accepted.pipeline.source.added_lanes
         say(f"put this under the source of topic {topic}, for verify and every other command:")
         say(spelled(topic, lanes).rstrip())
 

@@ -18,7 +18,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "windowing/engine/added.py": (
         "tests/unit/engine/test_added.py",
-        "tests/unit/engine/test_joined_lanes.py",
+        "tests/unit/engine/test_added_lanes.py",
     ),
     "windowing/engine/aggregates": (
         "tests/unit/engine/test_aggregates.py",

@@ -266,9 +266,9 @@ def idle(pipeline: Pipeline) -> bool:
     return pipeline.source.idle_timeout_us is not None and pipeline.source.partitions > 1
 
 
-def with_joined_lanes(pipeline: Pipeline) -> bool:
+def with_added_lanes(pipeline: Pipeline) -> bool:
     """Whether a lane joined."""
-    return bool(pipeline.source.joined_lanes)
+    return bool(pipeline.source.added_lanes)
 
 
 def iso_times(pipeline: Pipeline) -> bool:

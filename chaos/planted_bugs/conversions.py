@@ -16,7 +16,7 @@ from chaos.planted_bugs.conditions import (
     several_shards,
     some_flow,
     some_query,
-    with_joined_lanes,
+    with_added_lanes,
 )
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
@@ -153,7 +153,7 @@ def due_with_the_first(plan: Plan, stores: Sequence[StateStore]) -> _Moved:
 
 # A lane that joined begins before all time. How one gets it: every lane did, when the first line of
 # this was written.
-@planted("joined_lane_begins_at_nothing", _BY_ROWS, at=_BEGINNINGS, shows_in=with_joined_lanes)
+@planted("joined_lane_begins_at_nothing", _BY_ROWS, at=_BEGINNINGS, shows_in=with_added_lanes)
 def at_nothing(clock: ClockId, source: Source, number: int) -> Reached:
     del clock, source, number
     return Reached()
@@ -161,7 +161,7 @@ def at_nothing(clock: ClockId, source: Source, number: int) -> Reached:
 
 # A lane that joined begins just before the instant at which it does. How one gets it: a bound
 # excludes its instant, and a beginning does not.
-@planted("joined_lane_begins_just_before", _BY_ROWS, at=_BEGINNINGS, shows_in=with_joined_lanes)
+@planted("joined_lane_begins_just_before", _BY_ROWS, at=_BEGINNINGS, shows_in=with_added_lanes)
 def just_before(clock: ClockId, source: Source, number: int) -> Reached:
     found = begin(clock, source, number)
     return found if found == Reached() else Reached(found.progress_us - 1, found.furthest_us)
@@ -173,7 +173,7 @@ def just_before(clock: ClockId, source: Source, number: int) -> Reached:
     "joined_lane_begins_in_lanes_only",
     _BY_ROWS,
     at="windowing.engine.shard:begin",
-    shows_in=with_joined_lanes,
+    shows_in=with_added_lanes,
 )
 def in_lanes_only(clock: ClockId, source: Source, number: int) -> Reached:
     del clock, source, number
@@ -186,7 +186,7 @@ def in_lanes_only(clock: ClockId, source: Source, number: int) -> Reached:
     "joined_lane_begins_where_the_shard_is",
     _BY_ROWS,
     joins=True,
-    shows_in=with_joined_lanes,
+    shows_in=with_added_lanes,
 )
 class AssumingShard(Shard):
     def _join(self, store: StateStore, state: ShardState) -> None:
@@ -204,7 +204,7 @@ class AssumingShard(Shard):
     "joined_lane_over_the_last_one",
     _BY_ROWS,
     joins=True,
-    shows_in=with_joined_lanes,
+    shows_in=with_added_lanes,
 )
 class OverwritingShard(Shard):
     def _join(self, store: StateStore, state: ShardState) -> None:
@@ -220,7 +220,7 @@ class OverwritingShard(Shard):
     "joined_lane_waited_for_by_nobody",
     _BY_ROWS,
     joins=True,
-    shows_in=with_joined_lanes,
+    shows_in=with_added_lanes,
 )
 class ImpatientShard(Shard):
     def _join(self, store: StateStore, state: ShardState) -> None:
@@ -237,7 +237,7 @@ class ImpatientShard(Shard):
     "joined_lane_behind_closed_windows",
     _BY_ROWS,
     joins=True,
-    shows_in=with_joined_lanes,
+    shows_in=with_added_lanes,
 )
 class LenientShard(Shard):
     def _join(self, store: StateStore, state: ShardState) -> None:

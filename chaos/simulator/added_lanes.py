@@ -32,7 +32,7 @@ def with_lanes_of(pipeline: Pipeline, whole: Pipeline, lanes: int) -> Pipeline:
     if lanes == pipeline.source.partitions:
         return pipeline
     source = yaml.safe_load(whole.text)["source"]
-    for lane in whole.source.joined_lanes:
+    for lane in whole.source.added_lanes:
         if lane.number >= lanes:
             source["partitions"] -= 1
             del source["joined"][lane.name]

@@ -300,7 +300,7 @@ def _source(pipeline: Pipeline) -> Iterator[Feature]:
         "min and max": any(_bounded(part) for part in parts),
         "several lanes": source.partitions > 1,
         "idle lanes": source.idle_timeout_us is not None,
-        "a lane joined": bool(source.joined_lanes),
+        "a lane joined": bool(source.added_lanes),
         "key may be null": any(source.fields[field].nullable for field in keys),
     }
     yield from (("source", name) for name, is_there in there.items() if is_there)

@@ -23,9 +23,9 @@ from jobs.runs.owner import Owner
 from jobs.state import highest
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.model import Pipeline, PipelineError
+from windowing.model.added_lanes import AddedLane
 from windowing.model.file.changes import places
 from windowing.model.file.scaling import with_lanes
-from windowing.model.joined import JoinedLane
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition
 from windowing.model.source import Source
 
@@ -49,7 +49,7 @@ class Accepted:
     """
 
     pipeline: Pipeline
-    lanes: tuple[JoinedLane, ...]
+    lanes: tuple[AddedLane, ...]
 
 
 def look(progress: Any, source: Source) -> None:
@@ -169,18 +169,18 @@ def _progress(run: Run, own: Pipeline) -> dict[str, int]:
 
 def _joining(
     source: Source, names: list[tuple[Source, int]], reached: dict[str, int]
-) -> tuple[JoinedLane, ...]:
+) -> tuple[AddedLane, ...]:
     """Build the new lanes, numbered after all others; a join has a time field per side."""
     timed, lanes = source.event_time.field, []
     for number, (part, partition) in enumerate(names, start=source.partitions):
         at = {part.event_time.field if name == timed else name: us for name, us in reached.items()}
-        lanes.append(JoinedLane(part.topic, partition, number, tuple(sorted(at.items()))))
+        lanes.append(AddedLane(part.topic, partition, number, tuple(sorted(at.items()))))
     return tuple(lanes)
 
 
-def _grown(pipeline: Pipeline, own: Pipeline, lanes: tuple[JoinedLane, ...]) -> Pipeline:
+def _grown(pipeline: Pipeline, own: Pipeline, lanes: tuple[AddedLane, ...]) -> Pipeline:
     """Return the user's file with entries for all lanes that ever joined; it must be the run's."""
-    names, known = ", ".join(lane.name for lane in lanes), own.source.joined_lanes
+    names, known = ", ".join(lane.name for lane in lanes), own.source.added_lanes
     try:
         grown = with_lanes(pipeline, (*known, *lanes))
     except PipelineError as error:
@@ -189,7 +189,7 @@ def _grown(pipeline: Pipeline, own: Pipeline, lanes: tuple[JoinedLane, ...]) -> 
             "names lanes, declare as many partitions as there are, and say what holds for these)"
         )
         raise PartitionsError(msg) from error
-    told = pipeline.source.joined_lanes
+    told = pipeline.source.added_lanes
     if own.fingerprint not in grown.earlier or known[: len(told)] != told:
         msg = (
             "the file differs from the one that the run was submitted with in more than its "

@@ -255,7 +255,7 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     """
     if not (folder_of(endpoints, pipeline, run) / NOTE_FILE).exists():
         return pipeline
-    told = pipeline.source.joined_lanes
+    told = pipeline.source.added_lanes
     try:
         own = find(endpoints, pipeline, run).own_pipeline()
         if (written := as_written(own)) is not own:
@@ -264,7 +264,7 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
             change = query_change(written, pipeline)
             if change == QueryChange(control=True):
                 return with_control(own, pipeline)
-        joined = own.source.joined_lanes
+        joined = own.source.added_lanes
         if told == joined or told != joined[: len(told)]:
             return pipeline
         grown = with_lanes(pipeline, joined)

@@ -32,8 +32,8 @@ from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.folder import write_note
 from slackwater.main import app
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model.added_lanes import AddedLane
 from windowing.model.file.scaling import with_lanes
-from windowing.model.joined import JoinedLane
 from windowing.semantics.log import BadLogError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Job:
         verdict = verify(own, log, read_tables(self.run.table, own, "r1"))
         assert verdict.ok, "\n".join(verdict.lines())
         assert verdict.rows.expected > 0
-        if own.source.joined_lanes:
+        if own.source.added_lanes:
             with pytest.raises(BadLogError, match=r"is a partition .*--accept-partitions"):
                 verify(self.pipeline, log, read_tables(self.run.table, self.pipeline, "r1"))
 
@@ -143,7 +143,7 @@ def test_a_partition_that_nobody_declared_is_no_lane_of_the_other_topic(
     from windowing.spark.sources.raw import raw_rows
 
     pipeline = parse_pipeline(JOIN.format(l="l", r="r"))
-    lanes = (JoinedLane("r", 2, 3), JoinedLane("l", 1, 4))
+    lanes = (AddedLane("r", 2, 3), AddedLane("l", 1, 4))
     for source, expected in (
         (pipeline.source, {"l/0": 0, "r/0": 1, "r/1": 2, "l/1": -3, "r/2": -6}),
         (with_lanes(pipeline, lanes).source, {"l/0": 0, "r/1": 2, "r/2": 3, "l/1": 4, "l/2": -5}),

@@ -133,7 +133,7 @@ def _carried(before: Pipeline, after: Pipeline, store: StateStore) -> MemoryStor
     data = own.get(lane.KEY)
     if data is not None:
         state = lane.STATE.decode(data)
-        # It is from before lanes joined if it has had no records since.
+        # It is from before lanes were added if it has had no records since.
         check_fingerprint("a lane", state.fingerprint, before)
         state.fingerprint = after.fingerprint
         own.put(lane.KEY, lane.STATE.encode(state))

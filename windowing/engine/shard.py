@@ -184,7 +184,7 @@ class Shard:
         return merged | replaced
 
     def highest(self, store: StateStore) -> dict[str, int]:
-        """Return the largest progress of any unit, by attribute: where a joining lane begins.
+        """Return the largest progress of any unit, by attribute: where an added lane begins.
 
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
@@ -199,7 +199,7 @@ class Shard:
         return {query: self._schemas[query] for query in queries}
 
     def head(self, store: StateStore) -> ShardState:
-        """Return the head of a state, with the lanes that joined since; nothing is written."""
+        """Return the head of a state, with the lanes added since; nothing is written."""
         data = store.get(HEAD)
         source, fingerprint = self._pipeline.source, self._pipeline.fingerprint
         if data is None:
@@ -215,7 +215,7 @@ class Shard:
         return state
 
     def _join(self, store: StateStore, state: ShardState) -> None:
-        """Add the lanes that joined since the state was written.
+        """Add the lanes that were added since the state was written.
 
         They begin at its progress or later, so that their records are late for closed windows.
 

@@ -47,7 +47,7 @@ def explain(plan: Plan) -> Iterator[str]:
         if part.idle_timeout_us is not None:
             silent = f"silent for {spell_us(part.idle_timeout_us)}"
             yield f"  a lane {silent} holds back results, and no provisional rows"
-    for lane in source.joined_lanes:
+    for lane in source.added_lanes:
         at = ", ".join(f"{field} {value}" for field, value in lane.at) or "none"
         yield f"  {lane.name} joined as lane {lane.number}; its progress before any record: {at}"
     for attribute in dict.fromkeys(window.attribute for window in pipeline.windows):

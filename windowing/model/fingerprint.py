@@ -15,12 +15,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from windowing.model.added_lanes import AddedLane
 from windowing.model.emission import Early, Late
 from windowing.model.facts import Fact, Facts, spelled, told
 from windowing.model.fields import Aggregate, FieldType, with_code
 from windowing.model.file.conflicts import OwnCopy
 from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
-from windowing.model.joined import JoinedLane
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.operators.language import spelled as spelled_clause
 from windowing.model.operators.query import OperatorQuery
@@ -157,7 +157,7 @@ def _type(type_: FieldType) -> str:
     return type_.kind + ("?" if type_.nullable else "")
 
 
-def _lane(lane: JoinedLane) -> Facts:
+def _lane(lane: AddedLane) -> Facts:
     return {"lane": lane.number, "at": dict(lane.at)}
 
 

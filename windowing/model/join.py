@@ -1,7 +1,7 @@
 """The `join:` section of a pipeline file: two sources, which records match, what a row shows.
 
 The lanes of both sources are numbered together, the left side's first, and behind both those that
-joined later: everything that reads records asks `JoinedSource.place`.
+were added later: everything that reads records asks `JoinedSource.place`.
 
 Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 """
@@ -297,11 +297,11 @@ class JoinedSource(Source):
             return left, number
         if number < self.founding:
             return right, number - left.founding
-        joined = self.joined_lanes[number - self.founding]
-        return left if joined.topic == left.topic else right, joined.partition
+        added = self.added_lanes[number - self.founding]
+        return left if added.topic == left.topic else right, added.partition
 
     def as_of(self, lanes: int) -> JoinedSource:
-        """Return the source as it was before lanes from this number on joined."""
+        """Return the source as it was before lanes from this number on were added."""
         sides = {"left": self.join.left, "right": self.join.right}
         earlier = {
             name: side.model_copy(update={"source": side.source.as_of(lanes)})

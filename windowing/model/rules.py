@@ -46,18 +46,18 @@ def check_generator(window: Window, disorder: Disorder) -> None:
         raise WindowError("E_DISORDER", f"{rule}; given {disorder}")
 
 
-def check_joined(window: Window, joined: Sequence[str]) -> None:
+def check_added_lanes(window: Window, added: Sequence[str]) -> None:
     """Check that rows counted on arrival have a single lane, or PATTR to separate them.
 
     Args:
         window: the window.
-        joined: the names of lanes that joined.
+        added: the names of added lanes.
 
     Raises:
         WindowError: E_ARRIVAL_ORDER.
     """
-    if joined and window.traits.counts_arrivals and window.pattr is None:
-        msg = f"{joined[0]} joined, and these rows are counted in the order of one lane's arrival"
+    if added and window.traits.counts_arrivals and window.pattr is None:
+        msg = f"{added[0]} joined, and these rows are counted in the order of one lane's arrival"
         raise WindowError("E_ARRIVAL_ORDER", f"{msg}: use PATTR, or ORDER event_time")
 
 

@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from windowing.model.added_lanes import AddedLane, parse_added_lanes
 from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.emission import PositiveDuration
 from windowing.model.fates import BY_WINDOWS, Fates
 from windowing.model.fields import FieldType, parse_field_type
-from windowing.model.joined import JoinedLane, parse_joined
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.names import FieldName, TimeName, TopicName
@@ -93,7 +93,7 @@ class Source(SpecModel):
 
     Attributes:
         topic: name of the topic; lanes are named `topic/partition`.
-        partitions: how many lanes there are, including those that joined.
+        partitions: how many lanes there are, including added ones.
         fields: the fields of a record besides the event time, and their types.
         disorder: the generator that turns a lane's records into progress.
         disorder_of: the generators of other windowing attributes, by field.
@@ -118,7 +118,7 @@ class Source(SpecModel):
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
-    joined: Annotated[tuple[JoinedLane, ...], BeforeValidator(parse_joined)] = ()
+    joined: Annotated[tuple[AddedLane, ...], BeforeValidator(parse_added_lanes)] = ()
     control: Annotated[ControlRule, BeforeValidator(parse_control_rule)] = ControlRule()
     compacted: bool = False
     steps: Annotated[tuple[Named, ...], BeforeValidator(_only_named)] = ()
@@ -130,9 +130,9 @@ class Source(SpecModel):
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
-        """Check that fields and lanes that generators or joined lanes name exist."""
+        """Check that fields and lanes that generators or added lanes name exist."""
         for part in self.parts:
-            part._check_joined()
+            part._check_added()
         for field in self.disorder_of:
             if field not in self.fields or self.attributes[field] != "number":
                 msg = f"E_DISORDER: disorder_of {field!r} is not an int under source.fields"
@@ -141,7 +141,7 @@ class Source(SpecModel):
             self._check_names(generator)
         return self
 
-    def _check_joined(self) -> None:
+    def _check_added(self) -> None:
         named = sorted(lane.name for lane in self.joined)
         last = sorted(f"{self.topic}/{p}" for p in range(self.founding, self.partitions))
         if self.founding < 1 or named != last:
@@ -240,10 +240,10 @@ class Source(SpecModel):
         return self.partitions - len(self.joined)
 
     @property
-    def joined_lanes(self) -> tuple[JoinedLane, ...]:
-        """The lanes that joined, of all topics, in the order of their numbers."""
-        joined = (lane for part in self.parts for lane in part.joined)
-        return tuple(sorted(joined, key=lambda lane: lane.number))
+    def added_lanes(self) -> tuple[AddedLane, ...]:
+        """The added lanes of all topics, in the order of their numbers."""
+        added = (lane for part in self.parts for lane in part.joined)
+        return tuple(sorted(added, key=lambda lane: lane.number))
 
     def place(self, number: int) -> tuple[Source, int]:
         """Return the source and the partition of a lane."""
@@ -289,7 +289,7 @@ class Source(SpecModel):
         return next(at, None)
 
     def as_of(self, lanes: int) -> Source:
-        """Return the source as it was before lanes from this number on joined."""
+        """Return the source as it was before lanes from this number on were added."""
         gone = {lane.name for lane in self.joined if lane.number >= lanes}
         of = {name: disorder.without_lanes(gone) for name, disorder in self.disorder_of.items()}
         earlier = {

@@ -173,7 +173,7 @@ class ValueReader:
         return self._of_known_key(control)
 
     def _of_founding_lanes(self, seen: Observation) -> Observation:
-        """Return a heartbeat without lanes that joined: it may be from before they did."""
+        """Return a heartbeat without added lanes: it may be from before they were."""
         founding = {name: us for name, us in seen.seen_us.items() if name not in self._joined}
         return Observation(seen.now_us, founding)
 

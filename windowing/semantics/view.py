@@ -80,7 +80,7 @@ def attribute_of(query: Flow, source: Source) -> str | None:
 
 
 def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
-    """Return all lanes before any record; those that joined have their initial progress."""
+    """Return all lanes before any record; added ones have their initial progress."""
     lanes = []
     for number in range(source.partitions):
         part, name = source.place(number)[0], source.lane(number)

@@ -28,7 +28,7 @@ def with_joining(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
     """
     if not pipeline.source.joined or any(_is_change(one) for lane in case.lanes for one in lane):
         return case
-    lane = pipeline.source.joined_lanes[-1]
+    lane = pipeline.source.added_lanes[-1]
     steps = [*range(1, len(case.plan) + 1)]
     for step in rng.sample(steps, len(steps)):
         read = [

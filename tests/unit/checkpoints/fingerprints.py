@@ -78,7 +78,7 @@ def features(pipeline: Pipeline) -> set[tuple[object, ...]]:
             found |= _features_of_step(step)
     for part in source.parts:
         found |= {("source", part.event_time.unit, part.dense, part.unknown_fields)}
-    return found | {("idle", source.idle_timeout_us is None), ("joined", len(source.joined_lanes))}
+    return found | {("idle", source.idle_timeout_us is None), ("joined", len(source.added_lanes))}
 
 
 def _features_of_step(step: Step) -> set[tuple[object, ...]]:

@@ -19,13 +19,13 @@ from tests.strategies import Case, cases, entry, join_cases
 from tests.unit.checkpoints.fingerprints import recorded
 from windowing.engine.storage.state import check_fingerprint
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.added_lanes import AddedLane
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early, Late
 from windowing.model.errors import PipelineError
 from windowing.model.fields import Aggregate, FieldType
 from windowing.model.fingerprint import FORMAT, fingerprint
 from windowing.model.join import Comparison, Join, JoinSide, Operand
-from windowing.model.joined import JoinedLane
 from windowing.model.lengths import Step
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (
@@ -362,7 +362,7 @@ FACTS: dict[type, set[str]] = {
     Join: {"left", "right", "kind", "equal", "where", "select"},
     Operand: {"side", "field"},
     Comparison: {"first", "operator", "second"},
-    JoinedLane: {"topic", "partition", "number", "at"},
+    AddedLane: {"topic", "partition", "number", "at"},
     FieldType: {"kind", "nullable"},
     Query: {
         *("name", "window", "group_by", "aggregates", "late", "retention_us", "entries_max"),

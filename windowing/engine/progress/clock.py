@@ -180,7 +180,7 @@ def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
 
 
 def begin(clock: ClockId, source: Source, number: int) -> Reached:
-    """Return a lane's progress before its first record: none, unless it joined a running pipeline.
+    """Return a lane's progress before its first record: none, unless it was added to a run.
 
     Args:
         clock: the clock.

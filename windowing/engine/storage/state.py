@@ -112,7 +112,7 @@ class StepStore:
 
 
 def check_fingerprint(whose: str, found: str, pipeline: Pipeline) -> None:
-    """Refuse the state of another version of a pipeline, except for lanes that joined since.
+    """Refuse the state of another version of a pipeline, except for lanes added since.
 
     Args:
         whose: the lane or shard, for the message.

@@ -113,9 +113,9 @@ class Declared(SpecModel):
         return self
 
     @model_validator(mode="after")
-    def _joined_behind_all(self) -> Self:
+    def _added_behind_all(self) -> Self:
         source = self.source
-        for number, lane in enumerate(source.joined_lanes, start=source.founding):
+        for number, lane in enumerate(source.added_lanes, start=source.founding):
             if lane.number != number:
                 msg = (
                     f"E_JOINED: {lane.name} is lane {lane.number}, and the next number is {number}:"

@@ -164,18 +164,18 @@ class Pipeline(Declared):
 
     @cached_property
     def earlier(self) -> dict[str, int]:
-        """The fingerprints before lanes joined, each with the number of lanes at the time."""
+        """The fingerprints before lanes were added, each with the number of lanes at the time."""
         return {
             fingerprint(source, self.shards, self.flows, self._of_the_log): source.partitions
             for source in self._sources_before()
         }
 
     def wrote(self, found: str) -> bool:
-        """Whether a fingerprint is this pipeline's, now or before lanes joined."""
+        """Whether a fingerprint is this pipeline's, now or before lanes were added."""
         return found == self.fingerprint or found in self.earlier
 
     def _sources_before(self) -> Iterator[Source]:
-        """Return the source as it was before each lane joined, oldest first."""
+        """Return the source as it was before each lane was added, oldest first."""
         source = self.source
         return (source.as_of(number) for number in range(source.founding, source.partitions))
 

@@ -18,8 +18,8 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.resolve import resolve
 from windowing.model.query import JoinQuery, Query, QueryFile
 from windowing.model.rules import (
+    check_added_lanes,
     check_gaps,
-    check_joined,
     check_late,
     check_number,
     check_progress_key,
@@ -142,7 +142,7 @@ def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:
         check_lengths(window)
         rules.check_window(window)
         check_idle(window, source.idle_timeout_us)
-        check_joined(window, [lane.name for lane in source.joined])
+        check_added_lanes(window, [lane.name for lane in source.joined])
         if not timed:
             check_number(attribute, source.fields)
         check_progress_key(window, query.group_by, source.generator_of(attribute))

@@ -8,17 +8,17 @@ from typing import Any
 
 import yaml
 
+from windowing.model.added_lanes import AddedLane
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
-from windowing.model.joined import JoinedLane
 
 
-def with_lanes(pipeline: Pipeline, lanes: Iterable[JoinedLane]) -> Pipeline:
-    """Return the pipeline with these joined lanes recorded, and its partitions counted with them.
+def with_lanes(pipeline: Pipeline, lanes: Iterable[AddedLane]) -> Pipeline:
+    """Return the pipeline with these added lanes recorded, and its partitions counted with them.
 
     Args:
-        pipeline: any record of joined lanes in it is replaced; its partitions may already include
+        pipeline: any record of added lanes in it is replaced; its partitions may already include
             them.
-        lanes: all lanes that ever joined.
+        lanes: all lanes that were ever added.
 
     Raises:
         PipelineError: the result breaks a rule; for example, a generator does not name such a lane.
@@ -28,23 +28,23 @@ def with_lanes(pipeline: Pipeline, lanes: Iterable[JoinedLane]) -> Pipeline:
         by_topic[lane.topic].append(lane)
     document = yaml.safe_load(pipeline.text)
     for source in _sources(document):
-        joined = by_topic.get(source["topic"])
-        if joined:
-            source["partitions"] = max(lane.partition for lane in joined) + 1
-            source["joined"] = _record(joined)
+        added = by_topic.get(source["topic"])
+        if added:
+            source["partitions"] = max(lane.partition for lane in added) + 1
+            source["joined"] = _record(added)
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
     return parse_pipeline(text, f"{pipeline.name} with {', '.join(sorted(by_topic))} grown")
 
 
-def spelled(topic: str, lanes: Sequence[JoinedLane]) -> str:
+def spelled(topic: str, lanes: Sequence[AddedLane]) -> str:
     """Return the YAML for the source of a topic in the file."""
-    joined = [lane for lane in lanes if lane.topic == topic]
-    partitions = max(lane.partition for lane in joined) + 1
-    return yaml.safe_dump({"partitions": partitions, "joined": _record(joined)}, sort_keys=False)
+    added = [lane for lane in lanes if lane.topic == topic]
+    partitions = max(lane.partition for lane in added) + 1
+    return yaml.safe_dump({"partitions": partitions, "joined": _record(added)}, sort_keys=False)
 
 
-def _record(joined: Iterable[JoinedLane]) -> dict[str, Any]:
-    return {lane.name: {"lane": lane.number, "at": dict(lane.at)} for lane in joined}
+def _record(added: Iterable[AddedLane]) -> dict[str, Any]:
+    return {lane.name: {"lane": lane.number, "at": dict(lane.at)} for lane in added}
 
 
 def _sources(document: dict[str, Any]) -> list[dict[str, Any]]:

@@ -74,7 +74,7 @@ def test_a_run_takes_it_in(kafka_broker: str, topic: str, tmp_path: Path) -> Non
         accept(run, told_otherwise, kafka_broker)
     again = accept(run, spec, kafka_broker)
     assert [lane.number for lane in again.lanes] == [3, 4]
-    assert [lane.number for lane in again.pipeline.source.joined_lanes] == [2, 3, 4]
+    assert [lane.number for lane in again.pipeline.source.added_lanes] == [2, 3, 4]
 
 
 def test_what_cannot_be_accepted(kafka_broker: str, topic: str, tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def test_lanes_that_joined_are_named_by_their_new_topic(tmp_path: Path) -> None:
     joined = SHOP.replace("partitions: 2", "partitions: 2\n  joined: {orders/1: {lane: 1}}")
     (tmp_path / "p.yml").write_text(joined)
     own = own_pipeline(tmp_path / "p.yml", "run", topic="t")
-    assert [lane.name for lane in own.source.joined_lanes] == ["t/1"]
+    assert [lane.name for lane in own.source.added_lanes] == ["t/1"]
 
 
 def test_flights_of_a_join_come_in_the_order_of_their_arrival() -> None:

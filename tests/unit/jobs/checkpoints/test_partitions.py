@@ -74,5 +74,5 @@ def test_a_record_replaces_an_earlier_one() -> None:
     joined = parse_pipeline(
         spec.text.replace("partitions: 2", "partitions: 3\n  joined: {t/2: {lane: 2, at: {ts: 5}}}")
     )
-    assert with_lanes(spec, joined.source.joined_lanes).fingerprint == joined.fingerprint
-    assert with_lanes(joined, joined.source.joined_lanes).fingerprint == joined.fingerprint
+    assert with_lanes(spec, joined.source.added_lanes).fingerprint == joined.fingerprint
+    assert with_lanes(joined, joined.source.added_lanes).fingerprint == joined.fingerprint

@@ -16,8 +16,8 @@ from jobs.deployment.change import Change, Kind, compare
 from jobs.deployment.decision import Known, Refused, Wish, plan
 from tests.unit.model.test_fingerprint import OTHER_MEANINGS, PIPELINE, changed
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.added_lanes import AddedLane
 from windowing.model.file.scaling import with_lanes
-from windowing.model.joined import JoinedLane
 
 TEXT = """
 name: p
@@ -147,7 +147,7 @@ def test_a_run_that_was_begun_with_the_same_facts_goes_on() -> None:
     old = edited()
     first = old.fingerprint
     assert compare(old, old, first).kind is Kind.same
-    joined = JoinedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
+    joined = AddedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
     grown = with_lanes(old, [joined])
     assert compare(grown, grown, first).kind is Kind.same
     assert compare(edited("more shards"), edited("more shards"), first).kind is Kind.new_run
@@ -191,7 +191,7 @@ def test_a_query_of_the_run_may_end() -> None:
 
 def test_a_query_is_added_to_a_run_that_lanes_have_joined() -> None:
     old = edited()
-    joined = JoinedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
+    joined = AddedLane(old.source.topic, old.source.partitions, old.source.partitions, ())
     grown = with_lanes(added(LATER), (joined,))
     assert compare(with_lanes(old, (joined,)), grown).kind is Kind.other_queries
     assert compare(old, grown).kind is Kind.new_run

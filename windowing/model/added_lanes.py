@@ -1,6 +1,6 @@
-"""Joined lanes: partitions that were added to a topic while a pipeline was reading it.
+"""Added lanes: partitions that were added to a topic while a pipeline was reading it.
 
-The lanes of a run are fixed. An added partition joins at a recorded progress: it counts as present
+The lanes of a run are fixed. An added partition has a recorded progress: it counts as present
 from the start, at that progress, and is otherwise a lane like any other. So results do not depend
 on when the job found the partition (ADR 13).
 """
@@ -18,7 +18,7 @@ _RULE = "write joined: {flights/3: {lane: 3, at: {sched_us: 1357027200000000}}}"
 
 
 @dataclass(frozen=True)
-class JoinedLane:
+class AddedLane:
     """An added partition and its initial progress.
 
     Attributes:
@@ -39,22 +39,22 @@ class JoinedLane:
         return f"{self.topic}/{self.partition}"
 
 
-def parse_joined(value: object) -> tuple[JoinedLane, ...]:
-    """Parse a pipeline file's record of joined lanes.
+def parse_added_lanes(value: object) -> tuple[AddedLane, ...]:
+    """Parse a pipeline file's record of added lanes.
 
     Raises:
         ValueError: E_JOINED, with the rule.
     """
-    if isinstance(value, tuple) and all(isinstance(lane, JoinedLane) for lane in value):
+    if isinstance(value, tuple) and all(isinstance(lane, AddedLane) for lane in value):
         return value
     if not isinstance(value, Mapping):
         msg = f"E_JOINED: {value!r} names no lanes: {_RULE}"
         raise ValueError(msg)
-    lanes = (_joined(name, record) for name, record in value.items())
+    lanes = (_added(name, record) for name, record in value.items())
     return tuple(sorted(lanes, key=lambda lane: lane.number))
 
 
-def _joined(name: object, record: object) -> JoinedLane:
+def _added(name: object, record: object) -> AddedLane:
     found = _LANE.fullmatch(name) if isinstance(name, str) else None
     if found is None:
         msg = f"E_JOINED: {name!r} is not the name of a lane, topic/partition: {_RULE}"
@@ -70,7 +70,7 @@ def _joined(name: object, record: object) -> JoinedLane:
         msg = f"E_JOINED: {name}: {at!r} does not give a progress by attribute: {_RULE}"
         raise ValueError(msg)
     since = tuple((field, _progress(name, at[field])) for field in sorted(at))
-    return JoinedLane(found[1], int(found[2]), number, since)
+    return AddedLane(found[1], int(found[2]), number, since)
 
 
 def _progress(name: object, value: object) -> int:
