@@ -112,7 +112,6 @@ def row_line(row: Row) -> str:
 
 
 def _marks(row: Row) -> dict[str, object]:
-    """Return the optional fields that a row has."""
     marks: dict[str, object] = {}
     if row.absorbed_by is not None:
         marks |= {"tombstone": True, "absorbed_by": row.absorbed_by}

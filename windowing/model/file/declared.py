@@ -82,7 +82,6 @@ class Declared(SpecModel):
     @model_validator(mode="before")
     @classmethod
     def _source_of_join(cls, data: Any) -> Any:
-        """Build the source of a join from its section."""
         if not isinstance(data, dict) or "join" not in data:
             return data
         for name, why in _NOT_WITH_JOIN.items():

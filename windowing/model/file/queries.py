@@ -81,7 +81,6 @@ def resolve_join(declared: Declared, join: Join) -> JoinQuery:
 
 
 def _policy_join(declared: Declared, join: Join) -> PolicyJoinQuery:
-    """Return a join over policy windows."""
     retention = declared.retention or Retention()
     if retention.time is not None or retention.windows is not None:
         msg = "windows of a join say themselves what they keep: give entries only, or leave it out"
@@ -125,7 +124,6 @@ def resolve_each(
 
 
 def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:
-    """Return a query with windows of aggregates."""
     source, here = declared.source, ("queries", name)
     rules = declared.destination.rules
     late, early = query.late or declared.late, query.early or declared.early
@@ -178,7 +176,6 @@ def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:
 def _active(
     window: Window, query: QueryFile, here: tuple[str, ...], source: Source, *, timed: bool
 ) -> Window:
-    """Return the window with the query's activity."""
     said: dict[str, Any] = {
         "from": query.begins_us,
         "until": query.until_us,

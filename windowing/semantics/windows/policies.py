@@ -324,7 +324,6 @@ class _Sliding(_Course):
             life.left.remove(one)
 
     def _reports(self, life: _Life, arrival: _Arrival) -> bool:
-        """Return whether a tuple makes its partition report."""
         trigger = self._clause.trigger
         if isinstance(trigger, Count):
             return trigger.size > 0 and (len(life.arrivals) + 1) % trigger.size == 0
@@ -383,7 +382,6 @@ class _Sliding(_Course):
 
 
 def _driven_out(eviction: object, new: _Arrival, life: _Life) -> list[_Arrival]:
-    """Return the tuples that this one evicts."""
     if isinstance(eviction, Count):
         full = 0 < eviction.size <= len(life.arrivals)
         return [life.arrivals[-eviction.size]] if full else []
