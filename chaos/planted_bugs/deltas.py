@@ -1,4 +1,4 @@
-"""Defects of how a shard's state lies in its store: bases and deltas, and pieces that lie apart."""
+"""Defects of how a shard's state lies in its store: bases and deltas, and cold pieces."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
 from windowing.engine.shard import Shard, Step
 from windowing.engine.storage import tables
-from windowing.engine.storage.cold import Far, Move
+from windowing.engine.storage.cold import ColdState, Move
 from windowing.engine.storage.frames import from_bytes
 from windowing.engine.storage.state import StateStore
 from windowing.engine.storage.tables import (
     _BASE,
+    _COLD,
     _DELTA,
-    _FAR,
     Delta,
     ShardState,
     _encoded,
@@ -35,7 +35,7 @@ from windowing.engine.windows.part import Tables as Held
 _BY_ROWS = "deterministic, closing, no error, exactly once, early rows"
 _TABLES = "windowing.engine.storage.tables"
 
-FAR = {"far_from_rows": 0}
+COLD = {"cold_from_rows": 0}
 """State is divided by when it is due, however little there is."""
 
 _MANY = Wish(classes=("sliding", "keyed sliding", "session"), records_max=40)
@@ -89,88 +89,88 @@ def by_the_first_table(queries: Mapping[str, Held]) -> bytes:
     return _encoded(kept)
 
 
-# --- pieces that lie apart --------------------------------------------------------------------
+# --- cold pieces --------------------------------------------------------------------
 
 
-# State that lies apart is due one step late. How one gets it: `>` for `>=`, at the instant at which
+# Cold state is due one step late. How one gets it: `>` for `>=`, at the instant at which
 # it is due.
 @planted(
-    "far_state_one_step_late",
+    "cold_state_one_step_late",
     _BY_ROWS,
-    at="windowing.engine.storage.cold:Far.is_due",
-    tuning=FAR,
+    at="windowing.engine.storage.cold:ColdState.is_due",
+    tuning=COLD,
     wish=Wish(classes=("sliding", "keyed sliding"), queries_max=1, usual=0.0, long=0.5),
 )
-def one_step_late(far: Far, progress: Mapping[str, int]) -> bool:
+def one_step_late(cold: ColdState, progress: Mapping[str, int]) -> bool:
     return any(
-        query in far.due_us and reached > far.due_us[query] for query, reached in progress.items()
+        query in cold.due_us and reached > cold.due_us[query] for query, reached in progress.items()
     )
 
 
 # A piece whose earliest instant replaces that of the pieces before. How one gets it: the newest one
 # is due first, if windows are as long as each other.
 @planted(
-    "far_state_due_by_its_newest_piece",
+    "cold_state_due_by_its_newest_piece",
     _BY_ROWS,
-    at="windowing.engine.storage.cold:Far.divide",
-    tuning=FAR,
+    at="windowing.engine.storage.cold:ColdState.divide",
+    tuning=COLD,
     wish=_MANY,
 )
 def by_the_newest(
-    far: Far,
+    cold: ColdState,
     parts: Mapping[str, ShardPart],
     held: Mapping[str, Held],
     moved: Mapping[str, Move],
 ) -> tuple[dict[str, Held], dict[str, Held]]:
-    before = dict(far.due_us)
-    far.due_us.clear()
-    near, later = _divide(far, parts, held, moved)
+    before = dict(cold.due_us)
+    cold.due_us.clear()
+    near, later = _divide(cold, parts, held, moved)
     for query, due_us in before.items():
-        far.due_us.setdefault(query, due_us)
+        cold.due_us.setdefault(query, due_us)
     return near, later
 
 
-_divide = Far.divide
+_divide = ColdState.divide
 
 
-# State that lies apart, and what stays is as before: a piece is in both. How one gets it: a copy
+# Cold state, and what stays is as before: a piece is in both. How one gets it: a copy
 # where a move is meant.
 @planted(
-    "far_state_stays_as_well",
+    "cold_state_stays_as_well",
     _BY_ROWS,
-    at="windowing.engine.storage.cold:Far.divide",
-    tuning=FAR,
+    at="windowing.engine.storage.cold:ColdState.divide",
+    tuning=COLD,
     wish=_MANY,
 )
 def in_both(
-    far: Far,
+    cold: ColdState,
     parts: Mapping[str, ShardPart],
     held: Mapping[str, Held],
     moved: Mapping[str, Move],
 ) -> tuple[dict[str, Held], dict[str, Held]]:
-    _, later = _divide(far, parts, held, moved)
+    _, later = _divide(cold, parts, held, moved)
     return dict(held), later
 
 
 # Only the last piece is read when one of them is due. How one gets it: pieces are numbered, and the
 # head has the number.
 @planted(
-    "far_state_of_the_last_piece",
+    "cold_state_of_the_last_piece",
     _BY_ROWS,
-    at=f"{_TABLES}:_apart",
-    tuning=FAR,
+    at=f"{_TABLES}:_cold_pieces",
+    tuning=COLD,
     wish=_MANY,
 )
 def of_the_last_piece(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
-    yield from [*_numbered(store, _FAR, pieces)][-1:]
+    yield from [*_numbered(store, _COLD, pieces)][-1:]
 
 
-# State is made new without what lies apart, unless one of the queries that are due has such state
+# State is made new without cold state, unless one of the queries that are due has such state
 # that is due. How one gets it: what is not due needs no row, so it is not read. (It was ours.)
 @planted(
     "tidied_without_what_lies_apart",
     _BY_ROWS,
-    tuning=FAR | {"compact_after_deltas": 0},
+    tuning=COLD | {"compact_after_deltas": 0},
     wish=Wish(classes=("session",), records_max=40),
 )
 class TidyShard(Shard):
@@ -188,10 +188,10 @@ class TidyShard(Shard):
 # A piece that holds the state of one query. How one gets it: pieces were of a query once, and the
 # dictionary of them is still written as one of length one.
 @planted(
-    "far_state_of_other_queries_forgotten",
+    "cold_state_of_other_queries_forgotten",
     _BY_ROWS,
     at="windowing.engine.shard:Shard._compact",
-    tuning=FAR,
+    tuning=COLD,
     wish=_MANY,
     shows_in=some_query(several_queries),
 )
@@ -200,9 +200,9 @@ def of_one_query(
 ) -> None:
     retained = shard._retained(held, moved.after)
     moves = {query: moved.of(shard._clocks[query]) for query in retained}
-    near, later = state.far.divide(shard.parts, retained, moves)
+    near, later = state.cold.divide(shard.parts, retained, moves)
     tables.replace(store, state.deltas, near)
     state.deltas = 0
     if later:
-        tables.lay_apart(store, state.far.pieces, dict([*later.items()][:1]))
-        state.far.pieces += 1
+        tables.put_cold(store, state.cold.pieces, dict([*later.items()][:1]))
+        state.cold.pieces += 1

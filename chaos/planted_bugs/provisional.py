@@ -8,14 +8,14 @@ import msgspec
 import polars as pl
 
 from chaos.planted_bugs.conditions import early, idle, some_query
-from chaos.planted_bugs.deltas import FAR
+from chaos.planted_bugs.deltas import COLD
 from chaos.planted_bugs.planted import planted
 from windowing.engine.early import EarlyRows, Remembered
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.idle import IdleLanes, left_out
 from windowing.engine.progress.reached import Progress, Reached
 from windowing.engine.shard import Shard
-from windowing.engine.storage.cold import Far
+from windowing.engine.storage.cold import ColdState
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.storage.tables import ShardState
@@ -57,9 +57,9 @@ def counted_from_the_start(
     return found.with_columns(shown=shown)
 
 
-# Early rows without the state that lies apart. How one gets it: the step for rows that are due
+# Early rows without the cold state. How one gets it: the step for rows that are due
 # reads it if it is due, and the one for early rows is a copy of that.
-@planted("early_rows_without_far_state", "early rows", shows_in=_SHOWS, tuning=FAR)
+@planted("early_rows_without_cold_state", "early rows", shows_in=_SHOWS, tuning=COLD)
 class NearShard(Shard):
     def _early_rows(
         self,
@@ -69,9 +69,9 @@ class NearShard(Shard):
         after: Mapping[ClockId, Progress],
         wall_us: int | None,
     ) -> dict[str, pl.DataFrame]:
-        far, state.far = state.far, Far()
+        cold, state.cold = state.cold, ColdState()
         rows = super()._early_rows(store, state, parcels, after, wall_us)
-        state.far = far
+        state.cold = cold
         return rows
 
 

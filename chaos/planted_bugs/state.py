@@ -206,12 +206,14 @@ def with_seeds(plan: Plan) -> Callable[[int], Lane]:
     return partial(SeededLane, plan, count())
 
 
-_all = tables._apart
+_all = tables._cold_pieces
 
 
-# State that lies apart, of which the newest piece is not read when it is due. How one gets it: an
+# Cold state, of which the newest piece is not read when it is due. How one gets it: an
 # off-by-one between the number of pieces and the number of the last one.
-@planted("newest_piece_not_read", "deterministic", at="windowing.engine.storage.tables:_apart")
+@planted(
+    "newest_piece_not_read", "deterministic", at="windowing.engine.storage.tables:_cold_pieces"
+)
 def all_but_one(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
     return _all(store, max(pieces - 1, 0))
 

@@ -31,7 +31,7 @@ Mechanism = Literal[
     "slices rolled up",
     # state
     "merged deltas",
-    "state that lay apart",
+    "cold state",
     "copy of state",
     "copy lost or torn",
     # lanes and queries

@@ -25,7 +25,7 @@ from windowing.engine.progress.reached import Progress, spelled
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.storage import tables
-from windowing.engine.storage.cold import Far, Move
+from windowing.engine.storage.cold import ColdState, Move
 from windowing.engine.storage.frames import from_bytes
 from windowing.engine.storage.parcel import Parcel, Taken
 from windowing.engine.storage.state import StateStore, StepStore, check_fingerprint
@@ -146,7 +146,7 @@ class Shard:
         if state.deltas >= limits.compact_unread_times * limits.compact_after_deltas:
             pieces = self._pieces_due(state, moved.after, self.parts)
             held = tables.read(store, self._schemas, state.deltas, pieces)
-            tables.forget_apart(store, pieces)
+            tables.delete_cold(store, pieces)
             self._compact(store, state, held, moved)
         store.put(HEAD, STATE.encode(state))
         store.commit()
@@ -166,7 +166,7 @@ class Shard:
         """
         state = self.head(store)
         after = self._progress(store, state)
-        held = tables.read(store, self._schemas, state.deltas, state.far.pieces)
+        held = tables.read(store, self._schemas, state.deltas, state.cold.pieces)
         held = self._retained(held, after)
         if until is not None:
             there = {query: tables for query, tables in held.items() if query in until.parts}
@@ -284,7 +284,7 @@ class Shard:
         tidy |= pieces > 0
         held = tables.read(store, self._schemas if tidy else self._of(due), state.deltas, pieces)
         for query in due:
-            later_us = state.far.due_us.get(query, ENDED)
+            later_us = state.cold.due_us.get(query, ENDED)
             if query not in held:  # all of the rest was dropped
                 state.due_us[query] = later_us
                 continue
@@ -292,19 +292,19 @@ class Shard:
             rows = part.rows(held[query], before[clock], after[clock])
             if len(rows):
                 emission.results[query] = rows
-                took_effect("state that lay apart", len(rows) if pieces else 0)
+                took_effect("cold state", len(rows) if pieces else 0)
             state.due_us[query] = min(part.next_due_us(held[query], after[clock]), later_us)
-        tables.forget_apart(store, pieces)
+        tables.delete_cold(store, pieces)
         if tidy:
             self._compact(store, state, held, moved)
 
     def _pieces_due(
         self, state: ShardState, after: Mapping[ClockId, Progress], queries: Iterable[str]
     ) -> int:
-        """Return how many pieces of state that lies apart go back: all, or none if none is due."""
-        if not state.far.is_due({one: after[self._clocks[one]].highest for one in queries}):
+        """Return how many cold pieces go back: all, or none if none is due."""
+        if not state.cold.is_due({one: after[self._clocks[one]].highest for one in queries}):
             return 0
-        pieces, state.far = state.far.pieces, Far()
+        pieces, state.cold = state.cold.pieces, ColdState()
         return pieces
 
     def _advance(
@@ -345,7 +345,7 @@ class Shard:
         silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
         beyond = self._progress(store, state, silent) if silent else None
         found = {}
-        shown = tables.read(store, self._of(self._early), state.deltas, state.far.pieces)
+        shown = tables.read(store, self._of(self._early), state.deltas, state.cold.pieces)
         for query, held in shown.items():
             clock = self._clocks[query]
             without_silent = None if beyond is None else beyond[clock]
@@ -360,9 +360,9 @@ class Shard:
         """Refuse a batch that exceeds a query's state limit, after trying to compact."""
         if not self._entries_max or not self._too_many(store, state):
             return
-        held = tables.read(store, self._schemas, state.deltas, state.far.pieces)
-        tables.forget_apart(store, state.far.pieces)
-        state.far = Far()
+        held = tables.read(store, self._schemas, state.deltas, state.cold.pieces)
+        tables.delete_cold(store, state.cold.pieces)
+        state.cold = ColdState()
         self._compact(store, state, held, moved)
         for query, entries in self._too_many(store, state).items():
             msg = (
@@ -374,22 +374,22 @@ class Shard:
 
     def _too_many(self, store: StateStore, state: ShardState) -> dict[str, int]:
         """Return the queries over their limit of partial states, with their numbers."""
-        held = tables.read(store, self._of(self._entries_max), state.deltas, state.far.pieces)
+        held = tables.read(store, self._of(self._entries_max), state.deltas, state.cold.pieces)
         entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 
     def _compact(
         self, store: StateStore, state: ShardState, held: Mapping[str, Tables], moved: Step
     ) -> None:
-        """Merge base and deltas; drop what no row needs, lay apart what is not due for long."""
+        """Merge base and deltas; drop what no row needs; what is not due for long gets cold."""
         retained = self._retained(held, moved.after)
         moves = {query: moved.of(self._clocks[query]) for query in retained}
-        near, later = state.far.divide(self.parts, retained, moves)
+        near, later = state.cold.divide(self.parts, retained, moves)
         tables.replace(store, state.deltas, near)
         state.deltas = 0
         if later:
-            tables.lay_apart(store, state.far.pieces, later)
-            state.far.pieces += 1
+            tables.put_cold(store, state.cold.pieces, later)
+            state.cold.pieces += 1
 
     def _retained(
         self, held: Mapping[str, Tables], after: Mapping[ClockId, Progress]

@@ -85,7 +85,7 @@ class Tuning:
     """So many deltas are merged into the base, at the next step that reads them anyway."""
     compact_unread_times: int = _threshold(4)
     """So many times as many are merged at any step."""
-    far_from_rows: int = _threshold(10_000, least=0)
+    cold_from_rows: int = _threshold(10_000, least=0)
     """State of as many rows is divided by when it is due: a smaller one costs little to read."""
 
     # --- groups and aggregates ---

@@ -52,7 +52,7 @@ class Recording(msgspec.Struct):
         fed = len(cut(pipeline, arrived)) // 2
         engine = LocalEngine(pipeline)
         # So that all kinds of entries are stored.
-        with tuned(compact_after_deltas=2, far_from_rows=0):
+        with tuned(compact_after_deltas=2, cold_from_rows=0):
             for number, batch in enumerate(cut(pipeline, arrived)[:fed]):
                 engine.feed(batch, wall_us(number))
         state = engine.snapshot()

@@ -1,8 +1,8 @@
 """The part of a shard's state that is not due for a while, and that its steps need not read.
 
 With long windows or much disorder, most of the state waits for progress that is far away. What is
-due after a *horizon* lies apart, in pieces that are appended and not read. Once progress gets
-beyond it, everything is read and divided anew.
+due after a *horizon* is *cold*: it lies in pieces that are appended and not read. Once progress
+gets beyond it, everything is read and divided anew.
 
 The horizon lies k steps ahead, if progress goes on as in this step. Everything is then read once in
 k steps, and every step reads what is due within them: of n instants at which something is due, of
@@ -36,12 +36,12 @@ class Move(NamedTuple):
     after_us: int
 
 
-class Far(msgspec.Struct, array_like=True):
-    """What a shard's head knows of the state that lies apart.
+class ColdState(msgspec.Struct, array_like=True):
+    """What a shard's head knows of its cold pieces.
 
     Attributes:
         pieces: the number of its pieces.
-        horizon_us: by query, the progress after which state that lies apart is due.
+        horizon_us: by query, the progress after which cold state is due.
         due_us: by query, the earliest progress at which any of it is; without it, there is none.
     """
 
@@ -66,15 +66,15 @@ class Far(msgspec.Struct, array_like=True):
         held: Mapping[str, Tables],
         moved: Mapping[str, Move],
     ) -> tuple[dict[str, Tables], dict[str, Tables]]:
-        """Divide tables of queries by their horizons, and note what is to lie apart.
+        """Divide tables of queries by their horizons, and note what gets cold.
 
         Args:
             parts: the shard's part of each query.
-            held: what is not apart yet.
+            held: what is not in cold pieces yet.
             moved: the progress of queries in this step.
 
         Returns:
-            what stays, and what is to lie apart.
+            what stays, and what gets cold.
         """
         near, later = dict(held), dict[str, Tables]()
         for query, tables in held.items():
@@ -87,18 +87,18 @@ class Far(msgspec.Struct, array_like=True):
                 if horizon_us is None:
                     continue
                 self.horizon_us[query] = horizon_us
-            is_far = {name: due > self.horizon_us[query] for name, due in due_us.items()}
-            least = [int(due_us[name][far].min()) for name, far in is_far.items() if far.any()]
+            is_cold = {name: due > self.horizon_us[query] for name, due in due_us.items()}
+            least = [int(due_us[name][cold].min()) for name, cold in is_cold.items() if cold.any()]
             if least:
-                near[query] = {name: where(table, ~is_far[name]) for name, table in tables.items()}
-                later[query] = {name: where(table, is_far[name]) for name, table in tables.items()}
+                near[query] = {name: where(table, ~is_cold[name]) for name, table in tables.items()}
+                later[query] = {name: where(table, is_cold[name]) for name, table in tables.items()}
                 self.due_us[query] = min(*least, self.due_us.get(query, least[0]))
         return near, later
 
 
 def _horizon(due_us: Ints, moved: Move) -> int | None:
     """Return the instant until which state stays; None: dividing is not worth it."""
-    if len(due_us) < tuning().far_from_rows:
+    if len(due_us) < tuning().cold_from_rows:
         return None
     instants = pl.Series(due_us).unique().sort().to_numpy()
     near = isqrt(len(instants) * _passed(instants, moved))

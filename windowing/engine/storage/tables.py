@@ -1,4 +1,4 @@
-"""The tables of a shard's queries in its store: a base, deltas, and pieces that lie apart.
+"""The tables of a shard's queries in its store: a base, deltas, and cold pieces.
 
 A batch appends its additions. A step that makes rows due reads all of them, and merges them into a
 new base once the deltas hold as much: then rewriting the base costs no more than what has been
@@ -18,7 +18,7 @@ from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.effects import took_effect
 from windowing.engine.progress.reached import Reached
-from windowing.engine.storage.cold import Far
+from windowing.engine.storage.cold import ColdState
 from windowing.engine.storage.formats import Format
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Parcel
@@ -27,7 +27,7 @@ from windowing.engine.windows.part import Tables
 
 HEAD, KEYS = "head", "keys/"
 _PREFIX = "partials/"
-_BASE, _DELTA, _FAR = f"{_PREFIX}base", f"{_PREFIX}delta-", f"{_PREFIX}far-"
+_BASE, _DELTA, _COLD = f"{_PREFIX}base", f"{_PREFIX}delta-", f"{_PREFIX}far-"
 
 # The tables per query; in a delta also per lane, as received.
 Base = dict[str, dict[str, bytes]]
@@ -42,14 +42,14 @@ class ShardState(msgspec.Struct, array_like=True):
         reached: the lanes' progress, by clock name and partition.
         due_us: per query, the earliest progress at which some of its state makes a row due.
         deltas: the number of deltas.
-        far: what lies apart.
+        cold: what lies in cold pieces.
     """
 
     fingerprint: str
     reached: dict[str, list[Reached]]
     due_us: dict[str, int] = {}
     deltas: int = 0
-    far: Far = msgspec.field(default_factory=Far)
+    cold: ColdState = msgspec.field(default_factory=ColdState)
 
 
 STATE = Format("a shard's state", 1, ShardState)
@@ -101,10 +101,10 @@ def read(
         store: a shard's.
         queries: the queries to read, with the schema of their partial states.
         deltas: how many there are.
-        pieces: how many pieces that lie apart to read as well.
+        pieces: how many cold pieces to read as well.
     """
     frames: dict[str, dict[str, list[pl.DataFrame]]] = {}
-    for key, data in (*_stored(store, deltas), *_apart(store, pieces)):
+    for key, data in (*_stored(store, deltas), *_cold_pieces(store, pieces)):
         took_effect("merged deltas", key == _BASE)
         for query, table, frame in _entries(key, data, queries):
             frames.setdefault(query, {}).setdefault(table, []).append(frame)
@@ -128,15 +128,15 @@ def replace(store: StateStore, deltas: int, queries: Mapping[str, Tables]) -> No
         store.delete(f"{_DELTA}{number:06d}")
 
 
-def lay_apart(store: StateStore, number: int, queries: Mapping[str, Tables]) -> None:
+def put_cold(store: StateStore, number: int, queries: Mapping[str, Tables]) -> None:
     """Store tables as the piece of this number, which steps do not read."""
-    store.put(f"{_FAR}{number:06d}", _encoded(queries))
+    store.put(f"{_COLD}{number:06d}", _encoded(queries))
 
 
-def forget_apart(store: StateStore, pieces: int) -> None:
-    """Delete all pieces that lie apart."""
+def delete_cold(store: StateStore, pieces: int) -> None:
+    """Delete all cold pieces."""
     for number in range(pieces):
-        store.delete(f"{_FAR}{number:06d}")
+        store.delete(f"{_COLD}{number:06d}")
 
 
 def _encoded(queries: Mapping[str, Tables]) -> bytes:
@@ -149,8 +149,8 @@ def _encoded(queries: Mapping[str, Tables]) -> bytes:
     return msgspec.msgpack.encode(tables)
 
 
-def _apart(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
-    return _numbered(store, _FAR, pieces)
+def _cold_pieces(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
+    return _numbered(store, _COLD, pieces)
 
 
 def _stored(store: StateStore, deltas: int) -> Iterator[tuple[str, bytes]]:

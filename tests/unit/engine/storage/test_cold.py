@@ -22,7 +22,7 @@ EVERY_10 = np.arange(10_000) * 10 + 1_000
 
 @pytest.fixture(autouse=True)
 def _any_state_is_large() -> Iterator[None]:
-    with tuned(far_from_rows=1):
+    with tuned(cold_from_rows=1):
         yield
 
 
@@ -55,9 +55,9 @@ def test_steps_that_pass_a_quarter_leave_it_whole() -> None:
 
 
 def test_a_small_state_is_not_divided() -> None:
-    with tuned(far_from_rows=len(EVERY_10) + 1):
+    with tuned(cold_from_rows=len(EVERY_10) + 1):
         assert _horizon(EVERY_10, Move(990, 999)) is None
-    with tuned(far_from_rows=len(EVERY_10)):
+    with tuned(cold_from_rows=len(EVERY_10)):
         assert _horizon(EVERY_10, Move(990, 999)) is not None
 
 
