@@ -10,7 +10,7 @@ from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import AT
 from windowing.engine.families.cells import Cells
-from windowing.engine.families.lane_part import FamilyLanePart, Found
+from windowing.engine.families.lane_part import FamilyLanePart, Placement
 from windowing.engine.families.shard_part import FamilyShardPart
 from windowing.engine.storage.cold import Move
 from windowing.engine.wids import Ints
@@ -57,6 +57,6 @@ class HurriedShardPart(FamilyShardPart):
     wish=Wish(classes=("sliding",), alike=1),
 )
 class ForgivingLanePart(FamilyLanePart):
-    def _reached(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Found:
+    def _reached(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Placement:
         del progress_us
-        return Found(cells, release)
+        return Placement(cells, release)

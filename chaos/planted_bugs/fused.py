@@ -16,7 +16,7 @@ from windowing.engine.fused.settler import Redelivered, Settler
 from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import Reached
 from windowing.engine.storage.parcel import Addition
-from windowing.engine.windows.sliding_lane import Opened, SlidingLanePart
+from windowing.engine.windows.sliding_lane import Frontier, SlidingLanePart
 from windowing.model.file.pipeline import Pipeline
 
 
@@ -46,7 +46,7 @@ class ForgetfulSettler(Settler):
 class StaleLanePart(SlidingLanePart):
     """Keeps the release of the chunk."""
 
-    def _raised(self, scanned: pl.DataFrame, before: int) -> Opened:
+    def _raised(self, scanned: pl.DataFrame, before: int) -> Frontier:
         return replace(super()._raised(scanned, before), release=scanned[RELEASE].to_numpy())
 
 

@@ -33,7 +33,7 @@ from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
 from windowing.engine.windows.refused import dead_letters
-from windowing.engine.windows.sliding_lane import Opened, SlidingLanePart
+from windowing.engine.windows.sliding_lane import Frontier, SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.query import Flow
 
@@ -247,7 +247,7 @@ class StreamRetention(SlidingLanePart):
         super().__init__(query, pipeline)
         self._lane = lane
 
-    def _opened(self, progress_us: Ints) -> Opened:
+    def _opened(self, progress_us: Ints) -> Frontier:
         stood = np.full_like(progress_us, self._lane.stood_us)
         kept = wids.lowered(np.minimum(stood, progress_us), self._query.retention_us or 0)
         return replace(super()._opened(progress_us), kept=self._numbering.open_from(kept))

@@ -33,7 +33,7 @@ from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints, rele
 from windowing.engine.windows.part import Outcome, Scan, Tables
 from windowing.engine.windows.refused import dead_letters
 from windowing.engine.windows.sliding import _EVER, SlidingShardPart
-from windowing.engine.windows.sliding_lane import Opened, SlidingLanePart, Span
+from windowing.engine.windows.sliding_lane import Frontier, SlidingLanePart, Span
 from windowing.model.file.pipeline import Pipeline, Query
 
 
@@ -115,7 +115,7 @@ class LenientLanePart(SlidingLanePart):
 # window exists, add to it".
 @planted("late_in_revision_0", "deterministic, closing", shows_in=some_query(sliding, updates))
 class WelcomingLanePart(SlidingLanePart):
-    def _opened(self, progress_us: Ints) -> Opened:
+    def _opened(self, progress_us: Ints) -> Frontier:
         return replace(super()._opened(progress_us), release=np.full_like(progress_us, ON_TIME))
 
 
@@ -141,7 +141,7 @@ class CountingShardPart(SlidingShardPart):
     "no_late_epochs", "deterministic, closing, no error", shows_in=some_query(sliding, updates)
 )
 class ImpatientLanePart(SlidingLanePart):
-    def _opened(self, progress_us: Ints) -> Opened:
+    def _opened(self, progress_us: Ints) -> Frontier:
         return replace(super()._opened(progress_us), release=progress_us)
 
 
@@ -171,7 +171,7 @@ class ReportingLanePart(SlidingLanePart):
     shows_in=some_query(sliding, updates),
 )
 class KeepingLanePart(SlidingLanePart):
-    def _opened(self, progress_us: Ints) -> Opened:
+    def _opened(self, progress_us: Ints) -> Frontier:
         longer = wids.lowered(progress_us, (self._query.retention_us or 0) + 1)
         return replace(super()._opened(progress_us), kept=self._numbering.open_from(longer))
 

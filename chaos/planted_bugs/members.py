@@ -24,7 +24,7 @@ from windowing.engine.columns import OFFSET
 from windowing.engine.families.cells import Verdicts
 from windowing.engine.families.due_rows import DueWindows, Held, _Extremes
 from windowing.engine.families.grids import Grids
-from windowing.engine.families.lane_part import FamilyLanePart, Found, _distinct
+from windowing.engine.families.lane_part import FamilyLanePart, Placement, _distinct
 from windowing.engine.families.shard_part import FamilyShardPart, _spanned
 from windowing.engine.storage.cold import Move
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
@@ -164,7 +164,9 @@ def the_other_rest(dtype: pl.DataType, *, largest: bool) -> Any:
     shows_in=_more_variants,
     wish=_ALIKE,
 )
-def by_the_variants_number(part: FamilyLanePart, scan: Scan, found: Found) -> tuple[Outcome, Flags]:
+def by_the_variants_number(
+    part: FamilyLanePart, scan: Scan, found: Placement
+) -> tuple[Outcome, Flags]:
     cells, lane = found.cells, part._lane(scan.partition)
     distinct, known, cell_of = _distinct(cells, lane.known(scan.data[OFFSET].to_numpy()))
     counts = np.bincount(cell_of, minlength=len(distinct))

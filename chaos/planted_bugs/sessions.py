@@ -25,7 +25,7 @@ from windowing.engine.wids import NOTHING_YET, ON_TIME, Flags
 from windowing.engine.windows.chains import chained, end
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.session import PIECES, SessionLanePart, SessionShardPart
-from windowing.engine.windows.session_course import Piece, Sent, _joined, _Session, _tombstone
+from windowing.engine.windows.session_course import Piece, SessionRow, _joined, _Session, _tombstone
 from windowing.engine.windows.sliding_lane import Span
 from windowing.engine.windows.stamps import stamped
 from windowing.model.file.pipeline import Query
@@ -198,7 +198,7 @@ class InclusiveShardPart(SessionShardPart):
     "session_shows_all_again", "deterministic", shows_in=some_query(session, updates, discarding)
 )
 class KeepingShardPart(SessionShardPart):
-    def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
+    def _as_rows(self, sent: SessionRow, of: int) -> Iterator[tuple[object, ...]]:
         if sent.before is not None and self._query.accumulation == "discarding":
             sent = replace(sent, before=replace(sent.before, holds=frozenset()))
         return super()._as_rows(sent, of)
@@ -210,7 +210,7 @@ class KeepingShardPart(SessionShardPart):
     "session_takes_back_the_new", "deterministic", shows_in=some_query(session, updates, retracting)
 )
 class ForwardShardPart(SessionShardPart):
-    def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
+    def _as_rows(self, sent: SessionRow, of: int) -> Iterator[tuple[object, ...]]:
         if sent.before is not None and sent.holds:
             sent = replace(sent, before=replace(sent.before, holds=sent.holds))
         return super()._as_rows(sent, of)
@@ -234,7 +234,7 @@ class SilentShardPart(SessionShardPart):
     at="windowing.engine.windows.session_course:_tombstone",
     shows_in=some_query(session, updates),
 )
-def selfish(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
+def selfish(sessions: Sequence[_Session], last: SessionRow, instant: int) -> SessionRow:
     return replace(_tombstone(sessions, last, instant), absorbed_by=last.start)
 
 
@@ -246,5 +246,5 @@ def selfish(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
     at="windowing.engine.windows.session_course:_tombstone",
     shows_in=some_query(session, updates),
 )
-def same_number(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
+def same_number(sessions: Sequence[_Session], last: SessionRow, instant: int) -> SessionRow:
     return replace(_tombstone(sessions, last, instant), revision=last.revision)

@@ -15,7 +15,7 @@ from windowing.model import Pipeline
 
 
 class Apart:
-    """Tells the queries of families apart, in rows that shards emit.
+    """Divides the rows that shards emit for families, by query.
 
     Args:
         pipeline: the pipeline of the rows.

@@ -22,7 +22,7 @@ from windowing.model import Pipeline, Query
 
 
 @dataclass(frozen=True)
-class Found:
+class Placement:
     """A chunk's records, by cells.
 
     Attributes:
@@ -100,31 +100,31 @@ class FamilyLanePart(SlidingLanePart):
         at, opened, kept = (table[name].to_numpy() for name in (AT, OPEN, KEPT))
         return Cells(at, self._family.ends.after(at), opened, kept)
 
-    def _found(self, scan: Scan) -> Found:
+    def _found(self, scan: Scan) -> Placement:
         # No window ends within a slice.
         at, end = self._family.boundaries.before(scan.values), self._family.ends.after(scan.values)
         cells = Cells(at, end, end, end)
         return self._reached(cells, np.full(len(at), ON_TIME), scan.progress_us)
 
-    def _reached(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Found:
+    def _reached(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Placement:
         """Return what follows from the larger of two progresses: of the cells, and another one."""
         progress = np.broadcast_to(np.asarray(progress_us, np.int64), cells.at.shape)
         late = progress >= cells.end
         if not late.any():
-            return Found(cells, release)
+            return Placement(cells, release)
         ends, policy = self._family.ends, self._query.late
         reached, opened = progress[late], cells.open.copy()
         opened[late] = np.maximum(opened[late], ends.after(reached))
         if policy.policy != "update":
-            return Found(Cells(cells.at, cells.end, opened, opened), release)
+            return Placement(Cells(cells.at, cells.end, opened, opened), release)
         assert policy.every_us is not None  # noqa: S101 - `update` has it, as checked
         kept, waits = cells.kept.copy(), release.copy()
         oldest = wids.lowered(reached, self._query.retention_us or 0)
         kept[late] = np.maximum(kept[late], ends.after(oldest))
         waits[late] = np.maximum(waits[late], wids.release_us(reached, policy.every_us))
-        return Found(Cells(cells.at, cells.end, opened, kept), waits)
+        return Placement(Cells(cells.at, cells.end, opened, kept), waits)
 
-    def _verdicts(self, scan: Scan, found: Found) -> tuple[Outcome, Flags]:
+    def _verdicts(self, scan: Scan, found: Placement) -> tuple[Outcome, Flags]:
         """Judge a chunk's records in every query, and say which of them any takes."""
         cells, lane = found.cells, self._lane(scan.partition)
         distinct, known, cell_of = _distinct(cells, lane.known(scan.data[OFFSET].to_numpy()))
@@ -152,7 +152,7 @@ class FamilyLanePart(SlidingLanePart):
                 parts.append(each.select(*DEAD_LETTER_SCHEMA))
         return pl.concat(parts)
 
-    def _partials(self, scan: Scan, found: Found, chosen: Flags) -> pl.DataFrame:
+    def _partials(self, scan: Scan, found: Placement, chosen: Flags) -> pl.DataFrame:
         """Return the partial states of cells, of the chosen records."""
         records, cells = where(scan.data, chosen), found.cells.where(chosen)
         keys = (records[key] for key in self._keys)

@@ -55,7 +55,7 @@ STATE = Format("a shard's record of its lanes", 1, dict[int, KnownLane])
 
 
 class Settler:
-    """Tells of each chunk what the lane's earlier progress means for it. One serves all shards.
+    """Applies a lane's earlier progress to chunks that were read without it. One serves all shards.
 
     Args:
         plan: the execution plan.

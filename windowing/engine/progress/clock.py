@@ -26,7 +26,7 @@ from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, TIME, field_column
 from windowing.engine.progress import generator_of
 from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
 from windowing.engine.reading.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
-from windowing.engine.storage.frames import chosen, where
+from windowing.engine.storage.frames import where
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
 from windowing.model import Query
 from windowing.model.file.pipeline import Source
@@ -227,14 +227,14 @@ class _AttributeClock:
             rows = rows.over(self._other)
         bounds, held = self._bounds(rows, state.memory), state.reached
         running = np.maximum.accumulate(np.concatenate(([held.progress_us], bounds)))
-        finite, values = chosen(running, running < ENDED), rows.data[TIME].to_numpy()
-        seen = values if rows.withheld is None else chosen(values, ~rows.withheld)
+        finite, values = running[running < ENDED], rows.data[TIME].to_numpy()
+        seen = values if rows.withheld is None else values[~rows.withheld]
         state.reached = Reached(
             progress_us=int(running[-1]),
             furthest_us=max(held.furthest_us, int(finite.max(initial=NOTHING_YET))),
             newest_us=max(held.newest_us, int(seen.max(initial=NOTHING_YET))),
         )
-        before = chosen(running[:-1], rows.is_data)
+        before = running[:-1][rows.is_data]
         if self._key is None:
             return Course(values, before, state.reached)
         kind, ts_us = _kinds_and_times(rows)

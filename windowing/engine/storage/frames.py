@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -53,11 +53,6 @@ def where(frame: pl.DataFrame, flags: NDArray[np.bool_]) -> pl.DataFrame:
     if flags.all():
         return frame
     return frame.filter(pl.Series(flags)) if flags.any() else frame.clear()
-
-
-def chosen(values: NDArray[Any], flags: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return the chosen values; without a copy if all are."""
-    return values if flags.all() else values[flags]
 
 
 def in_order(frame: pl.DataFrame, by: str) -> pl.DataFrame:

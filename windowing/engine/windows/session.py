@@ -44,7 +44,7 @@ from windowing.engine.windows.chains import SPAN, chained, end, later, with_gap
 from windowing.engine.windows.keys import key_columns
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.results import Results
-from windowing.engine.windows.session_course import Piece, Sent, course
+from windowing.engine.windows.session_course import Piece, SessionRow, course
 from windowing.engine.windows.sliding_lane import SlidingLanePart, Span
 from windowing.engine.windows.stamps import stamped
 from windowing.model import Pipeline, Query
@@ -289,7 +289,7 @@ class SessionShardPart:
                 if sent.instant > before:
                     yield from self._as_rows(sent, own[0].number)
 
-    def _as_rows(self, sent: Sent, of: int) -> Iterator[tuple[object, ...]]:
+    def _as_rows(self, sent: SessionRow, of: int) -> Iterator[tuple[object, ...]]:
         """Yield one row of a session, preceded by the retraction of its previous row, if any."""
         before = sent.before
         if before is not None and self._query.accumulation == "retracting":

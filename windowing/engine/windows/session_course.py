@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sent:
+class SessionRow:
     """One row.
 
     Attributes:
@@ -43,7 +43,7 @@ class Sent:
     last: int
     revision: int
     holds: frozenset[int]
-    before: Sent | None
+    before: SessionRow | None
     absorbed_by: int | None = None
 
 
@@ -61,11 +61,11 @@ class _Session:
     first: int
     last: int
     holds: set[int]
-    sent: Sent | None = None
+    sent: SessionRow | None = None
     changed: bool = True
 
 
-def course(pieces: Sequence[Piece], gap: int, until: int) -> Iterator[Sent]:
+def course(pieces: Sequence[Piece], gap: int, until: int) -> Iterator[SessionRow]:
     """Yield the rows of a chain, in the order of their instants.
 
     Args:
@@ -82,7 +82,7 @@ def course(pieces: Sequence[Piece], gap: int, until: int) -> Iterator[Sent]:
         if release > until:
             break
         yield from _ended(sessions, gap, release)
-        gone: list[Sent] = []
+        gone: list[SessionRow] = []
         for piece in late:
             if piece.release == release:
                 sessions, absorbed = _joined(sessions, piece, gap)
@@ -98,18 +98,18 @@ def _end(session: _Session, gap: int) -> int:
     return min(session.last + gap, ENDED)
 
 
-def _ended(sessions: Sequence[_Session], gap: int, until: int) -> Iterator[Sent]:
+def _ended(sessions: Sequence[_Session], gap: int, until: int) -> Iterator[SessionRow]:
     """Yield the rows of sessions that end and have changed."""
     ended = [s for s in sessions if s.changed and _end(s, gap) <= until]
     for session in sorted(ended, key=lambda session: session.last):
         yield _row(session, _end(session, gap), first=0)
 
 
-def _row(session: _Session, instant: int, *, first: int) -> Sent:
+def _row(session: _Session, instant: int, *, first: int) -> SessionRow:
     before = session.sent
     revision = first if before is None else max(before.revision + 1, first)
     holds = frozenset(session.holds)
-    session.sent = Sent(instant, session.first, session.last, revision, holds, before)
+    session.sent = SessionRow(instant, session.first, session.last, revision, holds, before)
     session.changed = False
     return session.sent
 
@@ -134,8 +134,8 @@ def _joined(
     return [*others, merged], gone
 
 
-def _tombstone(sessions: Sequence[_Session], last: Sent, instant: int) -> Sent:
+def _tombstone(sessions: Sequence[_Session], last: SessionRow, instant: int) -> SessionRow:
     """Return the tombstone of a start that this row was the last to show."""
     into = next(session for session in sessions if session.first <= last.start <= session.last)
     revision = last.revision + 1
-    return Sent(instant, last.start, last.last, revision, frozenset(), last, into.first)
+    return SessionRow(instant, last.start, last.last, revision, frozenset(), last, into.first)

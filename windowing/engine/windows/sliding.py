@@ -33,7 +33,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.progress.reached import Progress
-from windowing.engine.storage.frames import chosen, where
+from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
 from windowing.engine.windows.active import ActiveWindows
@@ -269,7 +269,7 @@ class SlidingShardPart:
         ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
         open_ = on_time[LAST_WINDOW].to_numpy() > ended
         first = np.maximum(on_time[FIRST_WINDOW].to_numpy(), ended + 1)
-        return self._numbering.first_end(chosen(first, open_))
+        return self._numbering.first_end(first[open_])
 
     def _next_boundary_us(self, waiting: pl.DataFrame) -> int:
         """Return a lower bound of the instants at which these late partials make rows due."""

@@ -63,7 +63,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Opened:
+class Frontier:
     """What follows from progress, which only ever grows with it.
 
     Attributes:
@@ -140,10 +140,10 @@ class SlidingLanePart:
         settled = [plain.filter(span.chosen).with_columns(span.columns()) for span in spans]
         return {PARTIALS: self._merged(settled)}
 
-    def _raised(self, scanned: pl.DataFrame, before: int) -> Opened:
+    def _raised(self, scanned: pl.DataFrame, before: int) -> Frontier:
         """Return what follows from the larger of two progresses: of the chunk, and before it."""
         reached = self._opened(np.array([before]))
-        return Opened(
+        return Frontier(
             np.maximum(scanned[OPEN].to_numpy(), reached.windows),
             np.maximum(scanned[KEPT].to_numpy(), reached.kept),
             np.maximum(scanned[RELEASE].to_numpy(), reached.release),
@@ -186,18 +186,18 @@ class SlidingLanePart:
         outside |= self._active.before(values) | self._lanes.absent(scan.partition, offsets)
         return outside | (last < self._active.from_first(first)), first, last
 
-    def _opened(self, progress_us: Ints) -> Opened:
+    def _opened(self, progress_us: Ints) -> Frontier:
         """Return what follows from progress."""
         opened, late = self._numbering.open_from(progress_us), self._query.late
         if late.policy != "update":
-            return Opened(opened, opened, np.full(len(opened), ON_TIME))
+            return Frontier(opened, opened, np.full(len(opened), ON_TIME))
         retention_us = self._query.retention_us
         assert retention_us is not None  # noqa: S101 - `update` has both, as checked
         assert late.every_us is not None  # noqa: S101
         kept = self._numbering.open_from(wids.lowered(progress_us, retention_us))
-        return Opened(opened, kept, wids.release_us(progress_us, late.every_us))
+        return Frontier(opened, kept, wids.release_us(progress_us, late.every_us))
 
-    def _split(self, inside: Flags, first: Ints, last: Ints, opened: Opened) -> list[Span]:
+    def _split(self, inside: Flags, first: Ints, last: Ints, opened: Frontier) -> list[Span]:
         """Return the windows of records: on time, and waiting for a late epoch."""
         late = inside & (opened.windows > first)
         if self._query.late.mode == "consistent":
