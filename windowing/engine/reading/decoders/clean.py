@@ -1,7 +1,7 @@
 """Fast decoding of clean values, whatever their layouts; doubtful ones are left to the exact half.
 
 A value is decoded directly into a struct of the declared fields. One with other fields or types is
-not judged here. It stays beside uniform reading for topics of several writers (ADR 57).
+not judged here. It stays beside uniform reading for topics of several writers (ADR 58).
 """
 
 from __future__ import annotations
