@@ -79,14 +79,6 @@ def _bearable(line: str) -> str:
     return f"{line[: _LINE_MAX - _END]} … {line[-_END:]}"
 
 
-def report(component: str, message: str, seconds: float) -> None:
-    """Print one step of a start or a stop."""
-    from rich.text import Text
-
-    name = (f"{plain(component):<8}", "cyan")
-    err().print(Text.assemble(f"  {seconds:6.1f} s  ", name, f" {plain(message)}"))
-
-
 @contextmanager
 def bar(title: str, total: int | None = None) -> Iterator[Progress]:
     """Create a progress bar with one task; it shows only on a terminal."""
