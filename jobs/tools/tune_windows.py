@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from windowing.engine import wids
-from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import (
     KEY,
     PARTITION,
@@ -24,12 +23,12 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
+from windowing.engine.flow_kinds import plan_flow
 from windowing.engine.progress.reached import Reached, StreamProgress
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints
 from windowing.engine.windows.chains import end
-from windowing.engine.windows.classes import parts_of
 from windowing.engine.windows.keys import key_columns, unit_columns
-from windowing.engine.windows.part import Scan
+from windowing.engine.windows.part import Scan, ShardPart
 from windowing.model import Pipeline, Query
 from windowing.model.emission import Late
 from windowing.model.fields import Aggregate, FieldType
@@ -129,19 +128,19 @@ def _summing(pipeline: Pipeline, query: Query, place: str) -> tuple[Pipeline, Qu
 
 def _rows(pipeline: Pipeline, query: Query, read: pl.DataFrame) -> pl.DataFrame:
     """Return all rows of a query, after the end of all lanes."""
-    parts = parts_of(query.window)
-    lane_part, tables = parts.lane(query, pipeline), dict[str, list[pl.DataFrame]]()
+    plan = plan_flow(query, pipeline)
+    lane_part, tables = plan.lane_part(pipeline), dict[str, list[pl.DataFrame]]()
     for (partition,), lane in read.partition_by("partition", as_dict=True).items():
         columns = (lane[name].to_numpy() for name in ("ts_us", "before", "number"))
         _, added = lane_part.assign(Scan(partition, lane, *columns))
         for name, table in added.items():
             of_lane = table.with_columns(pl.lit(partition, dtype=pl.Int32).alias(PARTITION))
             tables.setdefault(name, []).append(of_lane)
-    schema = StateSchema.of(query, pipeline.source)
-    held = {name: schema.concat(frames) for name, frames in tables.items()}
+    held = {name: plan.schema.concat(frames) for name, frames in tables.items()}
     newest = int(read["ts_us"].to_numpy().max())
     ended = StreamProgress([Reached(ENDED, newest + 1, newest)])
-    return parts.shard(query, pipeline).rows(held, StreamProgress([Reached()]), ended)
+    part: ShardPart = plan.shard_part(pipeline)
+    return part.rows(held, StreamProgress([Reached()]), ended)
 
 
 def _check_lanes(query: Query, records: pl.DataFrame) -> None:

@@ -21,6 +21,8 @@ KINDS = {
     "a generator of progress": {"generators", "lane_generators", "generator_definitions"},
     "an aggregate": {"aggregates"},
     "an expectation": {"expectations"},
+    "a format": {"formats", "decoders", "format_definitions", "format_draws"},
+    "a step of reading, with a fate": {"reading_steps", "step_parts", "step_definitions"},
 }
 """The sorts of plug-ins that a change needs, by its row in the table."""
 

@@ -356,7 +356,7 @@ FACTS: dict[type, set[str]] = {
     EventTime: {"field", "unit", "min_us", "max_us", "max_ahead_us"},
     Source: {
         *("topic", "partitions", "format", "event_time", "fields", "disorder", "disorder_of"),
-        *("idle_timeout_us", "unknown_fields", "dense", "joined", "control"),
+        *("idle_timeout_us", "unknown_fields", "dense", "joined", "control", "steps"),
     },
     JoinSide: {"source", "window"},
     Join: {"left", "right", "kind", "equal", "where", "select"},

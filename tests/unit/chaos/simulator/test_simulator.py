@@ -381,7 +381,7 @@ def _lose_a_dead_letter(history: SimulationHistory) -> None:
 
 def _miscount(history: SimulationHistory) -> None:
     metric = history.batches[0].metrics[0]
-    history.batches[0].metrics[0] = replace(metric, counts=(4, 4, 0, 0, 0))
+    history.batches[0].metrics[0] = replace(metric, counts=Counts.of(read=4, applied=4))
 
 
 def _close_early(history: SimulationHistory) -> None:
