@@ -205,7 +205,7 @@ def _of_shard(part: str, store: MemoryStore, plan: Plan) -> Iterator[dict[str, A
     if known is not None:
         lanes = KNOWN_STATE.decode(known)
         yield _line(part, "lanes", [{"lane": n, "known": lanes[n]} for n in sorted(lanes)])
-    for query, tables in sorted(Shard(plan).held(store).items()):
+    for query, tables in sorted(Shard(plan).canonical_state(store).items()):
         for name, frame in sorted(tables.items()):
             if len(frame):
                 yield _line(part, f"{query}/{name}", frame.to_dicts())

@@ -70,4 +70,4 @@ def test_windows_on_spark_do_not_depend_on_copies(spark: SparkSession, tmp_path:
     assert sorted(row_lines(sink.output.rows)) == sorted(row_lines(local.output.rows))
     lines = read_state(spark, tmp_path / "checkpoint", pipeline)
     [held] = [line["rows"] for line in lines if line["table"] == "q/partials"]
-    assert held == local.shard.held(local._shards[0][1])["q"]["partials"].to_dicts()
+    assert held == local.shard.canonical_state(local._shards[0][1])["q"]["partials"].to_dicts()

@@ -172,7 +172,7 @@ class _Moved:
         shard, schemas = Shard(plan), _schemas(plan)
         merged, replaced = [], []
         for store in stores:
-            held = shard.held(store)
+            held = shard.canonical_state(store)
             merged.append({name: held[name] for name in held if name in shard.parts})
             # `held` shows them; what operators go on with has columns that it leaves out.
             own = {query: RowState(store, query).tables for query in shard.replacing}
@@ -308,7 +308,7 @@ def _content(
     # Slices that differed only in windows beyond a query's end are one.
     until = None if after is None else Shard(after)
     for store in stores:
-        for query, frames in shard.held(store, until).items():
+        for query, frames in shard.canonical_state(store, until).items():
             for name, frame in frames.items():
                 # A frame leaves out bins that are zero in all of its rows.
                 bins = {column.name for column in schemas[query].among(frame, Role.BIN)}

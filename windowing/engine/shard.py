@@ -152,7 +152,7 @@ class Shard:
         store.commit()
         return emission
 
-    def held(self, store: StateStore, until: Shard | None = None) -> dict[str, Tables]:
+    def canonical_state(self, store: StateStore, until: Shard | None = None) -> dict[str, Tables]:
         """Return the content of a state, by query: a function of the log, not of its batches.
 
         Base and deltas are merged, without state that rows no longer need; nothing is written.
@@ -177,7 +177,7 @@ class Shard:
             if any(map(len, parts.values()))
         }
         replaced = {
-            query: part.held(stored)
+            query: part.canonical_state(stored)
             for query, part in self.replacing.items()
             if (stored := RowState(store, query).tables)
         }

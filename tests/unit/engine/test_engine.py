@@ -142,7 +142,7 @@ def held(engine: LocalEngine, pipeline: Pipeline) -> tuple[object, object]:
     for values in snapshot.shards:
         store = MemoryStore()
         store.restore(values)
-        queries = Shard(plan_of(pipeline)).held(store)
+        queries = Shard(plan_of(pipeline)).canonical_state(store)
         frames = {
             (query, name): frame.to_dicts()
             for query, parts in queries.items()

@@ -151,7 +151,7 @@ def _store(engine: LocalEngine) -> MemoryStore:
 
 
 def _tables(engine: LocalEngine) -> Tables:
-    return engine.shard.held(_store(engine))["q"]
+    return engine.shard.canonical_state(_store(engine))["q"]
 
 
 def _held(engine: LocalEngine) -> int:

@@ -197,7 +197,7 @@ class RowShardPart:
         at = int(rows[AT].to_numpy().min(initial=ENDED - 1)) + 1
         return min(at, int(units[DUE].to_numpy().min(initial=ENDED)))
 
-    def held(self, tables: Tables) -> Tables:
+    def canonical_state(self, tables: Tables) -> Tables:
         """Return the state in an order that does not depend on batches."""
         by_place, by_unit = [AT, PARTITION, OFFSET], self._columns
         order = {ROWS: by_place, HELD: by_place, UNITS: by_unit}

@@ -243,7 +243,7 @@ class TwoStagePart:
         at = int(tables[ROWS][AT].to_numpy().min(initial=ENDED - 1)) + 1
         return min(at, int(tables[UNITS][DUE].to_numpy().min(initial=ENDED)))
 
-    def held(self, tables: Tables) -> Tables:
+    def canonical_state(self, tables: Tables) -> Tables:
         """Return the state in an order that does not depend on batches."""
         order = {
             ROWS: [AT, PARTITION, OFFSET],

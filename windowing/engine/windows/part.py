@@ -186,7 +186,7 @@ class ReplacesState(Protocol):
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the stream's progress at which the next row is due."""
 
-    def held(self, tables: Tables) -> Tables:
+    def canonical_state(self, tables: Tables) -> Tables:
         """Return the state in an order that does not depend on batches."""
 
 

@@ -88,7 +88,7 @@ def held(engine: LocalEngine) -> list[object]:
     for values in engine.snapshot().shards:
         store = MemoryStore()
         store.restore(values)
-        for query, parts in sorted(shard.held(store).items()):
+        for query, parts in sorted(shard.canonical_state(store).items()):
             tables += [
                 (query, name, frame.to_dicts()) for name, frame in parts.items() if len(frame)
             ]

@@ -96,7 +96,7 @@ def shown(emissions: Sequence[Emission]) -> list[object]:
 
 
 def held(shard: Shard, stores: Sequence[MemoryStore]) -> list[dict[str, dict[str, pl.DataFrame]]]:
-    return [shard.held(store) for store in stores]
+    return [shard.canonical_state(store) for store in stores]
 
 
 def same_state(one: LocalEngine, other: Fused) -> bool:

@@ -137,7 +137,7 @@ def states(engine: LocalEngine) -> list[dict[str, Any]]:
     for stored in engine.snapshot().shards:
         store = MemoryStore()
         store.restore(stored)
-        held = engine.shard.held(store)
+        held = engine.shard.canonical_state(store)
         shards.append({query: {n: t.rows() for n, t in own.items()} for query, own in held.items()})
     return shards
 

@@ -62,7 +62,9 @@ def test_state_at_a_progress_does_not_depend_on_cuts(data: st.DataObject) -> Non
 def _content(shard: Shard, stored: dict[str, bytes]) -> dict[str, Any]:
     store = MemoryStore()
     store.restore(stored)
-    tables = {n: t for held in shard.held(store).values() for n, t in held.items() if len(t)}
+    tables = {
+        n: t for held in shard.canonical_state(store).values() for n, t in held.items() if len(t)
+    }
     return {name: table.select(sorted(table.columns)).to_dicts() for name, table in tables.items()}
 
 
