@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PRODUCT = ("windowing/engine", "windowing/runtime", "windowing/spark")
+PRODUCT = ("windowing/engine", "windowing/runtime", "windowing/spark", "windowing/research/slides")
 """The folders of which mutants are drawn."""
 
 _WHOLE = ("tests/unit/engine/test_engine.py", "tests/unit/engine/test_edges.py")
@@ -37,7 +37,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/unit/engine/storage/test_formats.py",
         "tests/unit/engine/test_schema.py",
     ),
-    "windowing/engine/storage/frames.py": ("tests/unit/engine/storage/test_frames.py",),
+    "windowing/engine/storage/frames.py": ("tests/unit/engine/storage/test_parcel.py",),
     "windowing/engine/fused": ("tests/unit/engine/fused",),
     "windowing/engine/storage/groups.py": ("tests/unit/engine/storage/test_groups.py",),
     "windowing/engine/reading": (
