@@ -5,6 +5,7 @@ means for `verify`, and how the simulator writes one.
 """
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,14 +80,16 @@ class PairsDecoder(Decoder):
         """Read by one regular expression; whatever is not plain is left to the exact half."""
         if any(not name.isidentifier() for name in self._wanted):
             return None
-        kinds = {"int": "-?[0-9]{1,18}", "string": f"[^{self._between}=]+"}
+        kinds = {"int": "-?[0-9]{1,18}", "string": f"[^{re.escape(self._between)}=]+"}
         if not all(kind in kinds for kind in self._wanted.values()):
             return None
         try:
             texts = values.cast(pl.String)
         except pl.exceptions.ComputeError:
             return None  # not all are text
-        pattern = self._between.join(f"{n}=({kinds[k]})" for n, k in self._wanted.items())
+        pattern = re.escape(self._between).join(
+            f"{n}=({kinds[k]})" for n, k in self._wanted.items()
+        )
         groups = texts.str.extract_groups(f"^{pattern}$").struct
         columns = {
             name: groups.field(str(place)).cast(DTYPES[kind], strict=False)
