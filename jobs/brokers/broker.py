@@ -210,7 +210,8 @@ def _tls_refusal(settings: KafkaSettings, address: tuple[str, int], error: ssl.S
             f"the certificate of the Kafka broker on {place} is not trusted ({said}): `tls.ca` "
             f"must name who signed it, now {signer}"
         )
-    if "WRONG_VERSION_NUMBER" in str(error) or "UNEXPECTED_EOF" in str(error):
+    # The last of these is what Python says before 3.11.4.
+    if any(one in str(error) for one in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF", "closed (EOF)")):
         return (
             f"the Kafka broker on {place} does not speak TLS there ({said}): leave `tls` out, or "
             "name the port of its TLS listener"
