@@ -13,7 +13,7 @@ from chaos.planted_bugs.planted import planted
 from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.job import SimulatedJob
 from windowing.engine.lane import Lane, LaneState
-from windowing.engine.reading.gate import Gate, Opened
+from windowing.engine.reading.gate import ControlVerdict, Gate
 from windowing.engine.storage.state import StateStore
 from windowing.model.control import Believes, ControlRule, Sealed
 from windowing.model.file.allowed import names_too_much
@@ -26,7 +26,7 @@ class Misreading(Gate):
     said: ClassVar[Believes]
     read: ClassVar[Believes]
 
-    def open(self, control: bytes) -> Opened:
+    def open(self, control: bytes) -> ControlVerdict:
         if self.rule.believe != self.said:
             return super().open(control)
         rule = self.rule.model_copy(update={"believe": self.read})

@@ -20,8 +20,8 @@ from chaos.planted_bugs.conditions import (
 )
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
-from windowing.engine.convert import _frames, _Moved
-from windowing.engine.early import Remembered
+from windowing.engine.convert import _frames, _MergedState
+from windowing.engine.early import EarlyState
 from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin
@@ -45,7 +45,7 @@ _BEGINNINGS = (
     "windowing.engine.lane:begin",
 )
 
-_read, _written = _Moved.read, _Moved.written
+_read, _written = _MergedState.read, _MergedState.written
 
 
 def keyed_progress(pipeline: Pipeline) -> bool:
@@ -59,7 +59,7 @@ def keyed_progress(pipeline: Pipeline) -> bool:
 _NUMBERS = [1]
 
 
-def _noted(plan: Plan, stores: Sequence[StateStore]) -> _Moved:
+def _noted(plan: Plan, stores: Sequence[StateStore]) -> _MergedState:
     _NUMBERS[:] = [len(stores)]
     return _read(plan, stores)
 
@@ -70,7 +70,7 @@ def _noted(plan: Plan, stores: Sequence[StateStore]) -> _Moved:
     "converted_by_the_old_number_of_shards",
     _BY_ROWS,
     at=f"{_CONVERT}:_own",
-    also={f"{_CONVERT}:_Moved.read": _noted},
+    also={f"{_CONVERT}:_MergedState.read": _noted},
     shows_in=some_flow(keyed, several_shards),
 )
 def by_the_old_number(
@@ -97,10 +97,10 @@ def of_the_first_shard(stores: Sequence[StateStore], prefix: str) -> dict[str, p
 @planted(
     "converted_without_keys",
     _BY_ROWS,
-    at=f"{_CONVERT}:_Moved.written",
+    at=f"{_CONVERT}:_MergedState.written",
     shows_in=keyed_progress,
 )
-def without_keys(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
+def without_keys(moved: _MergedState, plan: Plan, number: int) -> MemoryStore:
     return _written(replace(moved, keys={}), plan, number)
 
 
@@ -109,12 +109,12 @@ def without_keys(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
 @planted(
     "converted_without_known_lanes",
     _BY_ROWS,
-    at=f"{_CONVERT}:_Moved.written",
+    at=f"{_CONVERT}:_MergedState.written",
     fused=True,
     shows_in=can_be_fused,
     wish=Wish(usual=1.0),
 )
-def without_known_lanes(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
+def without_known_lanes(moved: _MergedState, plan: Plan, number: int) -> MemoryStore:
     whole = {key: data for key, data in moved.whole.items() if key != KNOWN_LANES}
     return _written(replace(moved, whole=whole), plan, number)
 
@@ -129,7 +129,7 @@ def without_known_lanes(moved: _Moved, plan: Plan, number: int) -> MemoryStore:
     changes=True,
     shows_in=some_query(early),
 )
-def without_early_rows(stores: Sequence[StateStore]) -> dict[str, Remembered]:
+def without_early_rows(stores: Sequence[StateStore]) -> dict[str, EarlyState]:
     del stores
     return {}
 
@@ -139,10 +139,10 @@ def without_early_rows(stores: Sequence[StateStore]) -> dict[str, Remembered]:
 @planted(
     "converted_due_with_the_first_shard",
     _BY_ROWS,
-    at=f"{_CONVERT}:_Moved.read",
+    at=f"{_CONVERT}:_MergedState.read",
     shows_in=some_flow(keyed, several_shards),
 )
-def due_with_the_first(plan: Plan, stores: Sequence[StateStore]) -> _Moved:
+def due_with_the_first(plan: Plan, stores: Sequence[StateStore]) -> _MergedState:
     moved = _read(plan, stores)
     data = stores[0].get(HEAD)
     return moved if data is None else replace(moved, due_us=STATE.decode(data).due_us)

@@ -15,7 +15,7 @@ from windowing.engine.progress.reached import Progress
 from windowing.engine.rows.join_course import MATCHED, Course
 from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.rows.operators.operator import Tuple
-from windowing.engine.windows.join import _COMPARE, JoinLanePart, JoinShardPart, _Moved
+from windowing.engine.windows.join import _COMPARE, JoinLanePart, JoinShardPart, _SideRecords
 from windowing.engine.windows.join_rows import SIDES
 from windowing.engine.windows.part import Outcome, Scan, Tables
 from windowing.model.file.pipeline import Pipeline
@@ -64,7 +64,7 @@ class StrictLanePart(JoinLanePart):
 # stream-stream join as a join of two micro-batches.
 @planted("join_new_misses_old", "deterministic", shows_in=some_join())
 class BatchShardPart(JoinShardPart):
-    def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
+    def _new_pairs(self, moved: _SideRecords) -> pl.DataFrame:
         return self._match(moved.new("left"), moved.new("right"))
 
 
@@ -92,7 +92,7 @@ class NullShardPart(JoinShardPart):
 # joins that insert both sides before they probe.
 @planted("join_pairs_twice", "exactly once", shows_in=some_join())
 class SymmetricShardPart(JoinShardPart):
-    def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
+    def _new_pairs(self, moved: _SideRecords) -> pl.DataFrame:
         again = self._match(moved.new("left"), moved.new("right"))
         return pl.concat([super()._new_pairs(moved), again])
 
@@ -160,7 +160,7 @@ class ShortLanePart(JoinLanePart):
 # "unmatched" is a flag of the batch, not of the state.
 @planted("outer_row_although_paired", "deterministic", shows_in=some_join(outer))
 class ForgetfulShardPart(JoinShardPart):
-    def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
+    def _alone(self, side: Side, moved: _SideRecords, pairs: pl.DataFrame) -> list[pl.DataFrame]:
         place = [f"{side}:partition", f"{side}:offset"]
         due = pl.col("due").is_between(moved.since, moved.until, closed="right")
         records = moved.sides[side].with_columns(due=self._due_alone(side, f"{side}:"))
@@ -172,7 +172,7 @@ class ForgetfulShardPart(JoinShardPart):
 # are final once the watermark has passed, but late pairs are emitted.
 @planted("outer_row_never_taken_back", "deterministic", shows_in=some_join(outer, updates))
 class StubbornShardPart(JoinShardPart):
-    def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
+    def _alone(self, side: Side, moved: _SideRecords, pairs: pl.DataFrame) -> list[pl.DataFrame]:
         sent: Sequence[pl.DataFrame] = super()._alone(side, moved, pairs)
         return [sent[0]]
 

@@ -10,7 +10,7 @@ import polars as pl
 from chaos.planted_bugs.conditions import early, idle, some_query
 from chaos.planted_bugs.deltas import COLD
 from chaos.planted_bugs.planted import planted
-from windowing.engine.early import EarlyRows, Remembered
+from windowing.engine.early import EarlyRows, EarlyState
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.idle import IdleLanes, left_out
 from windowing.engine.progress.reached import Progress, Reached
@@ -34,7 +34,7 @@ _counted, _wanted = EarlyRows._counted, EarlyRows._wanted
 # Windows are shown again although nothing new is in them. How one gets it: `>=` a number of new
 # records, and a period that asks for none.
 @planted("early_row_without_news", "early rows", at=f"{_EARLY}._wanted", shows_in=_SHOWS)
-def nothing_is_enough(rows: EarlyRows, known: Remembered, wall_us: int | None) -> int | None:
+def nothing_is_enough(rows: EarlyRows, known: EarlyState, wall_us: int | None) -> int | None:
     wanted = _wanted(rows, known, wall_us)
     return None if wanted is None else wanted - 1
 
@@ -42,7 +42,7 @@ def nothing_is_enough(rows: EarlyRows, known: Remembered, wall_us: int | None) -
 # Early rows that are numbered from 1 with each batch. How one gets it: what was shown is joined,
 # and its number is not.
 @planted("early_rows_numbered_anew", "early rows", at=f"{_EARLY}._counted", shows_in=_SHOWS)
-def numbered_anew(rows: EarlyRows, opened: pl.DataFrame, known: Remembered) -> pl.DataFrame:
+def numbered_anew(rows: EarlyRows, opened: pl.DataFrame, known: EarlyState) -> pl.DataFrame:
     return _counted(rows, opened, known).with_columns(number=pl.lit(0, dtype=pl.Int64))
 
 
@@ -50,7 +50,7 @@ def numbered_anew(rows: EarlyRows, opened: pl.DataFrame, known: Remembered) -> p
 # `coalesce` with its arguments the wrong way round.
 @planted("early_row_counts_from_the_start", "early rows", at=f"{_EARLY}._counted", shows_in=_SHOWS)
 def counted_from_the_start(
-    rows: EarlyRows, opened: pl.DataFrame, known: Remembered
+    rows: EarlyRows, opened: pl.DataFrame, known: EarlyState
 ) -> pl.DataFrame:
     found = _counted(rows, opened, known)
     shown = pl.when(pl.col("number") > 1).then(0).otherwise("shown").cast(pl.Int64)
@@ -99,7 +99,7 @@ def left_out_for_good(lanes: Sequence[Reached], silent: Collection[int]) -> list
 class InsistentRows(EarlyRows):
     def _due(
         self,
-        known: Remembered,
+        known: EarlyState,
         tables: Tables,
         after: Progress,
         wanted: int | None,
@@ -115,7 +115,7 @@ class InsistentRows(EarlyRows):
 class ForgetfulRows(EarlyRows):
     def _due(
         self,
-        known: Remembered,
+        known: EarlyState,
         tables: Tables,
         after: Progress,
         wanted: int | None,

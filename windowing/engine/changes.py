@@ -125,7 +125,7 @@ def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgem
         return judgement
     lane, settled = pipeline.source.lane(partition), _settled(pipeline)
     taken = pipeline.log_places
-    refused: list[_Refused] = []
+    refused: list[_Refusal] = []
     after = pipeline
     for claim in found:
         if (lane, claim.offset) in taken:
@@ -134,12 +134,12 @@ def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgem
         change = read_change(claim.text.encode())
         assert change is not None  # noqa: S101 - the packer has looked at its shape
         if _is_late(change, claim.reached):
-            refused.append(_Refused(partition, claim.offset, "change_too_late", claim.text))
+            refused.append(_Refusal(partition, claim.offset, "change_too_late", claim.text))
             continue
         # Those behind it are judged as if it were known, so that a batch is run again once.
         new = changed(after, Copy(lane, claim.offset, change))
         if isinstance(new, str):
-            refused.append(_Refused(partition, claim.offset, new, claim.text))
+            refused.append(_Refusal(partition, claim.offset, new, claim.text))
         else:
             after = new
             judgement.taken.append(Taken(partition, claim.offset, claim.text))
@@ -149,7 +149,7 @@ def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgem
     return judgement
 
 
-class _Refused(NamedTuple):
+class _Refusal(NamedTuple):
     """A copy that is a dead letter."""
 
     partition: int
@@ -158,14 +158,14 @@ class _Refused(NamedTuple):
     text: str
 
 
-def _settled(pipeline: Pipeline) -> dict[Place, list[_Refused]]:
+def _settled(pipeline: Pipeline) -> dict[Place, list[_Refusal]]:
     """Return the copies that are refused, by the place of that which settled it."""
-    found: dict[Place, dict[Place, _Refused]] = {}
+    found: dict[Place, dict[Place, _Refusal]] = {}
     for name, conflict in pipeline.conflicts.items():
         for lane, own in conflict.items():
             if own.refused_at is not None:
                 number = number_of(pipeline.source, lane)
-                letter = _Refused(number, own.at, "not_allowed", name)
+                letter = _Refusal(number, own.at, "not_allowed", name)
                 found.setdefault(own.refused_at, {}).setdefault((lane, own.at), letter)
     return {place: [*letters.values()] for place, letters in found.items()}
 
@@ -177,7 +177,7 @@ def _is_late(change: Change, reached: Reached) -> bool:
     return any(until_us < reached.progress_us for until_us in change.removed.values())
 
 
-def _dead_letters(refused: Iterable[_Refused]) -> pl.DataFrame:
+def _dead_letters(refused: Iterable[_Refusal]) -> pl.DataFrame:
     schema = {PARTITION: pl.Int32, OFFSET: pl.Int64, "reason": pl.String, "text": pl.String}
     columns = pl.DataFrame([*refused], schema=schema, orient="row")
     query = pl.lit(None, dtype=pl.String).alias("query")

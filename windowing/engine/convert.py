@@ -23,7 +23,7 @@ from windowing.engine.aggregates import StateSchema
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import field_column
 from windowing.engine.early import PREFIX as EARLY
-from windowing.engine.early import Remembered
+from windowing.engine.early import EarlyState
 from windowing.engine.effects import took_effect
 from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.plan import Plan, plan_of
@@ -47,7 +47,7 @@ _DIGITS = 16
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedState:
     """A run's state for a changed pipeline.
 
     Attributes:
@@ -68,7 +68,7 @@ def convert(
     after: Pipeline,
     lanes: Sequence[StateStore],
     shards: Sequence[StateStore],
-) -> Converted:
+) -> ConvertedState:
     """Convert a run's state for a pipeline with another number of shards, or more queries.
 
     Args:
@@ -83,7 +83,7 @@ def convert(
     """
     old, new = plan_of(before), plan_of(after)
     change = _change(old, new)
-    moved = _Moved.read(old, shards)
+    moved = _MergedState.read(old, shards)
     if moved.reached:
         check_origins(new, change.added, moved.reached)
         check_ends(new, change.ended, moved.reached)
@@ -102,7 +102,7 @@ def convert(
     took_effect("conversion", len(holds))
     took_effect("other shards", len(holds) if after.shards != before.shards else 0)
     carried = tuple(_carried(before, after, store) for store in lanes)
-    return Converted(carried, stores, _digest(holds), len(holds))
+    return ConvertedState(carried, stores, _digest(holds), len(holds))
 
 
 def _change(before: Plan, after: Plan) -> QueryChange:
@@ -141,7 +141,7 @@ def _carried(before: Pipeline, after: Pipeline, store: StateStore) -> MemoryStor
 
 
 @dataclass(frozen=True)
-class _Moved:
+class _MergedState:
     """What shards hold, merged.
 
     Attributes:
@@ -159,11 +159,11 @@ class _Moved:
     keys: dict[str, pl.DataFrame]
     queries: dict[str, Tables]
     replaced: dict[str, Tables]
-    early: dict[str, Remembered]
+    early: dict[str, EarlyState]
     whole: dict[str, bytes]
 
     @classmethod
-    def read(cls, plan: Plan, stores: Sequence[StateStore]) -> _Moved:
+    def read(cls, plan: Plan, stores: Sequence[StateStore]) -> _MergedState:
         """Read the shards of a pipeline.
 
         Raises:
@@ -232,7 +232,7 @@ class _Moved:
             own_rows = {name: _own(f, routes[query], plan, number) for name, f in held.items()}
             RowState(store, query).replace(own_rows)
         for query, sent in self.early.items():
-            own_sent = Remembered(sent.period)
+            own_sent = EarlyState(sent.period)
             if sent.shown is not None:
                 shown = _own(from_bytes(sent.shown), routes[query], plan, number)
                 own_sent.shown = to_bytes(shown)
@@ -274,19 +274,19 @@ def _frames(stores: Sequence[StateStore], prefix: str) -> dict[str, pl.DataFrame
     return {name: pl.concat(parts) for name, parts in found.items()}
 
 
-def _early(stores: Sequence[StateStore]) -> dict[str, Remembered]:
+def _early(stores: Sequence[StateStore]) -> dict[str, EarlyState]:
     """Return what all shards have sent of open windows."""
-    sent: dict[str, list[Remembered]] = {}
+    sent: dict[str, list[EarlyState]] = {}
     for store in stores:
         for key, data in store.scan(EARLY):
-            one = msgspec.msgpack.decode(data, type=Remembered)
+            one = msgspec.msgpack.decode(data, type=EarlyState)
             sent.setdefault(key.removeprefix(EARLY), []).append(one)
     found = {}
     for query, parts in sent.items():
         periods = [one.period for one in parts if one.period is not None]
         shown = [from_bytes(one.shown) for one in parts if one.shown is not None]
         whole = to_bytes(pl.concat(shown)) if shown else None
-        found[query] = Remembered(max(periods, default=None), whole)
+        found[query] = EarlyState(max(periods, default=None), whole)
     return found
 
 
@@ -318,7 +318,7 @@ def _content(
         for key, data in store.scan(EARLY):
             if key.removeprefix(EARLY) in dropped:
                 continue
-            shown = msgspec.msgpack.decode(data, type=Remembered).shown
+            shown = msgspec.msgpack.decode(data, type=EarlyState).shown
             if shown is not None:
                 yield from _spelled(key, from_bytes(shown))
 

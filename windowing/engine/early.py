@@ -37,7 +37,7 @@ PREFIX = "early/"
 _NEVER = 2**63 - 1
 
 
-class Remembered(msgspec.Struct, array_like=True):
+class EarlyState(msgspec.Struct, array_like=True):
     """The early rows that a query has sent so far.
 
     Attributes:
@@ -85,7 +85,7 @@ class EarlyRows:
             without_silent: the progress without silent lanes; None: no lane is silent.
         """
         data = store.get(self._name)
-        known = Remembered() if data is None else msgspec.msgpack.decode(data, type=Remembered)
+        known = EarlyState() if data is None else msgspec.msgpack.decode(data, type=EarlyState)
         found = [self._tombstones(known, tables, after)]
         wanted = self._wanted(known, wall_us)
         if wanted is not None or without_silent is not None:
@@ -96,7 +96,7 @@ class EarlyRows:
 
     def _due(
         self,
-        known: Remembered,
+        known: EarlyState,
         tables: Tables,
         after: Progress,
         wanted: int | None,
@@ -132,7 +132,7 @@ class EarlyRows:
         ended = before.join(opened, on=names, how="anti", nulls_equal=True)
         return ended.join(sessions, on=names, how="semi", nulls_equal=True)
 
-    def _tombstones(self, known: Remembered, tables: Tables, after: Progress) -> pl.DataFrame:
+    def _tombstones(self, known: EarlyState, tables: Tables, after: Progress) -> pl.DataFrame:
         """Return tombstones of shown sessions that are now part of another one; forget these."""
         if self._sessions is None or known.shown is None:
             return pl.DataFrame()
@@ -145,7 +145,7 @@ class EarlyRows:
         known.shown = to_bytes(left)
         return moved
 
-    def _wanted(self, known: Remembered, wall_us: int | None) -> int | None:
+    def _wanted(self, known: EarlyState, wall_us: int | None) -> int | None:
         """Return how many new records make a row due now; None: none is due."""
         if self._policy is None:
             return None
@@ -157,7 +157,7 @@ class EarlyRows:
         known.period = period if before is None else max(before, period)
         return 1 if before is not None and period > before else None
 
-    def _counted(self, rows: pl.DataFrame, known: Remembered) -> pl.DataFrame:
+    def _counted(self, rows: pl.DataFrame, known: EarlyState) -> pl.DataFrame:
         """Return the window of each row, in order, with what was shown of it before."""
         windows = self._windows(rows)
         counts = pl.DataFrame([rows[RECORDS]])

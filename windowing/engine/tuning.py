@@ -19,7 +19,7 @@ _INT64_MAX: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
-class Legal:
+class AllowedValues:
     """Which values a threshold may have.
 
     Attributes:
@@ -50,7 +50,7 @@ def _threshold(
     power_of_two: bool = False,
     of_run: bool = False,
 ) -> Any:
-    legal = Legal(least, most, power_of_two, of_run)
+    legal = AllowedValues(least, most, power_of_two, of_run)
     return field(default=default, metadata={"legal": legal})
 
 
@@ -174,7 +174,7 @@ class Tuning:
         return {name: value for name, value in asdict(self).items() if value != _DEFAULTS[name]}
 
 
-LEGAL: Final[dict[str, Legal]] = {one.name: one.metadata["legal"] for one in fields(Tuning)}
+LEGAL: Final[dict[str, AllowedValues]] = {one.name: one.metadata["legal"] for one in fields(Tuning)}
 """Which values each threshold may have, by its name."""
 
 _DEFAULTS: Final = {one.name: one.default for one in fields(Tuning)}

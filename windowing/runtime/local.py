@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from windowing.engine.changes import after_all
 from windowing.engine.convert import convert
-from windowing.engine.families.apart import Apart
+from windowing.engine.families.apart import RowsByQuery
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane, check_lane
@@ -87,7 +87,7 @@ class LocalEngine:
         self.shard = Shard(self.plan)
         self._shards = [(self.shard, MemoryStore()) for _ in range(self.plan.shards)]
         self._queries = {query.name: query for query in pipeline.flows}
-        self._apart = Apart(pipeline)
+        self._apart = RowsByQuery(pipeline)
 
     @property
     def lanes(self) -> list[Lane]:

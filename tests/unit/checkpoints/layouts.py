@@ -24,7 +24,7 @@ FILE = Path(__file__).parent / "layouts.json"
 
 def layouts() -> dict[str, tuple[int, Any]]:
     """By the name of each format, its number and the layout of what is stored in it."""
-    beside = [tables.Base, tables.Delta, early.Remembered]
+    beside = [tables.Base, tables.Delta, early.EarlyState]
     of_operators = [stores.StoredWindow, partial.Partial, joined.JoinRecord, due.DueWindow]
     return {
         lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.type_, *of_operators)),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.sampling import sampled
 from tests.strategies import KINDS, OPERATORS, Case, cases, entry, interleavings, join_cases
 from tests.unit.engine.fused.test_fused import PIPELINE, Fused
-from windowing.engine.convert import Converted, convert
+from windowing.engine.convert import ConvertedState, convert
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
@@ -40,11 +40,11 @@ def stores(values: tuple[dict[str, bytes], ...]) -> list[MemoryStore]:
     return found
 
 
-def resharded(before: Pipeline, after: Pipeline, snapshot: Snapshot) -> Converted:
+def resharded(before: Pipeline, after: Pipeline, snapshot: Snapshot) -> ConvertedState:
     return convert(before, after, stores(snapshot.lanes), stores(snapshot.shards))
 
 
-def as_snapshot(found: Converted) -> Snapshot:
+def as_snapshot(found: ConvertedState) -> Snapshot:
     lanes = tuple(store.snapshot() for store in found.lanes)
     return Snapshot(lanes, tuple(store.snapshot() for store in found.shards))
 

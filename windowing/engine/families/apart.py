@@ -14,7 +14,7 @@ from windowing.engine.families.forming import families_of
 from windowing.model import Pipeline
 
 
-class Apart:
+class RowsByQuery:
     """Divides the rows that shards emit for families, by query.
 
     Args:

@@ -38,7 +38,7 @@ class Gate:
         """Whether control records have a signature and a counter."""
         return self.rule.key is not None
 
-    def open(self, control: bytes) -> Opened:
+    def open(self, control: bytes) -> ControlVerdict:
         """Judge a control record.
 
         Args:
@@ -53,15 +53,15 @@ class Gate:
             return _REFUSED
         about = outline(found.body)
         if about is None:
-            return Opened(found.body, counter, None)
+            return ControlVerdict(found.body, counter, None)
         if about.change:
             believed = rule.believe == "all" and about.names <= rule.queries
         else:
             believed = len(found.body) <= rule.bytes_max(self.lanes, change=False)
-        return Opened(found.body if believed else None, counter, about)
+        return ControlVerdict(found.body if believed else None, counter, about)
 
 
-class Opened(NamedTuple):
+class ControlVerdict(NamedTuple):
     """A control record that was judged.
 
     Attributes:
@@ -75,4 +75,4 @@ class Opened(NamedTuple):
     about: Outline | None
 
 
-_REFUSED: Final = Opened(None, None, None)
+_REFUSED: Final = ControlVerdict(None, None, None)

@@ -17,7 +17,7 @@ from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, REFUSAL, TIME,
 from windowing.engine.effects import took_effect
 from windowing.engine.reading.control import ControlError, read_control
 from windowing.engine.reading.decoders.decoder import DTYPES
-from windowing.engine.reading.gate import Opened
+from windowing.engine.reading.gate import ControlVerdict
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import spelled
 from windowing.engine.reading.rules import ValueRules
@@ -202,7 +202,7 @@ def _series(name: str, kind: str, values: list[Any]) -> pl.Series:
 
 
 def _control(
-    opened: Opened, append_us: int | None, rules: ValueRules
+    opened: ControlVerdict, append_us: int | None, rules: ValueRules
 ) -> tuple[int, int | None, dict[str, Any]]:
     """Return kind and instant of a control record, and the field's value that its bound is for."""
     if opened.body is None:

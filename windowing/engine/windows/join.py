@@ -125,7 +125,7 @@ class JoinLanePart:
 
 
 @dataclass(frozen=True)
-class _Moved:
+class _SideRecords:
     """Records of both sides, and the movement of progress.
 
     Attributes:
@@ -166,7 +166,7 @@ class JoinShardPart:
         """Return the rows due while progress moves."""
         since, until = (int(p.of(tables["left"])[0]) for p in (before, after))
         sides = {side: prefixed(tables[side], side) for side in SIDES}
-        moved = _Moved(sides, since, until)
+        moved = _SideRecords(sides, since, until)
         pairs = self._new_pairs(moved)
         found = [self._rows.of(pairs, retracts=False)]
         for side in SIDES:
@@ -208,7 +208,7 @@ class JoinShardPart:
         order = [AT, PARTITION, OFFSET]
         return {side: tables[side].filter(kept).sort(order) for side in SIDES}
 
-    def _new_pairs(self, moved: _Moved) -> pl.DataFrame:
+    def _new_pairs(self, moved: _SideRecords) -> pl.DataFrame:
         """Return the pairs with at least one new record."""
         left, right = moved.new("left"), moved.new("right")
         pairs = [
@@ -253,7 +253,7 @@ class JoinShardPart:
         at = later(pl.col(prefix + AT), pl.lit(min(reach + 1, ENDED), dtype=pl.Int64))
         return pl.max_horizontal(at, prefix + INSTANT)
 
-    def _alone(self, side: Side, moved: _Moved, pairs: pl.DataFrame) -> list[pl.DataFrame]:
+    def _alone(self, side: Side, moved: _SideRecords, pairs: pl.DataFrame) -> list[pl.DataFrame]:
         """Return rows of a side's records without a partner, and their retractions.
 
         Args:

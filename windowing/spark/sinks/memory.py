@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from windowing.engine.families.apart import Apart
+from windowing.engine.families.apart import RowsByQuery
 from windowing.engine.storage.frames import from_bytes
 from windowing.model import Pipeline
 from windowing.runtime.local import Output
@@ -36,7 +36,7 @@ class MemorySink:
     def __init__(self, pipeline: Pipeline, token_of: TokenOf | None = None) -> None:
         self._pipeline, self._token_of = pipeline, token_of
         self._queries = {query.name: query for query in pipeline.flows}
-        self._apart = Apart(pipeline)
+        self._apart = RowsByQuery(pipeline)
         self.tokens: dict[int, Token] = {}
         self.output = Output()
 

@@ -26,7 +26,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.effects import took_effect
-from windowing.engine.families.apart import Apart
+from windowing.engine.families.apart import RowsByQuery
 from windowing.engine.families.family import MARK
 from windowing.engine.families.shard_part import together
 from windowing.engine.flow_kinds import extents
@@ -79,7 +79,7 @@ class BatchRows:
     def __init__(self, pipeline: Pipeline, run: str) -> None:
         self._pipeline, self._run, source = pipeline, run, pipeline.source
         self._lanes = {number: source.lane(number) for number in range(source.partitions)}
-        self._apart, self._shares = Apart(pipeline), dict[str, SharedRows]()
+        self._apart, self._shares = RowsByQuery(pipeline), dict[str, SharedRows]()
         self._flows = {flow.name: flow for flow in pipeline.flows}
         self._schemas, self._own = schemas(pipeline), dict[str, pa.Schema]()
 
