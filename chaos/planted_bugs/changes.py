@@ -12,7 +12,7 @@ from chaos.planted_bugs.conditions import computing, several_lanes, some_query, 
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.platform.job import SimulatedJob
 from windowing.engine.changes import Claim, Judgement, _is_late, _settled, judged
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.wids import NOTHING_YET
 from windowing.engine.windows.active import ActiveLanes
 from windowing.model.control import WINDOWS_MAX
@@ -63,7 +63,7 @@ class ForwardJob(SimulatedJob):
     changes=True,
     shows_in=some_query(with_extents_in_time),
 )
-def late_by_progress(change: Change, reached: Reached) -> bool:
+def late_by_progress(change: Change, reached: LaneProgress) -> bool:
     return _is_late(change, msgspec.structs.replace(reached, newest_us=NOTHING_YET))
 
 

@@ -25,7 +25,7 @@ from windowing.engine.early import EarlyState
 from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.shard import Shard
 from windowing.engine.storage.parcel import split
 from windowing.engine.storage.state import MemoryStore, StateStore
@@ -154,17 +154,19 @@ def due_with_the_first(plan: Plan, stores: Sequence[StateStore]) -> _MergedState
 # A lane that joined begins before all time. How one gets it: every lane did, when the first line of
 # this was written.
 @planted("joined_lane_begins_at_nothing", _BY_ROWS, at=_BEGINNINGS, shows_in=with_added_lanes)
-def at_nothing(clock: ClockId, source: Source, number: int) -> Reached:
+def at_nothing(clock: ClockId, source: Source, number: int) -> LaneProgress:
     del clock, source, number
-    return Reached()
+    return LaneProgress()
 
 
 # A lane that joined begins just before the instant at which it does. How one gets it: a bound
 # excludes its instant, and a beginning does not.
 @planted("joined_lane_begins_just_before", _BY_ROWS, at=_BEGINNINGS, shows_in=with_added_lanes)
-def just_before(clock: ClockId, source: Source, number: int) -> Reached:
+def just_before(clock: ClockId, source: Source, number: int) -> LaneProgress:
     found = begin(clock, source, number)
-    return found if found == Reached() else Reached(found.progress_us - 1, found.furthest_us)
+    return (
+        found if found == LaneProgress() else LaneProgress(found.progress_us - 1, found.furthest_us)
+    )
 
 
 # Shards wait for a lane that joined, and the lane itself knows where it begins. How one gets it:
@@ -175,9 +177,9 @@ def just_before(clock: ClockId, source: Source, number: int) -> Reached:
     at="windowing.engine.shard:begin",
     shows_in=with_added_lanes,
 )
-def in_lanes_only(clock: ClockId, source: Source, number: int) -> Reached:
+def in_lanes_only(clock: ClockId, source: Source, number: int) -> LaneProgress:
     del clock, source, number
-    return Reached()
+    return LaneProgress()
 
 
 # A lane that joins is at the progress of the shard, wherever it is said to begin. How one gets it:
@@ -195,7 +197,7 @@ class AssumingShard(Shard):
         super()._join(store, state)
         for name, lanes in state.reached.items():
             for number in range(known[name], len(lanes)):
-                lanes[number] = Reached(highest[name], highest[name])
+                lanes[number] = LaneProgress(highest[name], highest[name])
 
 
 # A lane that joins takes the place of the last one, too. How one gets it: numbers of lanes from the

@@ -14,7 +14,7 @@ from windowing.engine.columns import RELEASE
 from windowing.engine.fused.provisional import Provisional
 from windowing.engine.fused.settler import Redelivered, Settler
 from windowing.engine.plan import Plan
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage.parcel import Addition
 from windowing.engine.windows.sliding_lane import Frontier, SlidingLanePart
 from windowing.model.file.pipeline import Pipeline
@@ -38,9 +38,9 @@ class HastySettler(Settler):
 @planted("past_forgotten", "deterministic, closing", fused=True, shows_in=can_be_fused)
 class ForgetfulSettler(Settler):
     def _settled(
-        self, query: str, addition: Addition, before: Mapping[str, Reached], partition: int
+        self, query: str, addition: Addition, before: Mapping[str, LaneProgress], partition: int
     ) -> Addition | None:
-        return super()._settled(query, addition, dict.fromkeys(before, Reached()), partition)
+        return super()._settled(query, addition, dict.fromkeys(before, LaneProgress()), partition)
 
 
 class StaleLanePart(SlidingLanePart):

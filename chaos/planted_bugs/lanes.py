@@ -26,7 +26,7 @@ from windowing.engine.columns import KIND, OFFSET, field_column
 from windowing.engine.lane import Lane, LaneState
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, Course, Rows
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.reading.pack import BAD
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Parcel
@@ -198,7 +198,7 @@ class AmnesicLane(Lane):
         state = super()._load(store)
         if not self._loaded:
             for clock in state.clocks.values():
-                clock.reached = Reached()
+                clock.reached = LaneProgress()
         self._loaded = True
         return state
 

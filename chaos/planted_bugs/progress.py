@@ -27,7 +27,7 @@ from windowing.engine.progress.clock import ClockState, Course, Rows, _Attribute
 from windowing.engine.progress.heartbeat import Heartbeat
 from windowing.engine.progress.idle import left_out
 from windowing.engine.progress.ordered_per import OrderedPer
-from windowing.engine.progress.reached import Reached, StreamProgress
+from windowing.engine.progress.reached import LaneProgress, StreamProgress
 from windowing.engine.progress.slack import SlackTime
 from windowing.engine.progress.slack_rows import SlackRows
 from windowing.engine.reading.pack import BOUND, BOUND_ON, DATA
@@ -309,7 +309,7 @@ class ImpatientShard(Shard):
         super()._append(store, state, parcels)
         for lanes in state.reached.values():
             known = [lane for lane in lanes if lane.progress_us != NOTHING_YET]
-            least = min(known, key=lambda lane: lane.progress_us, default=Reached())
+            least = min(known, key=lambda lane: lane.progress_us, default=LaneProgress())
             lanes[:] = [least if lane.progress_us == NOTHING_YET else lane for lane in lanes]
 
 

@@ -13,7 +13,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine.early import EarlyRows, EarlyState
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.idle import IdleLanes, left_out
-from windowing.engine.progress.reached import Progress, Reached
+from windowing.engine.progress.reached import LaneProgress, Progress
 from windowing.engine.shard import Shard
 from windowing.engine.storage.cold import ColdState
 from windowing.engine.storage.parcel import Parcel
@@ -86,7 +86,7 @@ class NearShard(Shard):
     at=_LEFT_OUT,
     shows_in=idle,
 )
-def left_out_for_good(lanes: Sequence[Reached], silent: Collection[int]) -> list[Reached]:
+def left_out_for_good(lanes: Sequence[LaneProgress], silent: Collection[int]) -> list[LaneProgress]:
     found = left_out(lanes, silent)
     if isinstance(lanes, list):
         lanes[:] = found
@@ -131,7 +131,9 @@ class ForgetfulRows(EarlyRows):
 # Of several silent lanes, one is waited for. How one gets it: "unchanged if all are silent" is
 # asked of the lane, in a loop, where it is a question of all.
 @planted("last_silent_lane_is_waited_for", "early rows", at=_LEFT_OUT, shows_in=idle)
-def all_but_the_last_left_out(lanes: Sequence[Reached], silent: Collection[int]) -> list[Reached]:
+def all_but_the_last_left_out(
+    lanes: Sequence[LaneProgress], silent: Collection[int]
+) -> list[LaneProgress]:
     return left_out(lanes, sorted(silent)[:-1])
 
 

@@ -31,7 +31,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.progress.clock import ClockState, Course, Rows, _RowClock
-from windowing.engine.progress.reached import Progress, Reached, RowProgress, looked_up
+from windowing.engine.progress.reached import LaneProgress, Progress, RowProgress, looked_up
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.rows import ROWS, RankedLanePart, RankedShardPart
@@ -193,7 +193,7 @@ class BatchClock(_RowClock):
 class TrustingProgress(RowProgress):
     @classmethod
     def of_lanes(
-        cls, lanes: Sequence[Reached], key: str | None, keys: pl.DataFrame | None, what: str
+        cls, lanes: Sequence[LaneProgress], key: str | None, keys: pl.DataFrame | None, what: str
     ) -> RowProgress:
         del what
         ended = all(lane.progress_us == ENDED for lane in lanes)

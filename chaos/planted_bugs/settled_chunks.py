@@ -13,7 +13,7 @@ from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import BEFORE
 from windowing.engine.fused.provisional import Account, Provisional
 from windowing.engine.fused.settler import KnownLane, Settler
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Addition, Parcel
 from windowing.engine.tally import Tally
@@ -37,7 +37,11 @@ _USUAL = Wish(usual=1.0)
     wish=_USUAL,
 )
 def at_its_first_end(
-    settler: Settler, query: str, addition: Addition, before: Mapping[str, Reached], partition: int
+    settler: Settler,
+    query: str,
+    addition: Addition,
+    before: Mapping[str, LaneProgress],
+    partition: int,
 ) -> Addition | None:
     progress = before[settler._flows[query].clock.name].progress_us
     if progress == addition.due_us and [*addition.tables] == [PARTIALS]:
@@ -59,7 +63,11 @@ _settled = Settler._settled
     wish=_USUAL,
 )
 def with_what_is_late(
-    settler: Settler, query: str, addition: Addition, before: Mapping[str, Reached], partition: int
+    settler: Settler,
+    query: str,
+    addition: Addition,
+    before: Mapping[str, LaneProgress],
+    partition: int,
 ) -> Addition | None:
     if before[settler._flows[query].clock.name].progress_us < addition.due_us:
         return addition
@@ -103,7 +111,7 @@ def by_the_past_alone(
     settler: Settler,
     chunk: Provisional,
     account: Account,
-    before: Mapping[str, Reached],
+    before: Mapping[str, LaneProgress],
     tally: Tally,
 ) -> None:
     own = {clock: _without_its_own(data) for clock, data in account.records.items()}

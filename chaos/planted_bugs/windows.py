@@ -13,7 +13,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.columns import FIRST_WINDOW, KEY, RECORDS, REVISION, WINDOW_ID
 from windowing.engine.plan import Plan
-from windowing.engine.progress.reached import Progress, Reached
+from windowing.engine.progress.reached import LaneProgress, Progress
 from windowing.engine.shard import Emission, Shard, Step
 from windowing.engine.storage.state import StateStore
 from windowing.engine.storage.tables import ShardState
@@ -100,7 +100,7 @@ class ClosingShard(Shard):
         for lanes in state.reached.values():
             newest = max(lane.newest_us for lane in lanes)
             if newest != NOTHING_YET:
-                lanes[:] = [lane.merge(Reached(progress_us=newest)) for lane in lanes]
+                lanes[:] = [lane.merge(LaneProgress(progress_us=newest)) for lane in lanes]
 
 
 # Windows without a full row if an early row has shown the same content. How one gets it: "has it

@@ -24,7 +24,7 @@ from windowing.engine.columns import (
     field_column,
 )
 from windowing.engine.flow_kinds import plan_flow
-from windowing.engine.progress.reached import Reached, StreamProgress
+from windowing.engine.progress.reached import LaneProgress, StreamProgress
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints
 from windowing.engine.windows.chains import end
 from windowing.engine.windows.keys import key_columns, unit_columns
@@ -138,9 +138,9 @@ def _rows(pipeline: Pipeline, query: Query, read: pl.DataFrame) -> pl.DataFrame:
             tables.setdefault(name, []).append(of_lane)
     held = {name: plan.schema.concat(frames) for name, frames in tables.items()}
     newest = int(read["ts_us"].to_numpy().max())
-    ended = StreamProgress([Reached(ENDED, newest + 1, newest)])
+    ended = StreamProgress([LaneProgress(ENDED, newest + 1, newest)])
     part: ShardPart = plan.shard_part(pipeline)
-    return part.rows(held, StreamProgress([Reached()]), ended)
+    return part.rows(held, StreamProgress([LaneProgress()]), ended)
 
 
 def _check_lanes(query: Query, records: pl.DataFrame) -> None:

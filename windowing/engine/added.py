@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from windowing.engine.flow_kinds import plan_flow
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.wids import NOTHING_YET
 from windowing.engine.windows.active import ActiveLanes
 from windowing.model import Query
@@ -82,7 +82,7 @@ def beginning(window: Window) -> int:
 
 
 def check_origins(
-    after: Plan, queries: Collection[str], reached: Mapping[str, Sequence[Reached]]
+    after: Plan, queries: Collection[str], reached: Mapping[str, Sequence[LaneProgress]]
 ) -> None:
     """Check that no window of added queries holds anything that was read.
 
@@ -110,7 +110,7 @@ def check_origins(
 
 
 def check_ends(
-    after: Plan, queries: Collection[str], reached: Mapping[str, Sequence[Reached]]
+    after: Plan, queries: Collection[str], reached: Mapping[str, Sequence[LaneProgress]]
 ) -> None:
     """Check that no window was sent, and no record judged, that a query's end leaves out.
 

@@ -19,7 +19,7 @@ import polars as pl
 from windowing.engine.columns import KEY_BOUND, KIND, OFFSET, PARTITION, REFUSAL
 from windowing.engine.effects import took_effect
 from windowing.engine.progress.clock import Clock, ClockState, Rows
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.reading.pack import CHANGE
 from windowing.engine.reading.refusals import change_columns
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, Taken
@@ -59,7 +59,7 @@ class Claim(msgspec.Struct, array_like=True):
 
     offset: int
     text: str
-    reached: Reached
+    reached: LaneProgress
 
 
 @dataclass
@@ -170,7 +170,7 @@ def _settled(pipeline: Pipeline) -> dict[Place, list[_Refusal]]:
     return {place: [*letters.values()] for place, letters in found.items()}
 
 
-def _is_late(change: Change, reached: Reached) -> bool:
+def _is_late(change: Change, reached: LaneProgress) -> bool:
     for query in change.added.values():
         if query["from"] <= reached.newest_us or query["from"] < reached.progress_us:
             return True

@@ -28,7 +28,7 @@ from windowing.engine.effects import took_effect
 from windowing.engine.fused.settler import KNOWN_LANES
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.progress import idle
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.shard import Shard
 from windowing.engine.storage import tables
@@ -154,7 +154,7 @@ class _MergedState:
         whole: entries that every shard has alike.
     """
 
-    reached: dict[str, list[Reached]]
+    reached: dict[str, list[LaneProgress]]
     due_us: dict[str, int]
     keys: dict[str, pl.DataFrame]
     queries: dict[str, Tables]
@@ -178,7 +178,7 @@ class _MergedState:
             own = {query: RowState(store, query).tables for query in shard.replacing}
             replaced.append({query: frames for query, frames in own.items() if frames})
         heads = [shard.head(store) for store in stores if store.get(HEAD) is not None]
-        reached: dict[str, list[Reached]] = {}
+        reached: dict[str, list[LaneProgress]] = {}
         due_us: dict[str, int] = {}
         for head in heads:
             for clock, lanes in head.reached.items():

@@ -27,7 +27,7 @@ from windowing.engine.progress.clock import (
     begin,
     make_clock,
 )
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.reading.pack import BAD, DATA, END
 from windowing.engine.reading.refusals import not_allowed_again, read_columns
 from windowing.engine.storage.formats import Format
@@ -95,7 +95,7 @@ class Reading:
     withheld: pl.DataFrame | None = None
 
     @property
-    def reached(self) -> dict[str, Reached]:
+    def reached(self) -> dict[str, LaneProgress]:
         """The lane's progress after the chunk, by the name of the clock."""
         return {clock.name: course.reached for clock, course in self.courses.items()}
 

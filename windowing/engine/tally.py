@@ -9,7 +9,7 @@ import polars as pl
 
 from windowing.engine.columns import FATE
 from windowing.engine.plan import Plan
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage.frames import to_bytes
 from windowing.engine.storage.parcel import Parcel, metric_schema
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
@@ -72,7 +72,7 @@ class Tally:
         self._counts[query] = found.counts if before is None else before + found.counts
         self._dead.append(found.dead_letters)
 
-    def into(self, parcel: Parcel, reached: Reached) -> None:
+    def into(self, parcel: Parcel, reached: LaneProgress) -> None:
         """Add dead letters and counts to a parcel.
 
         Args:

@@ -16,7 +16,7 @@ from tests.unit.engine.test_convert import ENDS, EVENTS, as_snapshot, lines, sto
 from windowing.engine.added import why_not
 from windowing.engine.convert import convert
 from windowing.engine.plan import plan_of
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.storage.tables import HEAD, STATE
@@ -39,7 +39,7 @@ def with_query(text: str, name: str, query: dict[str, Any]) -> Pipeline:
     return parse_pipeline(yaml.safe_dump(document, sort_keys=False))
 
 
-def lanes_of(pipeline: Pipeline, shards: list[MemoryStore]) -> list[Reached]:
+def lanes_of(pipeline: Pipeline, shards: list[MemoryStore]) -> list[LaneProgress]:
     """What shards know of their lanes by event time."""
     heads = [STATE.decode(data) for one in shards if (data := one.get(HEAD)) is not None]
     return [lane for head in heads for lane in head.reached[plan_of(pipeline).clocks[0].name]]

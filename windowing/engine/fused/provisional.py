@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from windowing.engine.changes import Claim
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage.formats import MessageFormat
 from windowing.engine.storage.parcel import Addition
 
@@ -46,7 +46,7 @@ class Provisional(msgspec.Struct, array_like=True):
     partition: int
     first: int
     last: int
-    reached: dict[str, Reached]
+    reached: dict[str, LaneProgress]
     queries: dict[str, Addition] = {}
     account: Account | None = None
 

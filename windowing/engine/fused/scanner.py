@@ -9,7 +9,7 @@ from windowing.engine.fused.provisional import Account, Provisional
 from windowing.engine.lane import Lane, LaneState, Reading
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, ClockState
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage.frames import in_order, to_bytes
 from windowing.engine.storage.parcel import post
 from windowing.engine.storage.state import MemoryStore
@@ -67,7 +67,7 @@ class Scanner:
         return messages
 
     def _nothing_yet(self) -> LaneState:
-        clocks = {clock.name: ClockState(Reached()) for clock in self._plan.clocks}
+        clocks = {clock.name: ClockState(LaneProgress()) for clock in self._plan.clocks}
         return LaneState(self._plan.pipeline.fingerprint, clocks)
 
 

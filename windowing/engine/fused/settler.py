@@ -18,7 +18,7 @@ from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.fused.provisional import Account, Provisional
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import begin
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.reading.refusals import end_columns
 from windowing.engine.storage.formats import Format
 from windowing.engine.storage.frames import from_bytes
@@ -46,7 +46,7 @@ class KnownLane(msgspec.Struct, array_like=True):
         last_offset: the last offset that it has had; -1 before the first.
     """
 
-    reached: dict[str, Reached]
+    reached: dict[str, LaneProgress]
     last_offset: int = -1
 
 
@@ -152,7 +152,7 @@ class Settler:
         took_effect("fused plan", len(queries))
         return Parcel(chunk.partition, lane.reached, queries=queries, taken=taken)
 
-    def _judge(self, chunk: Provisional, before: Reached, tally: Tally) -> list[Taken]:
+    def _judge(self, chunk: Provisional, before: LaneProgress, tally: Tally) -> list[Taken]:
         """Return the changes of the queries in a chunk that its lane takes; count the others."""
         if chunk.account is None or not chunk.account.claims:
             return []
@@ -164,7 +164,7 @@ class Settler:
         return judgement.taken
 
     def _settled(
-        self, query: str, addition: Addition, before: Mapping[str, Reached], partition: int
+        self, query: str, addition: Addition, before: Mapping[str, LaneProgress], partition: int
     ) -> Addition | None:
         """Return what is left of an addition; None: all of it is late, and refused."""
         progress = before[self._flows[query].clock.name].progress_us
@@ -177,7 +177,7 @@ class Settler:
         return Addition.of(settled, part.due_us) if any(map(len, settled.values())) else None
 
     def _count(
-        self, chunk: Provisional, account: Account, before: Mapping[str, Reached], tally: Tally
+        self, chunk: Provisional, account: Account, before: Mapping[str, LaneProgress], tally: Tally
     ) -> None:
         """Count a chunk's records by the larger of two progresses: of the chunk, and before it."""
         tally.take(pl.Series([chunk.first, chunk.last]), account.data, from_bytes(account.bad))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, TIME, field_column
 from windowing.engine.progress import generator_of
-from windowing.engine.progress.reached import Progress, Reached, RowProgress, StreamProgress
+from windowing.engine.progress.reached import LaneProgress, Progress, RowProgress, StreamProgress
 from windowing.engine.reading.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.engine.storage.frames import where
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
@@ -64,7 +64,7 @@ class ClockState(msgspec.Struct, array_like=True):
         memory: the state of its generator.
     """
 
-    reached: Reached
+    reached: LaneProgress
     memory: list[int] = []
 
 
@@ -121,7 +121,7 @@ class Course:
 
     values: Ints
     progress_us: Ints
-    reached: Reached
+    reached: LaneProgress
     keys: pl.DataFrame | None = None
     moved: pl.DataFrame | None = None
 
@@ -177,7 +177,7 @@ def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
     return _AttributeClock(clock, disorder, source.lane(number), timed=timed)
 
 
-def begin(clock: ClockId, source: Source, number: int) -> Reached:
+def begin(clock: ClockId, source: Source, number: int) -> LaneProgress:
     """Return a lane's progress before its first record: none, unless it was added to a run.
 
     Args:
@@ -186,10 +186,12 @@ def begin(clock: ClockId, source: Source, number: int) -> Reached:
         number: of the lane.
     """
     since = None if clock.attribute == ROW_NUM else source.begins_at(number, clock.attribute)
-    return Reached() if since is None else Reached(since, since)
+    return LaneProgress() if since is None else LaneProgress(since, since)
 
 
-def progress_of(clock: ClockId, lanes: Sequence[Reached], keys: pl.DataFrame | None) -> Progress:
+def progress_of(
+    clock: ClockId, lanes: Sequence[LaneProgress], keys: pl.DataFrame | None
+) -> Progress:
     """Combine all lanes' reports of one clock.
 
     Args:
@@ -227,7 +229,7 @@ class _AttributeClock:
         running = np.maximum.accumulate(np.concatenate(([held.progress_us], bounds)))
         finite, values = running[running < ENDED], rows.data[TIME].to_numpy()
         seen = values if rows.withheld is None else values[~rows.withheld]
-        state.reached = Reached(
+        state.reached = LaneProgress(
             progress_us=int(running[-1]),
             furthest_us=max(held.furthest_us, int(finite.max(initial=NOTHING_YET))),
             newest_us=max(held.newest_us, int(seen.max(initial=NOTHING_YET))),
@@ -304,7 +306,7 @@ class _RowClock:
             furthest_us = NOTHING_YET
         ended = held.progress_us == ENDED or bool((rows.all[KIND] == END).any())
         progress_us = ENDED if ended else furthest_us
-        state.reached = Reached(progress_us, furthest_us, NOTHING_YET)
+        state.reached = LaneProgress(progress_us, furthest_us, NOTHING_YET)
         if self._key is None:
             return Course(numbers, numbers, state.reached)
         base = pl.lit(0, dtype=pl.Int64)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import ENDED
 
@@ -55,11 +55,11 @@ class IdleLanes:
         )
 
 
-def left_out(lanes: Sequence[Reached], silent: Collection[int]) -> list[Reached]:
+def left_out(lanes: Sequence[LaneProgress], silent: Collection[int]) -> list[LaneProgress]:
     """Return the lanes' progress with silent ones taken as ended; unchanged if all are silent."""
     if len(silent) == len(lanes):
         return list(lanes)
     return [
-        Reached(ENDED, lane.furthest_us, lane.newest_us) if number in silent else lane
+        LaneProgress(ENDED, lane.furthest_us, lane.newest_us) if number in silent else lane
         for number, lane in enumerate(lanes)
     ]

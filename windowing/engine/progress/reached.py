@@ -20,7 +20,7 @@ from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.model.run_errors import ArrivalOrder
 
 
-class Reached(msgspec.Struct, array_like=True):
+class LaneProgress(msgspec.Struct, array_like=True):
     """One lane's progress by one clock.
 
     Attributes:
@@ -34,9 +34,9 @@ class Reached(msgspec.Struct, array_like=True):
     furthest_us: int = NOTHING_YET
     newest_us: int = NOTHING_YET
 
-    def merge(self, other: Reached) -> Reached:
+    def merge(self, other: LaneProgress) -> LaneProgress:
         """Return the maximum of two reports of the same lane, field by field."""
-        return Reached(
+        return LaneProgress(
             max(self.progress_us, other.progress_us),
             max(self.furthest_us, other.furthest_us),
             max(self.newest_us, other.newest_us),
@@ -78,7 +78,7 @@ class StreamProgress:
         keys: the `bound` by key and `partition`; None: none.
     """
 
-    lanes: Sequence[Reached]
+    lanes: Sequence[LaneProgress]
     key: str | None = None
     keys: pl.DataFrame | None = None
 
@@ -176,7 +176,7 @@ class RowProgress:
 
     @classmethod
     def of_lanes(
-        cls, lanes: Sequence[Reached], key: str | None, keys: pl.DataFrame | None, what: str
+        cls, lanes: Sequence[LaneProgress], key: str | None, keys: pl.DataFrame | None, what: str
     ) -> RowProgress:
         """Build the progress from the lanes' numbers.
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from polars._typing import PolarsDataType
 
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.reading.refusals import DETAIL_SCHEMA
 from windowing.engine.storage.formats import MessageFormat
 from windowing.engine.storage.frames import to_bytes
@@ -78,7 +78,7 @@ class Parcel(msgspec.Struct, array_like=True):
     """
 
     partition: int
-    reached: dict[str, Reached]
+    reached: dict[str, LaneProgress]
     keys: dict[str, bytes] = {}
     queries: dict[str, Addition] = {}
     dead_letters: bytes | None = None

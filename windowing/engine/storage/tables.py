@@ -17,7 +17,7 @@ import polars as pl
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import KEY_BOUND, PARTITION
 from windowing.engine.effects import took_effect
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage.cold import ColdState
 from windowing.engine.storage.formats import Format
 from windowing.engine.storage.frames import from_bytes, to_bytes
@@ -46,7 +46,7 @@ class ShardState(msgspec.Struct, array_like=True):
     """
 
     fingerprint: str
-    reached: dict[str, list[Reached]]
+    reached: dict[str, list[LaneProgress]]
     due_us: dict[str, int] = {}
     deltas: int = 0
     cold: ColdState = msgspec.field(default_factory=ColdState)

@@ -9,7 +9,7 @@ import pytest
 
 from windowing import LaneStart, Record, Sliding, StreamFlow, WindowedAggregator
 from windowing.engine import lane
-from windowing.engine.progress.reached import Reached
+from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage import tables
 from windowing.engine.storage.formats import Format, number_of, stamped
 from windowing.engine.storage.parcel import PARCELS, Parcel
@@ -56,7 +56,7 @@ def test_heads_of_states_bear_their_number(format_: Format[Any]) -> None:
 
 
 def test_a_parcel_of_another_version_is_refused() -> None:
-    parcel = Parcel(1, {"ts": Reached(3)})
+    parcel = Parcel(1, {"ts": LaneProgress(3)})
     data = PARCELS.encode(parcel)
     assert PARCELS.decode(data) == parcel
     body = bytes(number_of(data)[1])
