@@ -13,7 +13,7 @@ from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import PARTITION
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Shard, Step
+from windowing.engine.shard import ProgressStep, Shard
 from windowing.engine.storage import tables
 from windowing.engine.storage.cold import ColdState, Move
 from windowing.engine.storage.frames import from_bytes
@@ -196,7 +196,11 @@ class TidyShard(Shard):
     shows_in=some_query(several_queries),
 )
 def of_one_query(
-    shard: Shard, store: StateStore, state: ShardState, held: Mapping[str, Held], moved: Step
+    shard: Shard,
+    store: StateStore,
+    state: ShardState,
+    held: Mapping[str, Held],
+    moved: ProgressStep,
 ) -> None:
     retained = shard._retained(held, moved.after)
     moves = {query: moved.of(shard._clocks[query]) for query in retained}

@@ -22,7 +22,7 @@ from windowing.engine.progress.clock import Clock, ClockState, Rows
 from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.reading.pack import CHANGE
 from windowing.engine.reading.refusals import change_columns
-from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, Taken
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, TakenChange
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import Pipeline
 from windowing.model.file.changes import Change, Copy, changed, read_change
@@ -37,7 +37,7 @@ class QueriesChanged(WindowingError):
         taken: the changes.
     """
 
-    def __init__(self, taken: Sequence[Taken]) -> None:
+    def __init__(self, taken: Sequence[TakenChange]) -> None:
         self.taken = tuple(taken)
         texts = "; ".join(dict.fromkeys(one.text for one in taken))
         super().__init__(
@@ -71,7 +71,7 @@ class Judgement:
         refused: dead letters; also of another lane's copy, if one that the plan knows settled it.
     """
 
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[TakenChange] = field(default_factory=list)
     refused: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DEAD_LETTER_SCHEMA))
 
 
@@ -142,7 +142,7 @@ def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgem
             refused.append(_Refusal(partition, claim.offset, new, claim.text))
         else:
             after = new
-            judgement.taken.append(Taken(partition, claim.offset, claim.text))
+            judgement.taken.append(TakenChange(partition, claim.offset, claim.text))
     if refused:
         judgement.refused = _dead_letters(refused)
         took_effect("changes refused", len(refused))
@@ -184,7 +184,7 @@ def _dead_letters(refused: Iterable[_Refusal]) -> pl.DataFrame:
     return columns.select(PARTITION, OFFSET, query, **change_columns())
 
 
-def after_all(pipeline: Pipeline, taken: Iterable[Taken]) -> Pipeline:
+def after_all(pipeline: Pipeline, taken: Iterable[TakenChange]) -> Pipeline:
     """Return a pipeline with the changes that lanes have taken."""
     for one in sorted(taken, key=lambda taken: (taken.partition, taken.offset)):
         change = read_change(one.text.encode())

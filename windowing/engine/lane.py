@@ -78,7 +78,7 @@ class LaneState(msgspec.Struct, array_like=True):
 
 
 @dataclass(frozen=True)
-class Reading:
+class LaneReading:
     """A chunk as its lane reads it.
 
     Attributes:
@@ -166,7 +166,7 @@ class Lane:
         home.taken = judgement.taken
         return parcels
 
-    def read(self, chunk: pl.DataFrame, state: LaneState, store: StateStore) -> Reading:
+    def read(self, chunk: pl.DataFrame, state: LaneState, store: StateStore) -> LaneReading:
         """Sort out the rows of a chunk, and run all clocks over them.
 
         Args:
@@ -183,14 +183,14 @@ class Lane:
         found = claims(rows, self._clocks[time], state.clocks[time.name], keys)
         courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
         if rows.withheld is None:
-            return Reading(rows, courses, found)
+            return LaneReading(rows, courses, found)
         for clock, course in courses.items():
             if clock.attribute != ROW_NUM:  # which numbers no others
                 courses[clock] = course.seen(rows)
         withheld = where(rows.data, rows.withheld).select(OFFSET, FATE)
-        return Reading(rows.seen(), courses, found, withheld)
+        return LaneReading(rows.seen(), courses, found, withheld)
 
-    def scan(self, flow: FlowPlan[Any], reading: Reading) -> Scan:
+    def scan(self, flow: FlowPlan[Any], reading: LaneReading) -> Scan:
         """Return a chunk as a query's part sees it."""
         course, by_rows = reading.courses[flow.clock], flow.row_clock
         return Scan(

@@ -27,7 +27,7 @@ from windowing.engine.rows.row_state import RowState
 from windowing.engine.storage import tables
 from windowing.engine.storage.cold import ColdState, Move
 from windowing.engine.storage.frames import from_bytes
-from windowing.engine.storage.parcel import Parcel, Taken
+from windowing.engine.storage.parcel import Parcel, TakenChange
 from windowing.engine.storage.state import StateStore, StepStore, check_fingerprint
 from windowing.engine.storage.tables import HEAD, KEYS, STATE, ShardState, append_keys
 from windowing.engine.tuning import tuning
@@ -52,10 +52,10 @@ class Emission:
     early: dict[str, pl.DataFrame] = field(default_factory=dict)
     dead_letters: list[bytes] = field(default_factory=list)
     metrics: list[bytes] = field(default_factory=list)
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[TakenChange] = field(default_factory=list)
 
 
-class Step(NamedTuple):
+class ProgressStep(NamedTuple):
     """The progress by each clock, before and after a step's parcels."""
 
     before: Mapping[ClockId, Progress]
@@ -127,7 +127,7 @@ class Shard:
         state = self.head(store)
         before = self._progress(store, state)
         self._append(store, state, parcels)
-        moved = Step(before, self._progress(store, state))
+        moved = ProgressStep(before, self._progress(store, state))
         emission = Emission(
             dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
             metrics=[one.metrics for one in parcels if one.metrics is not None],
@@ -267,7 +267,9 @@ class Shard:
             append_keys(store, name, parcels)
         state.deltas += tables.append(store, state.deltas, parcels, self.parts)
 
-    def _emit(self, store: StateStore, state: ShardState, moved: Step, emission: Emission) -> None:
+    def _emit(
+        self, store: StateStore, state: ShardState, moved: ProgressStep, emission: Emission
+    ) -> None:
         """Emit the due rows of all queries."""
         before, after = moved
         # ENDED is both "nothing is due" and the end of all lanes, where all is due.
@@ -356,7 +358,7 @@ class Shard:
                 took_effect("idle lane left out", len(rows) if silent else 0)
         return found
 
-    def _check_entries(self, store: StateStore, state: ShardState, moved: Step) -> None:
+    def _check_entries(self, store: StateStore, state: ShardState, moved: ProgressStep) -> None:
         """Refuse a batch that exceeds a query's state limit, after trying to compact."""
         if not self._entries_max or not self._too_many(store, state):
             return
@@ -379,7 +381,7 @@ class Shard:
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 
     def _compact(
-        self, store: StateStore, state: ShardState, held: Mapping[str, Tables], moved: Step
+        self, store: StateStore, state: ShardState, held: Mapping[str, Tables], moved: ProgressStep
     ) -> None:
         """Merge base and deltas; drop what no row needs; what is not due for long gets cold."""
         retained = self._retained(held, moved.after)

@@ -27,7 +27,7 @@ from windowing.engine.columns import (
 from windowing.engine.flow_kinds import extents
 from windowing.engine.shard import Emission
 from windowing.engine.storage.frames import from_bytes, to_bytes
-from windowing.engine.storage.parcel import Taken
+from windowing.engine.storage.parcel import TakenChange
 from windowing.files.whole_files import whole_files
 from windowing.model import Pipeline
 from windowing.model.fates import DEAD, READ, Counts, Fates, names
@@ -50,7 +50,8 @@ class Emitted(NamedTuple):
     Attributes:
         kind: `result`, `early`, `dead_letter`, `metric` or `change`.
         query: the query of the rows; None for the other kinds.
-        frame: a frame as bytes; of a change, the packed `windowing.engine.storage.parcel.Taken`.
+        frame: a frame as bytes; of a change, the packed
+            `windowing.engine.storage.parcel.TakenChange`.
     """
 
     kind: str
@@ -79,7 +80,7 @@ def check_unchanged(frames: Iterable[Emitted]) -> None:
         QueriesChanged: one does.
     """
     changes = [bytes(data) for kind, _, data in frames if kind == CHANGE]
-    taken = [msgspec.msgpack.decode(one, type=Taken) for one in changes]
+    taken = [msgspec.msgpack.decode(one, type=TakenChange) for one in changes]
     if taken:
         raise QueriesChanged(taken)
 

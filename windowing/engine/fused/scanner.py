@@ -6,7 +6,7 @@ import polars as pl
 
 from windowing.engine.columns import AT, BEFORE, OFFSET, TIME, field_column
 from windowing.engine.fused.provisional import Account, Provisional
-from windowing.engine.lane import Lane, LaneState, Reading
+from windowing.engine.lane import Lane, LaneReading, LaneState
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, ClockState
 from windowing.engine.progress.reached import LaneProgress
@@ -71,7 +71,7 @@ class Scanner:
         return LaneState(self._plan.pipeline.fingerprint, clocks)
 
 
-def _records(clock: ClockId, reading: Reading) -> bytes:
+def _records(clock: ClockId, reading: LaneReading) -> bytes:
     """Return what decides about single records, and what dead letters show of them."""
     course, data = reading.courses[clock], reading.rows.data
     own = field_column(clock.attribute)

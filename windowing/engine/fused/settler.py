@@ -22,7 +22,7 @@ from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.reading.refusals import end_columns
 from windowing.engine.storage.formats import Format
 from windowing.engine.storage.frames import from_bytes
-from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel, Taken
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, Addition, Parcel, TakenChange
 from windowing.engine.storage.state import StateStore
 from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED
@@ -152,7 +152,7 @@ class Settler:
         took_effect("fused plan", len(queries))
         return Parcel(chunk.partition, lane.reached, queries=queries, taken=taken)
 
-    def _judge(self, chunk: Provisional, before: LaneProgress, tally: Tally) -> list[Taken]:
+    def _judge(self, chunk: Provisional, before: LaneProgress, tally: Tally) -> list[TakenChange]:
         """Return the changes of the queries in a chunk that its lane takes; count the others."""
         if chunk.account is None or not chunk.account.claims:
             return []

@@ -42,7 +42,7 @@ class Addition(msgspec.Struct, array_like=True):
         return cls(earliest, {name: to_bytes(table) for name, table in tables.items()})
 
 
-class Addressed(Protocol):
+class ShardMessage(Protocol):
     """A message to a shard, which additions to queries' states can be put into."""
 
     @property
@@ -50,7 +50,7 @@ class Addressed(Protocol):
         """The additions, by query."""
 
 
-class Taken(msgspec.Struct, array_like=True):
+class TakenChange(msgspec.Struct, array_like=True):
     """A change of the queries that a lane takes, and its plan does not know.
 
     Attributes:
@@ -83,7 +83,7 @@ class Parcel(msgspec.Struct, array_like=True):
     queries: dict[str, Addition] = {}
     dead_letters: bytes | None = None
     metrics: bytes | None = None
-    taken: list[Taken] = []
+    taken: list[TakenChange] = []
 
 
 PARCELS = MessageFormat("a lane sent a parcel", 1, Parcel)
@@ -150,7 +150,7 @@ def split(
 def post(
     query: str,
     tables: Mapping[str, pl.DataFrame],
-    parcels: Sequence[Addressed],
+    parcels: Sequence[ShardMessage],
     by: Sequence[str],
     due_us: DueTimes,
 ) -> None:
