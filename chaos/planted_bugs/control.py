@@ -15,7 +15,7 @@ from chaos.simulator.platform.job import SimulatedJob
 from windowing.engine.lane import Lane, LaneState
 from windowing.engine.reading.gate import ControlVerdict, Gate
 from windowing.engine.storage.state import StateStore
-from windowing.model.control import Believes, ControlRule, Sealed
+from windowing.model.control import Believes, ControlEnvelope, ControlRule
 from windowing.model.file.allowed import names_too_much
 from windowing.model.file.pipeline import Pipeline
 
@@ -145,10 +145,10 @@ class Forgetful(Lane):
 @planted(
     "signature_not_checked",
     "dead letters, deterministic, conservation, progress, closing, no error",
-    at="windowing.model.control:Sealed",
+    at="windowing.model.control:ControlEnvelope",
     hostile=True,
 )
-class Credulous(Sealed):
+class Credulous(ControlEnvelope):
     def checked(self, secret: bytes, lane: str) -> int | None:
         del secret, lane
         counter = self.counter or b""
@@ -164,10 +164,10 @@ _LANES = 16
 @planted(
     "signature_of_another_lane",
     "dead letters, deterministic, conservation, progress, closing",
-    at="windowing.model.control:Sealed",
+    at="windowing.model.control:ControlEnvelope",
     hostile=True,
 )
-class Widespread(Sealed):
+class Widespread(ControlEnvelope):
     def checked(self, secret: bytes, lane: str) -> int | None:
         topic, own = lane.rpartition("/")[0], super().checked(secret, lane)
         others = (super(Widespread, self).checked(secret, f"{topic}/{n}") for n in range(_LANES))

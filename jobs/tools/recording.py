@@ -18,7 +18,7 @@ from windowing.engine.reading.pack import DATA, END, RawRows, pack
 from windowing.engine.reading.rules import ValueRules
 from windowing.files.whole_files import whole_file
 from windowing.model import Pipeline
-from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, Sealed, unsealed
+from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, ControlEnvelope, unsealed
 
 _CHUNK_ROWS = 50_000
 
@@ -165,7 +165,7 @@ def event_line(entry: Entry) -> bytes:
     return head + b',"raw":' + _as_text(value) + b"}"
 
 
-def _signed(found: Sealed) -> bytes:
+def _signed(found: ControlEnvelope) -> bytes:
     """Return the member of a line with the headers that sign a control; nothing without them."""
     if found.signature is None or found.counter is None:
         return b""

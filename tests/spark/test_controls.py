@@ -9,7 +9,7 @@ import pytest
 from tests.spark.jobs.test_controls import PIPELINE
 from tests.unit.jobs.test_controls import SIGNED, VARIANTS
 from windowing.model import parse_pipeline
-from windowing.model.control import Sealed, unsealed
+from windowing.model.control import ControlEnvelope, unsealed
 from windowing.semantics.controls import read_control
 
 if TYPE_CHECKING:
@@ -46,4 +46,4 @@ def test_a_job_hands_on_what_signs_a_record(spark: SparkSession, *, key: bool) -
     found = raw_rows(records, parse_pipeline(text).source).collect()
     read = [unsealed(bytes(row["control"])) for row in found]
     # Nobody looks at a signature where none is asked for.
-    assert read == [due if key else Sealed(due.body) for _, due in SIGNED]
+    assert read == [due if key else ControlEnvelope(due.body) for _, due in SIGNED]

@@ -197,7 +197,7 @@ _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
 _OTHERS: Final = bytes({*range(256)} - {*b"[]{}"})
 
 
-class Sealed(NamedTuple):
+class ControlEnvelope(NamedTuple):
     """A control record as it came: with the headers of its signature, if it had any.
 
     Attributes:
@@ -249,9 +249,13 @@ def sealed(body: bytes, signed: bytes | None, counter: bytes | None) -> bytes:
     return _SEAL + _SEAL.join((signed, counter, body))
 
 
-def unsealed(control: bytes) -> Sealed:
+def unsealed(control: bytes) -> ControlEnvelope:
     """Return what `sealed` was given; of bytes that it never makes, no control."""
     if not control.startswith(_SEAL):
-        return Sealed(control)
+        return ControlEnvelope(control)
     parts = control.split(_SEAL, 3)
-    return Sealed(parts[3], parts[1], parts[2]) if len(parts) == 4 else Sealed(b"null")
+    return (
+        ControlEnvelope(parts[3], parts[1], parts[2])
+        if len(parts) == 4
+        else ControlEnvelope(b"null")
+    )

@@ -38,7 +38,7 @@ _Class = TypeVar("_Class", bound=type)
 
 
 @dataclass(frozen=True)
-class Named:
+class PartSpec:
     """A format or a step, as a source names it.
 
     Attributes:
@@ -52,7 +52,7 @@ class Named:
     settings: str = "null"
 
     @classmethod
-    def of(cls, group: str, name: str, settings: object) -> Named:
+    def of(cls, group: str, name: str, settings: object) -> PartSpec:
         """Keep what a file says.
 
         Raises:
@@ -107,16 +107,16 @@ class Named:
         return fate
 
 
-JSON: Final = Named("formats", "json")
+JSON: Final = PartSpec("formats", "json")
 
 
-def parse_format(value: object) -> Named:
+def parse_format(value: object) -> PartSpec:
     """Parse `format: NAME` or `format: {NAME: settings}`.
 
     Raises:
         ValueError: there is no such format, or its settings break a rule.
     """
-    if isinstance(value, Named):
+    if isinstance(value, PartSpec):
         return value
     name, settings = value, None
     if isinstance(value, Mapping) and len(value) == 1:
@@ -125,7 +125,7 @@ def parse_format(value: object) -> Named:
         known = " or ".join(repr(one) for one in FORMATS)
         msg = f"{value!r} is not allowed: input should be {known}"
         raise ValueError(msg)
-    return Named.of("formats", name, settings)
+    return PartSpec.of("formats", name, settings)
 
 
 def with_steps(source: object) -> object:
@@ -139,7 +139,7 @@ def with_steps(source: object) -> object:
     named = [name for name in source if name in STEPS]
     if not named:
         return source
-    steps = tuple(Named.of("reading_steps", name, source[name]) for name in named)
+    steps = tuple(PartSpec.of("reading_steps", name, source[name]) for name in named)
     return {**{key: value for key, value in source.items() if key not in named}, "steps": steps}
 
 

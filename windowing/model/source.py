@@ -19,7 +19,7 @@ from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_u
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
-from windowing.model.reading import Named, parse_format, with_steps
+from windowing.model.reading import PartSpec, parse_format, with_steps
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM
 
@@ -110,7 +110,7 @@ class Source(SpecModel):
 
     topic: TopicName
     partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
-    format: Annotated[Named, BeforeValidator(parse_format)]
+    format: Annotated[PartSpec, BeforeValidator(parse_format)]
     event_time: EventTime
     fields: dict[FieldName, Type]
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
@@ -121,7 +121,7 @@ class Source(SpecModel):
     joined: Annotated[tuple[AddedLane, ...], BeforeValidator(parse_added_lanes)] = ()
     control: Annotated[ControlRule, BeforeValidator(parse_control_rule)] = ControlRule()
     compacted: bool = False
-    steps: Annotated[tuple[Named, ...], BeforeValidator(_only_named)] = ()
+    steps: Annotated[tuple[PartSpec, ...], BeforeValidator(_only_named)] = ()
 
     @model_validator(mode="before")
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from windowing.model.fates import Fate
 from windowing.model.fields import Kind
-from windowing.model.reading import Named
+from windowing.model.reading import PartSpec
 from windowing.model.registry import Registry
 from windowing.model.rows import Scalar
 from windowing.semantics.json_objects import parse_object
@@ -37,7 +37,7 @@ STEP_DEFINITIONS: Final = Registry[Callable[[Any], StepDefinition]](
 _Make = TypeVar("_Make", bound=Callable[..., Any])
 
 
-def decoding(named: Named, wanted: Mapping[str, Kind]) -> Decode:
+def decoding(named: PartSpec, wanted: Mapping[str, Kind]) -> Decode:
     """Return how a source's values are decoded.
 
     Args:
@@ -47,7 +47,7 @@ def decoding(named: Named, wanted: Mapping[str, Kind]) -> Decode:
     return FORMAT_DEFINITIONS.required(named.name)(named.data, wanted)
 
 
-def definition_of_step(named: Named) -> StepDefinition:
+def definition_of_step(named: PartSpec) -> StepDefinition:
     """Return what a source's step means."""
     return STEP_DEFINITIONS.required(named.name)(named.data)
 

@@ -16,7 +16,7 @@ from windowing.model.control import (
     CONTROL_HEADER,
     COUNTER_HEADER,
     SIGNATURE_HEADER,
-    Sealed,
+    ControlEnvelope,
     sealed,
     unsealed,
 )
@@ -49,40 +49,40 @@ def test_a_client_reads_them_alike(headers: Headers, refused: bool) -> None:
     assert control_of([("other", b"x")]) is None
 
 
-SIGNED: list[tuple[Headers, Sealed]] = [
+SIGNED: list[tuple[Headers, ControlEnvelope]] = [
     (
         [(SIGNATURE_HEADER, b"ab"), (CONTROL_HEADER, BOUND), (COUNTER_HEADER, b"7")],
-        Sealed(BOUND, b"ab", b"7"),
+        ControlEnvelope(BOUND, b"ab", b"7"),
     ),
-    ([(CONTROL_HEADER, BOUND), (SIGNATURE_HEADER, b"ab")], Sealed(BOUND)),
-    ([(CONTROL_HEADER, BOUND), (COUNTER_HEADER, b"7")], Sealed(BOUND)),
+    ([(CONTROL_HEADER, BOUND), (SIGNATURE_HEADER, b"ab")], ControlEnvelope(BOUND)),
+    ([(CONTROL_HEADER, BOUND), (COUNTER_HEADER, b"7")], ControlEnvelope(BOUND)),
     (
         [(CONTROL_HEADER, BOUND), (SIGNATURE_HEADER, None), (COUNTER_HEADER, b"7")],
-        Sealed(BOUND),
+        ControlEnvelope(BOUND),
     ),
     (
         [(CONTROL_HEADER, BOUND), *[(SIGNATURE_HEADER, b"ab")] * 2, (COUNTER_HEADER, b"7")],
-        Sealed(BOUND),
+        ControlEnvelope(BOUND),
     ),
     (
         [(CONTROL_HEADER, BOUND), (SIGNATURE_HEADER, b"a\x00b"), (COUNTER_HEADER, b"7")],
-        Sealed(BOUND),
+        ControlEnvelope(BOUND),
     ),
     (
         [(CONTROL_HEADER, BOUND), (SIGNATURE_HEADER, b""), (COUNTER_HEADER, b"\xff")],
-        Sealed(BOUND, b"", b"\xff"),
+        ControlEnvelope(BOUND, b"", b"\xff"),
     ),
-    ([(CONTROL_HEADER, b"\x00ab\x007\x00{}")], Sealed(b"null")),
+    ([(CONTROL_HEADER, b"\x00ab\x007\x00{}")], ControlEnvelope(b"null")),
     (
         [(CONTROL_HEADER, b"\x00{}"), (SIGNATURE_HEADER, b"ab"), (COUNTER_HEADER, b"7")],
-        Sealed(b"null"),
+        ControlEnvelope(b"null"),
     ),
 ]
 """Headers, and what every reader hands on of them."""
 
 
 @pytest.mark.parametrize(("headers", "read"), SIGNED)
-def test_readers_hand_on_what_signs_a_record(headers: Headers, read: Sealed) -> None:
+def test_readers_hand_on_what_signs_a_record(headers: Headers, read: ControlEnvelope) -> None:
     by_client, by_reader = control_of(headers), _control(headers)
     assert by_client is not None
     assert by_reader is not None

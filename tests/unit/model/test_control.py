@@ -15,9 +15,9 @@ import yaml
 from windowing.model import Pipeline, PipelineError, parse_pipeline
 from windowing.model.control import (
     WINDOWS_MAX,
+    ControlEnvelope,
     ControlKeyError,
     Outline,
-    Sealed,
     outline,
     parse_control_rule,
     sealed,
@@ -146,17 +146,19 @@ def test_a_signature_is_of_lane_counter_and_body() -> None:
     found = signature(b"secret", "s/0", 7, b'{"end":true}')
     assert found == right
     body, counter = b'{"end":true}', b"7"
-    assert Sealed(body, found, counter).checked(b"secret", "s/0") == 7
+    assert ControlEnvelope(body, found, counter).checked(b"secret", "s/0") == 7
     for other in (
-        Sealed(body, found, counter).checked(b"another", "s/0"),
-        Sealed(body, found, counter).checked(b"secret", "s/1"),
-        Sealed(body, found, b"8").checked(b"secret", "s/0"),
-        Sealed(b'{"end":true} ', found, counter).checked(b"secret", "s/0"),
-        Sealed(body, found.upper(), counter).checked(b"secret", "s/0"),
-        Sealed(body, None, counter).checked(b"secret", "s/0"),
-        Sealed(body, found, None).checked(b"secret", "s/0"),
-        Sealed(body, signature(b"secret", "s/0", 7, body), b"07").checked(b"secret", "s/0"),
-        Sealed(body, signature(b"secret", "s/0", 2**63, body), b"%d" % 2**63).checked(
+        ControlEnvelope(body, found, counter).checked(b"another", "s/0"),
+        ControlEnvelope(body, found, counter).checked(b"secret", "s/1"),
+        ControlEnvelope(body, found, b"8").checked(b"secret", "s/0"),
+        ControlEnvelope(b'{"end":true} ', found, counter).checked(b"secret", "s/0"),
+        ControlEnvelope(body, found.upper(), counter).checked(b"secret", "s/0"),
+        ControlEnvelope(body, None, counter).checked(b"secret", "s/0"),
+        ControlEnvelope(body, found, None).checked(b"secret", "s/0"),
+        ControlEnvelope(body, signature(b"secret", "s/0", 7, body), b"07").checked(
+            b"secret", "s/0"
+        ),
+        ControlEnvelope(body, signature(b"secret", "s/0", 2**63, body), b"%d" % 2**63).checked(
             b"secret", "s/0"
         ),
     ):
@@ -166,25 +168,25 @@ def test_a_signature_is_of_lane_counter_and_body() -> None:
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"a":"\x00"}', b"\xff\x00\x00"])
 @pytest.mark.parametrize("signed", [(None, None), (b"ab", b"1"), (b"", b"")])
 def test_what_is_sealed_is_unsealed(body: bytes, signed: tuple[bytes, bytes]) -> None:
-    assert unsealed(sealed(body, *signed)) == Sealed(body, *signed)
+    assert unsealed(sealed(body, *signed)) == ControlEnvelope(body, *signed)
 
 
 @pytest.mark.parametrize("control", [b"\x00", b"\x00ab\x00{}", b"\x00{}"])
 def test_what_nobody_has_sealed_is_no_control(control: bytes) -> None:
-    assert unsealed(control) == Sealed(b"null")
+    assert unsealed(control) == ControlEnvelope(b"null")
 
 
 @pytest.mark.parametrize(
     ("body", "signed", "counter", "is_read_as"),
     [
         # Nobody can say by the body alone that a record is signed.
-        (b"\x00ab\x001\x00{}", None, None, Sealed(b"null")),
-        (b"{}", b"a\x00b", b"1", Sealed(b"{}")),
-        (b"{}", b"ab", None, Sealed(b"{}")),
+        (b"\x00ab\x001\x00{}", None, None, ControlEnvelope(b"null")),
+        (b"{}", b"a\x00b", b"1", ControlEnvelope(b"{}")),
+        (b"{}", b"ab", None, ControlEnvelope(b"{}")),
     ],
 )
 def test_headers_that_sign_nothing(
-    body: bytes, signed: bytes | None, counter: bytes | None, is_read_as: Sealed
+    body: bytes, signed: bytes | None, counter: bytes | None, is_read_as: ControlEnvelope
 ) -> None:
     assert unsealed(sealed(body, signed, counter)) == is_read_as
 

@@ -11,7 +11,7 @@ from windowing.model.fields import Kind
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Delays, Heartbeat
-from windowing.model.reading import JSON, Named
+from windowing.model.reading import JSON, PartSpec
 from windowing.model.source import Source
 
 
@@ -43,8 +43,8 @@ class ValueRules:
     delays: dict[str, Delays] = field(default_factory=dict)
     progress_attr: str | None = None
     gate: Gate = field(default_factory=Gate)
-    format: Named = JSON
-    steps: tuple[Named, ...] = ()
+    format: PartSpec = JSON
+    steps: tuple[PartSpec, ...] = ()
     withholds: bool = False
 
     @classmethod

@@ -17,7 +17,7 @@ from windowing.model.query import QueryFile
 from windowing.model.source import SpecModel
 
 
-class _Asked(SpecModel):
+class _QueriesFile(SpecModel):
     """The document: `queries:`, as in a pipeline file."""
 
     queries: dict[QueryName, QueryFile]
@@ -38,7 +38,7 @@ def read_asked(path: Path, pipeline: Pipeline) -> dict[str, dict[str, Any]]:
     """
     text, file = read_text(path), str(path)
     shape = "a file of queries is a mapping that begins with queries:"
-    asked, lines = parse_document(text, file, _Asked, shape=shape, prepare=_only_queries)
+    asked, lines = parse_document(text, file, _QueriesFile, shape=shape, prepare=_only_queries)
     known = {flow.name for flow in pipeline.flows}
     new = {name: query for name, query in asked.queries.items() if name not in known}
     found = [(place, said) for place, said in resolve_each(pipeline, new)]

@@ -87,7 +87,7 @@ _HINTS = {
 """Remedies for scanner errors, by a part of their messages."""
 
 
-class _Refused(Exception):
+class _RuleError(Exception):
     """A document that breaks one of our rules, at a mark."""
 
     def __init__(self, mark: yaml.Mark | None, message: str) -> None:
@@ -120,7 +120,7 @@ class _Loader(Composer, SafeConstructor, Resolver):
         mark = self.peek_event().start_mark
         if self._depth == DEPTH_MAX:
             msg = f"lists and mappings stand in each other {DEPTH_MAX} deep: write it flatter"
-            raise _Refused(mark, msg)
+            raise _RuleError(mark, msg)
         is_alias = self.check_event(yaml.AliasEvent)
         before = self._nodes
         self._depth += 1
@@ -130,11 +130,11 @@ class _Loader(Composer, SafeConstructor, Resolver):
         if node is None:
             return None
         if is_alias and id(node) not in self._sizes:  # still being composed
-            raise _Refused(mark, "an alias inside of what it stands for: write the value itself")
+            raise _RuleError(mark, "an alias inside of what it stands for: write the value itself")
         self._nodes += self._sizes[id(node)] if is_alias else 1
         if self._nodes > (most := self._limits.nodes_max):
             msg = f"more than {most:,} keys and values, aliases counted as often as they stand"
-            raise _Refused(mark, f"{msg}: repeat less, or {self._limits.remedy}")
+            raise _RuleError(mark, f"{msg}: repeat less, or {self._limits.remedy}")
         if not is_alias:
             self._sizes[id(node)] = self._nodes - before
             _check_node(node)
@@ -144,17 +144,17 @@ class _Loader(Composer, SafeConstructor, Resolver):
         """Construct the plain value of a node.
 
         Raises:
-            _Refused: it is invalid for its type, such as the date 2024-02-30 or `!!int abc`.
+            _RuleError: it is invalid for its type, such as the date 2024-02-30 or `!!int abc`.
         """
         try:
             return super().construct_object(node, deep)
-        except (yaml.YAMLError, _Refused):
+        except (yaml.YAMLError, _RuleError):
             raise
         except Exception as error:
             # PyYAML does not check values; whatever the conversion raises escapes.
             kind = node.tag.removeprefix(_TAG)
             msg = f"{shown(node.value)} is no {kind} ({error}): correct it, or put it into quotes"
-            raise _Refused(node.start_mark, msg) from None
+            raise _RuleError(node.start_mark, msg) from None
 
 
 class _Parser(Reader, Scanner, Parser):
@@ -177,18 +177,18 @@ def _check_node(node: yaml.Node) -> None:
     if node.tag not in _TAGS:
         tag = node.tag.replace(_TAG, "!!")
         msg = f"{tag} is a kind of value that has no place here: write text, a number or a list"
-        raise _Refused(node.start_mark, msg)
+        raise _RuleError(node.start_mark, msg)
     if isinstance(node, yaml.ScalarNode) and len(node.value) > TEXT_MAX:
         msg = f"a text of {len(node.value):,} characters: one has at most {TEXT_MAX:,}"
-        raise _Refused(node.start_mark, msg)
+        raise _RuleError(node.start_mark, msg)
     if not isinstance(node, yaml.MappingNode):
         return
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise _Refused(key.start_mark, "a key is a text or a number, not a list or a mapping")
+            raise _RuleError(key.start_mark, "a key is a text or a number, not a list or a mapping")
         merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
         if key.tag == _MERGE and not all(isinstance(one, yaml.MappingNode) for one in merged):
-            raise _Refused(value.start_mark, "<< takes a mapping, or a list of mappings")
+            raise _RuleError(value.start_mark, "<< takes a mapping, or a list of mappings")
 
 
 def spell(document: Any) -> str:
@@ -255,7 +255,7 @@ def _loaded(loader: _Loader, file: str) -> tuple[Any, dict[Path, int]]:
         if problems:
             raise PipelineError(problems)
         return loader.construct_document(node), lines
-    except _Refused as error:
+    except _RuleError as error:
         raise PipelineError([Problem(file, error.line, "", str(error))]) from None
     finally:
         loader.dispose()

@@ -80,7 +80,7 @@ def resolve(
     for number, step in enumerate(file.steps):
         at: Path = here if isinstance(file, OperatorFile) else (*here, "steps", number)
         last = number == len(file.steps) - 1
-        for one in _Reading(source, step, at, blaming).steps(last=last):
+        for one in _OperatorContext(source, step, at, blaming).steps(last=last):
             steps.append(one)
             places.append(at)
     query = OperatorQuery(
@@ -161,7 +161,7 @@ def _check_progress(name: str, source: Source) -> None:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _OperatorContext:
     """An operator that is being read.
 
     Attributes:

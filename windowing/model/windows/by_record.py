@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 from windowing.model.facts import Facts
 from windowing.model.windows.activity import Activity
-from windowing.model.windows.language import Spelled
+from windowing.model.windows.language import ResolvedClauses
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell
 
@@ -46,7 +46,7 @@ class SlideByTuple:
     active: ClassVar[Activity | None] = None
 
     @classmethod
-    def of(cls, spelled: Spelled) -> Self | None:
+    def of(cls, spelled: ResolvedClauses) -> Self | None:
         """Build the window from clauses; None: they are of another class."""
         if spelled.at_records != "row_num" or spelled.range_ is None or spelled.slide != 1:
             return None
@@ -95,7 +95,7 @@ class SlideByN:
     active: ClassVar[Activity | None] = None
 
     @classmethod
-    def of(cls, spelled: Spelled) -> Self | None:
+    def of(cls, spelled: ResolvedClauses) -> Self | None:
         """Build the window from clauses; None: they are of another class."""
         if spelled.at_records != "row_num" or spelled.range_ is None or spelled.slide == 1:
             return None
@@ -144,7 +144,7 @@ class SlideByRank:
     active: ClassVar[Activity | None] = None
 
     @classmethod
-    def of(cls, spelled: Spelled) -> Self | None:
+    def of(cls, spelled: ResolvedClauses) -> Self | None:
         """Build the window from clauses; None: they are of another class."""
         if spelled.at_records != "rank" or spelled.range_ is None:
             return None

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from windowing.model.facts import Facts
 from windowing.model.windows.activity import Activity
-from windowing.model.windows.language import Spelled
+from windowing.model.windows.language import ResolvedClauses
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell
 
@@ -43,7 +43,7 @@ class Landmark:
     active: ClassVar[Activity | None] = None
 
     @classmethod
-    def of(cls, spelled: Spelled) -> Self | None:
+    def of(cls, spelled: ResolvedClauses) -> Self | None:
         """Build the window from clauses; None: they are of another class."""
         if spelled.range_ is not None or spelled.over_rows:
             return None

@@ -48,7 +48,7 @@ class Clauses:
 
 
 @dataclass(frozen=True)
-class Spelled:
+class ResolvedClauses:
     """Valid clauses, with each length in the unit of its attribute.
 
     Attributes:

@@ -15,7 +15,7 @@ from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.language import (
     AttributeType,
     Clauses,
-    Spelled,
+    ResolvedClauses,
     amount,
     check_unit,
     read_clauses,
@@ -26,7 +26,7 @@ from windowing.model.windows.session import session_of
 from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import ROW_NUM, Window
 
-_LANGUAGE: tuple[Callable[[Spelled], Window | None], ...] = (
+_LANGUAGE: tuple[Callable[[ResolvedClauses], Window | None], ...] = (
     *(RowWindow.of, Sliding.of, Landmark.of),
     *(SlideByRank.of, SlideByTuple.of, SlideByN.of),
 )
@@ -71,7 +71,7 @@ def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[st
     slide = amount("SLIDE", c.slide, sliding, positive=True)
     range_ = None if c.range_ == "LANDMARK" else amount("RANGE", c.range_, kind, positive=True)
     origin = 0 if c.origin is None else amount("ORIGIN", c.origin, kind, positive=False)
-    spelled = Spelled(
+    spelled = ResolvedClauses(
         range_,
         slide,
         ranged,

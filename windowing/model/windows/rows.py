@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 
 from windowing.model.facts import Facts
 from windowing.model.windows.activity import Activity
-from windowing.model.windows.language import Spelled
+from windowing.model.windows.language import ResolvedClauses
 from windowing.model.windows.sliding import grid_extents
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
@@ -51,7 +51,7 @@ class RowWindow:
     active: ClassVar[Activity | None] = None
 
     @classmethod
-    def of(cls, spelled: Spelled) -> Self | None:
+    def of(cls, spelled: ResolvedClauses) -> Self | None:
         """Build the window from clauses; None: they are of another class."""
         if not spelled.over_rows:
             return None

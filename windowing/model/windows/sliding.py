@@ -9,7 +9,7 @@ from windowing.model.errors import WindowError
 from windowing.model.facts import Facts
 from windowing.model.lengths import spell_instant
 from windowing.model.windows.activity import Activity
-from windowing.model.windows.language import Spelled
+from windowing.model.windows.language import ResolvedClauses
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import Align, Extent, Gaps, Spell, Window
 
@@ -45,7 +45,7 @@ class Sliding:
     gaps: ClassVar[Gaps] = ()
 
     @classmethod
-    def of(cls, spelled: Spelled) -> Self | None:
+    def of(cls, spelled: ResolvedClauses) -> Self | None:
         """Build the window from clauses; None: they are of another class."""
         if spelled.at_records or spelled.range_ is None or spelled.over_rows:
             return None
