@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jobs.live_engines.findings import Probed
     from windowing.research.engines.comparison import Comparison
     from windowing.research.engines.parameters import Domain, StreamTuple
-    from windowing.research.engines.simulation import Reported
+    from windowing.research.engines.simulation import SimulatedReport
 
 secret = typer.Typer(
     help="Other engines' windows, by the SECRET model: docs/secret.md.", no_args_is_help=True
@@ -181,14 +181,14 @@ def _say_comparison(found: Comparison, left: str, right: str) -> None:
             say(f"  {parameter}")
 
 
-def _shown(report: Reported) -> str:
+def _shown(report: SimulatedReport) -> str:
     content = ",".join(f"t{number}" for number in report.content)
     cause = "the end of the input" if report.arrival is None else f"arrival {report.arrival}"
     return f"({report.low}, {report.instant}] {{{content}}} at {cause}"
 
 
 def _draw(
-    reported: Mapping[str, Sequence[Reported]],
+    reported: Mapping[str, Sequence[SimulatedReport]],
     domain: Domain,
     stream: Sequence[StreamTuple],
     picture: Path,

@@ -11,7 +11,7 @@ from chaos.audit.job import Job
 from chaos.readers.log import LogRecord
 from windowing.model import Pipeline, Query
 from windowing.model.rows import Key, Value
-from windowing.research.engines.schedules import Arrival
+from windowing.research.engines.schedules import ClockRecord
 from windowing.semantics.row_values import value_of
 from windowing.semantics.units import Item, Shown
 from windowing.semantics.values import Record, ValueReader
@@ -110,7 +110,7 @@ def expected(
             does. Otherwise it may read one of them whole before it begins with another.
     """
     items, unread = _items(job.pipeline, log)
-    arrivals = [Arrival(item.partition, item.value) for item in items]
+    arrivals = [ClockRecord(item.partition, item.value) for item in items]
     engine, windows = job.engine, dict[Place, Content]()
     for item, furthest in zip(items, engine.furthest(arrivals, together), strict=True):
         clock = engine.clock(furthest, job.delay_us)

@@ -10,9 +10,9 @@ from conformance.secret.case import Case, ReportCase
 from conformance.wid.judge import Verdict
 from windowing.research.engines import products
 from windowing.research.engines.parameters import Domain, StreamTuple
-from windowing.research.engines.products import Element, Fired
+from windowing.research.engines.products import Element, Firing
 from windowing.research.engines.profiles import UnknownEngineError, profile_of
-from windowing.research.engines.simulation import Reported, simulate
+from windowing.research.engines.simulation import SimulatedReport, simulate
 
 _RECEIVING_MS = 200
 """The longest time that a DStream's receiver took, in milliseconds."""
@@ -51,7 +51,7 @@ def _spelled_case(report: ReportCase) -> str:
     return f"{report.tids} at {report.at} by {report.tsys} above {low}"
 
 
-def _spelled(report: Reported) -> str:
+def _spelled(report: SimulatedReport) -> str:
     return f"{[*report.content]} at {report.instant} by {report.arrival} above {report.low}"
 
 
@@ -66,7 +66,7 @@ def judge_product(case: Case, judged_by: str) -> Verdict | None:
     found = _fired(case)
     if found is None:
         return None
-    expected = [Fired(one.start, one.end, tuple(one.tids), one.key) for one in case.reports]
+    expected = [Firing(one.start, one.end, tuple(one.tids), one.key) for one in case.reports]
     if case.emits is not None and not case.emits.startswith("every"):
         newest = {(one.start, one.end, one.key): one for one in found}
         found = [one for one in newest.values() if one.content]
@@ -74,7 +74,7 @@ def judge_product(case: Case, judged_by: str) -> Verdict | None:
     return Verdict(case.id, judged_by, _other_order(found, expected))
 
 
-def _fired(case: Case) -> list[Fired] | None:
+def _fired(case: Case) -> list[Firing] | None:
     """Return what a product sends by its rules; None: no rules are known."""
     keyed = any(report.key is not None for report in case.reports)
     marks = {one.after_tsys: one.wm for one in case.watermarks}
@@ -101,18 +101,18 @@ def _fired(case: Case) -> list[Fired] | None:
             return None
 
 
-def _other_values(found: Sequence[Fired], expected: Sequence[Fired]) -> str | None:
+def _other_values(found: Sequence[Firing], expected: Sequence[Firing]) -> str | None:
     missing, extra = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
     if not missing and not extra:
         return None
     return f"missing {next(iter(missing), None)}, extra {next(iter(extra), None)}"
 
 
-def _other_order(found: Sequence[Fired], expected: Sequence[Fired]) -> str | None:
+def _other_order(found: Sequence[Firing], expected: Sequence[Firing]) -> str | None:
     difference = _other_values(found, expected)
     if difference is not None:
         return difference
-    of_key: dict[str | None, list[Fired]] = defaultdict(list)
+    of_key: dict[str | None, list[Firing]] = defaultdict(list)
     for one in found:
         of_key[one.key].append(one)
     for number, one in enumerate(expected):

@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import save
 from windowing.research.engines.parameters import Domain, StreamTuple
-from windowing.research.engines.simulation import Reported
+from windowing.research.engines.simulation import SimulatedReport
 
 _COLOURS = ("#1f5f8b", "#d1495b")
 _INCHES_PER_REPORT, _INCHES_FIXED, _INCHES_MAX = 0.16, 1.2, 40.0
 
 
 def draw(
-    reported: Mapping[str, Sequence[Reported]],
+    reported: Mapping[str, Sequence[SimulatedReport]],
     domain: Domain,
     stream: Sequence[StreamTuple],
     picture: Path,
@@ -53,7 +53,7 @@ def draw(
 
 
 def _draw_reports(
-    panel: Axes, colour: str, reports: Sequence[Reported], places: Mapping[int, int]
+    panel: Axes, colour: str, reports: Sequence[SimulatedReport], places: Mapping[int, int]
 ) -> None:
     """Draw one engine: the first report at the top, its content as dots in its interval."""
     for row, report in enumerate(reports):

@@ -13,7 +13,7 @@ from benchmarks.slides_accuracy import ALPHAS, SLIDES_MS, accuracy
 from benchmarks.slides_counts import count, counted
 from benchmarks.slides_speed import WAYS, Size, compare, measure, queries_of, ratios, slides_of
 from windowing.research.slides.graph import SlidingGraph, SlidingTree
-from windowing.research.slides.schedules import Calendar, Due
+from windowing.research.slides.schedules import Calendar, DueSlides
 
 TINY = Extent(queries=(5, 40), rounds=1, tuples=1_000, seeds=1, counted=500, draws=10, stream=40)
 SMALL = Size(queries=40, largest=30)
@@ -22,9 +22,9 @@ SMALL = Size(queries=40, largest=30)
 class Forgetful(Calendar):
     """A calendar that misses the last of what is due."""
 
-    def between(self, after: int, until: int) -> Due:
+    def between(self, after: int, until: int) -> DueSlides:
         due = super().between(after, until)
-        return Due(due.instants[:-1], due.slides[:-1])
+        return DueSlides(due.instants[:-1], due.slides[:-1])
 
 
 def test_every_way_is_measured_in_every_round() -> None:

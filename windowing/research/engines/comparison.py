@@ -9,7 +9,7 @@ from itertools import combinations
 
 from windowing.research.engines.parameters import Behaviour, Domain, StreamTuple, Windows
 from windowing.research.engines.profiles import Profile
-from windowing.research.engines.simulation import Reported, simulate
+from windowing.research.engines.simulation import SimulatedReport, simulate
 
 _TITLES = {
     "start": "start of windows",
@@ -41,7 +41,7 @@ class Configuration:
     windows: Windows
     behaviour: Behaviour
 
-    def run(self, stream: Sequence[StreamTuple]) -> list[Reported]:
+    def run(self, stream: Sequence[StreamTuple]) -> list[SimulatedReport]:
         """Return the reports of the engine."""
         return simulate(self.behaviour, self.windows, stream)
 
@@ -92,11 +92,11 @@ class Comparison:
             reports what the right one does; one empty set if it does so anyway.
     """
 
-    left: Sequence[Reported]
-    right: Sequence[Reported]
-    both: Sequence[tuple[Reported, Reported]]
-    only_left: Sequence[Reported]
-    only_right: Sequence[Reported]
+    left: Sequence[SimulatedReport]
+    right: Sequence[SimulatedReport]
+    both: Sequence[tuple[SimulatedReport, SimulatedReport]]
+    only_left: Sequence[SimulatedReport]
+    only_right: Sequence[SimulatedReport]
     differing: Sequence[Parameter]
     explained_by: Sequence[Sequence[Parameter]]
 
@@ -106,7 +106,7 @@ class Comparison:
         return self.left == self.right
 
     @property
-    def moved(self) -> list[tuple[Reported, Reported]]:
+    def moved(self) -> list[tuple[SimulatedReport, SimulatedReport]]:
         """Pairs of equal reports that different tuples caused."""
         return [(one, other) for one, other in self.both if one.arrival != other.arrival]
 
@@ -154,7 +154,7 @@ def _explanations(
     right: Configuration,
     differing: Sequence[str],
     stream: Sequence[StreamTuple],
-    wanted: Sequence[Reported],
+    wanted: Sequence[SimulatedReport],
 ) -> list[tuple[str, ...]]:
     """Return the smallest sets of parameters that make the left engine report as the right."""
     for size in range(len(differing) + 1):
@@ -173,8 +173,10 @@ def _explanations(
 
 
 def _matched(
-    ours: Sequence[Reported], theirs: Sequence[Reported]
-) -> tuple[list[tuple[Reported, Reported]], list[Reported], list[Reported]]:
+    ours: Sequence[SimulatedReport], theirs: Sequence[SimulatedReport]
+) -> tuple[
+    list[tuple[SimulatedReport, SimulatedReport]], list[SimulatedReport], list[SimulatedReport]
+]:
     """Pair reports with the same interval and content; return the pairs, and what is left over."""
     waiting = defaultdict(list)
     for report in theirs:
@@ -190,5 +192,5 @@ def _matched(
     return both, only_left, [report for report in theirs if id(report) in left_over]
 
 
-def _identity(report: Reported) -> tuple[int, int, tuple[int, ...]]:
+def _identity(report: SimulatedReport) -> tuple[int, int, tuple[int, ...]]:
     return report.low, report.instant, report.content

@@ -54,13 +54,13 @@ def propose(profile: Profile, pipeline: Pipeline, first_us: int | None = None) -
             there; None: not known.
     """
     return [
-        _Asked(profile, pipeline.source.event_time, query, first_us).proposal()
+        _QueryLikeness(profile, pipeline.source.event_time, query, first_us).proposal()
         for query in pipeline.of(Query)
     ]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _QueryLikeness:
     """One query that is to be like an engine."""
 
     profile: Profile

@@ -29,7 +29,7 @@ class Element(NamedTuple):
     watermark: int | None = None
 
 
-class Fired(NamedTuple):
+class Firing(NamedTuple):
     """A window's content, as sent.
 
     Attributes:
@@ -45,7 +45,7 @@ class Fired(NamedTuple):
 
 
 @dataclass
-class _Open:
+class _OpenWindow:
     """A window with content."""
 
     start: int
@@ -53,15 +53,15 @@ class _Open:
     key: str | None
     content: list[int] = field(default_factory=list)
 
-    def fired(self) -> Fired:
-        return Fired(self.start, self.end, tuple(self.content), self.key)
+    def fired(self) -> Firing:
+        return Firing(self.start, self.end, tuple(self.content), self.key)
 
 
 def flink_windows(
     elements: Iterable[Element], size: int, slide: int, lateness: int
-) -> Iterator[Fired]:
+) -> Iterator[Firing]:
     """Yield what Flink's sliding windows send; at the end of the input, all that is open."""
-    opened: dict[tuple[int, str | None], _Open] = {}
+    opened: dict[tuple[int, str | None], _OpenWindow] = {}
     unfired: set[tuple[int, str | None]] = set()
     watermark = -math.inf
     for element in elements:
@@ -70,7 +70,7 @@ def flink_windows(
             if end - 1 + lateness <= watermark:
                 continue
             place = (start, element.key)
-            window = opened.setdefault(place, _Open(start, end, element.key))
+            window = opened.setdefault(place, _OpenWindow(start, end, element.key))
             window.content.append(element.number)
             if end - 1 <= watermark:
                 yield window.fired()
@@ -83,10 +83,10 @@ def flink_windows(
 
 
 def _due(
-    opened: dict[tuple[int, str | None], _Open],
+    opened: dict[tuple[int, str | None], _OpenWindow],
     unfired: set[tuple[int, str | None]],
     watermark: float,
-) -> Iterator[Fired]:
+) -> Iterator[Firing]:
     """Yield the windows that a watermark completes, in ascending order of their ends."""
     due = [place for place in unfired if opened[place].end - 1 <= watermark]
     unfired.difference_update(due)
@@ -94,7 +94,7 @@ def _due(
         yield opened[place].fired()
 
 
-def flink_counts(elements: Iterable[Element], size: int, slide: int) -> Iterator[Fired]:
+def flink_counts(elements: Iterable[Element], size: int, slide: int) -> Iterator[Firing]:
     """Yield what Flink's count windows send: at every slide-th element of a key, the last ones."""
     last: dict[str | None, deque[int]] = {}
     seen: dict[str | None, int] = {}
@@ -104,17 +104,17 @@ def flink_counts(elements: Iterable[Element], size: int, slide: int) -> Iterator
         content.append(element.number)
         seen[key] = seen.get(key, 0) + 1
         if seen[key] % slide == 0:
-            yield Fired(None, None, tuple(content), key)
+            yield Firing(None, None, tuple(content), key)
 
 
-def flink_sessions(elements: Iterable[Element], gap: int, lateness: int) -> Iterator[Fired]:
+def flink_sessions(elements: Iterable[Element], gap: int, lateness: int) -> Iterator[Firing]:
     """Yield what Flink's sessions send; sessions that overlap or touch are merged."""
-    opened: list[_Open] = []
-    unfired: list[_Open] = []
+    opened: list[_OpenWindow] = []
+    unfired: list[_OpenWindow] = []
     watermark = -math.inf
     for element in elements:
         near = [one for one in opened if one.key == element.key and _touches(one, element, gap)]
-        merged = _Open(
+        merged = _OpenWindow(
             min([element.time, *(one.start for one in near)]),
             max([element.time + gap, *(one.end for one in near)]),
             element.key,
@@ -137,33 +137,33 @@ def flink_sessions(elements: Iterable[Element], gap: int, lateness: int) -> Iter
     yield from (one.fired() for one in sorted(unfired, key=_by_end))
 
 
-def _touches(session: _Open, element: Element, gap: int) -> bool:
+def _touches(session: _OpenWindow, element: Element, gap: int) -> bool:
     return session.start <= element.time + gap and element.time <= session.end
 
 
-def _by_end(session: _Open) -> tuple[int, str]:
+def _by_end(session: _OpenWindow) -> tuple[int, str]:
     return session.end, session.key or ""
 
 
-def kafka_windows(elements: Iterable[Element], size: int, slide: int) -> Iterator[Fired]:
+def kafka_windows(elements: Iterable[Element], size: int, slide: int) -> Iterator[Firing]:
     """Yield what Kafka Streams sends: an update of each window that holds the tuple."""
-    opened: dict[tuple[int, str | None], _Open] = {}
+    opened: dict[tuple[int, str | None], _OpenWindow] = {}
     for element in elements:
         for start in _starts(element.time, size, slide):
             if start >= 0:
-                new = _Open(start, start + size, element.key)
+                new = _OpenWindow(start, start + size, element.key)
                 window = opened.setdefault((start, element.key), new)
                 window.content.append(element.number)
                 yield window.fired()
 
 
-def kafka_sessions(elements: Iterable[Element], gap: int) -> Iterator[Fired]:
+def kafka_sessions(elements: Iterable[Element], gap: int) -> Iterator[Firing]:
     """Yield what Kafka Streams 2.0.0 sends of sessions `[first, last]`.
 
     Each change first withdraws every session that it merges. A session that ends later than a gap
     after the tuple is not found, and so not merged: visible with input out of order only.
     """
-    opened: list[_Open] = []
+    opened: list[_OpenWindow] = []
     for element in elements:
         time = element.time
         near = [
@@ -174,8 +174,8 @@ def kafka_sessions(elements: Iterable[Element], gap: int) -> Iterator[Fired]:
             and time - gap <= one.end <= time + gap
         ]
         for one in sorted(near, key=lambda one: one.start):
-            yield Fired(one.start, one.end, (), one.key)
-        merged = _Open(
+            yield Firing(one.start, one.end, (), one.key)
+        merged = _OpenWindow(
             min([time, *(one.start for one in near)]),
             max([time, *(one.end for one in near)]),
             element.key,
@@ -187,12 +187,12 @@ def kafka_sessions(elements: Iterable[Element], gap: int) -> Iterator[Fired]:
 
 def beam_windows(
     elements: Iterable[Element], size: int, slide: int, lateness: int, *, accumulating: bool
-) -> Iterator[Fired]:
+) -> Iterator[Firing]:
     """Yield the panes of Beam: one on time, and one for each late element.
 
     An element is dropped once its window's last instant plus the lateness is behind the watermark.
     """
-    opened: dict[int, _Open] = {}
+    opened: dict[int, _OpenWindow] = {}
     unfired: set[int] = set()
     watermark = -math.inf
     for element in elements:
@@ -200,7 +200,7 @@ def beam_windows(
             last = start + size - 1
             if last + lateness < watermark:
                 continue
-            window = opened.setdefault(start, _Open(start, start + size, None))
+            window = opened.setdefault(start, _OpenWindow(start, start + size, None))
             window.content.append(element.number)
             if last >= watermark:
                 unfired.add(start)
@@ -208,7 +208,7 @@ def beam_windows(
                 yield (
                     window.fired()
                     if accumulating
-                    else Fired(start, window.end, (element.number,), None)
+                    else Firing(start, window.end, (element.number,), None)
                 )
         if element.watermark is not None:
             watermark = max(watermark, element.watermark)

@@ -24,7 +24,7 @@ Time = int | float
 """Microseconds, or minus infinity: nothing was seen."""
 
 
-class Arrival(NamedTuple):
+class ClockRecord(NamedTuple):
     """A record as the clock sees it; those of a partition are in the order of their offsets.
 
     Attributes:
@@ -36,7 +36,7 @@ class Arrival(NamedTuple):
     time_us: int
 
 
-Clock = Callable[[Sequence[Arrival], bool], list[Time]]
+Clock = Callable[[Sequence[ClockRecord], bool], list[Time]]
 """The largest event time that may have counted before each record, by arrivals and `together`."""
 
 
@@ -61,7 +61,7 @@ class WatermarkEngine:
     title: str
     furthest: Clock
     certain: bool
-    closing: Callable[[Sequence[Arrival]], Time]
+    closing: Callable[[Sequence[ClockRecord]], Time]
     sends_open: bool
     updates: bool
     ahead_us: int = 0
@@ -75,7 +75,7 @@ class WatermarkEngine:
         return max(self.first_us, int(time) // self.unit_us * self.unit_us - delay_us)
 
 
-def _any(arrivals: Sequence[Arrival], together: bool) -> list[Time]:
+def _any(arrivals: Sequence[ClockRecord], together: bool) -> list[Time]:
     """Records of any partition move the clock."""
     if together:
         return _running([arrival.time_us for arrival in arrivals])
@@ -91,7 +91,7 @@ def _any(arrivals: Sequence[Arrival], together: bool) -> list[Time]:
     ]
 
 
-def _own(arrivals: Sequence[Arrival], together: bool) -> list[Time]:
+def _own(arrivals: Sequence[ClockRecord], together: bool) -> list[Time]:
     """Only records of the same partition move the clock."""
     del together
     seen: dict[int, Time] = {}
@@ -113,7 +113,7 @@ def _running(times: Sequence[int]) -> list[Time]:
     return found
 
 
-def _last(arrivals: Sequence[Arrival]) -> dict[int, Time]:
+def _last(arrivals: Sequence[ClockRecord]) -> dict[int, Time]:
     """Return the largest time of each partition."""
     found: dict[int, Time] = {}
     for arrival in arrivals:
@@ -121,15 +121,15 @@ def _last(arrivals: Sequence[Arrival]) -> dict[int, Time]:
     return found
 
 
-def _largest(arrivals: Sequence[Arrival]) -> Time:
+def _largest(arrivals: Sequence[ClockRecord]) -> Time:
     return max(_last(arrivals).values(), default=-math.inf)
 
 
-def _slowest(arrivals: Sequence[Arrival]) -> Time:
+def _slowest(arrivals: Sequence[ClockRecord]) -> Time:
     return min(_last(arrivals).values(), default=-math.inf)
 
 
-def _always(arrivals: Sequence[Arrival]) -> Time:
+def _always(arrivals: Sequence[ClockRecord]) -> Time:
     """Every window is sent: with the first of its records."""
     del arrivals
     return math.inf

@@ -16,7 +16,7 @@ from windowing.research.engines.parameters import (
 )
 
 
-class Reported(NamedTuple):
+class SimulatedReport(NamedTuple):
     """One report.
 
     Attributes:
@@ -34,7 +34,7 @@ class Reported(NamedTuple):
 
 def simulate(
     behaviour: Behaviour, windows: Windows, stream: Sequence[StreamTuple]
-) -> list[Reported]:
+) -> list[SimulatedReport]:
     """Return the reports of an engine, in the order in which they appear."""
     looked_at = evaluations(behaviour, windows, stream)
     return [*reports(behaviour.report, behaviour.pick, windows.domain, looked_at)]
@@ -42,7 +42,7 @@ def simulate(
 
 def reports(
     report: Report, pick: Pick, domain: Domain, looked_at: Iterable[Evaluation]
-) -> Iterator[Reported]:
+) -> Iterator[SimulatedReport]:
     """Yield what is shown of the windows that an engine looks at."""
     last: tuple[int, ...] = ()
     for evaluation in looked_at:
@@ -57,7 +57,7 @@ def reports(
                     last = moment.content
         arrival = None if evaluation.by is None else evaluation.by.arrival
         for moment in shown:
-            yield Reported(moment.instant, moment.content, arrival, moment.low)
+            yield SimulatedReport(moment.instant, moment.content, arrival, moment.low)
 
 
 def _holds(report: Report, last: tuple[int, ...], moment: Moment) -> bool:

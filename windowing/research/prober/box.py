@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from windowing.research.engines.parameters import Domain, StreamTuple
-from windowing.research.engines.simulation import Reported
+from windowing.research.engines.simulation import SimulatedReport
 
 Input = tuple["Size", Sequence[StreamTuple]]
 """Windows to ask for, and the tuples."""
@@ -62,7 +62,7 @@ class ManyAtOnce(Protocol):
         """Run each input through a fresh engine, as `Box.run` does."""
 
 
-def observed(reported: Iterable[Reported], stream: Sequence[StreamTuple]) -> Observed:
+def observed(reported: Iterable[SimulatedReport], stream: Sequence[StreamTuple]) -> Observed:
     """Return simulated reports as a box returns them; those at the end of input are left out."""
     after: dict[int | None, list[tuple[int, ...]]] = {}
     for report in reported:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windowing.engine.wids import Ints
-from windowing.research.slides.schedules import Calendar, Due, Schedule
+from windowing.research.slides.schedules import Calendar, DueSlides, Schedule
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Runs:
     queries: Sequence[SlidingQuery]
 
 
-class _Listed:
+class _ActiveQueries:
     """The active queries in their order, and where those of a slide begin.
 
     Attributes:
@@ -65,7 +65,7 @@ class _Listed:
         self._begins = np.cumsum(self._counts, dtype=np.int32) - self._counts
         self.queries = [*chain.from_iterable(by_slide[slide] for slide in slides)]
 
-    def runs(self, due: Due, origin: int) -> Runs:
+    def runs(self, due: DueSlides, origin: int) -> Runs:
         """Return the runs of the queries that have due slides.
 
         Args:
@@ -92,7 +92,7 @@ class ActiveQueries:
         self._schedule = Calendar() if schedule is None else schedule
         self._origin = origin
         self._by_slide: dict[int, list[SlidingQuery]] = {}
-        self._listed: _Listed | None = None
+        self._listed: _ActiveQueries | None = None
 
     def join(self, query: SlidingQuery) -> None:
         """Let a query join.
@@ -127,7 +127,7 @@ class ActiveQueries:
     def runs(self, after: int, until: int) -> Runs:
         """Return the runs after one instant, until another one included, as columns."""
         if self._listed is None:
-            self._listed = _Listed(self._by_slide)
+            self._listed = _ActiveQueries(self._by_slide)
         due = self._schedule.between(after - self._origin, until - self._origin)
         return self._listed.runs(due, self._origin)
 

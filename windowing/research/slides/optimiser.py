@@ -83,7 +83,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Optimised:
+class OptimisedTree:
     """A tree with dummies.
 
     Attributes:
@@ -99,7 +99,7 @@ class Optimised:
     log: tuple[Decision, ...]
 
 
-def optimise(tree: SlidingTree, limits: Limits) -> Optimised:
+def optimise(tree: SlidingTree, limits: Limits) -> OptimisedTree:
     """Add dummies to a tree, pass by pass."""
     gain, dummies, log = Fraction(0), list[int](), list[Decision]()
     number = 0
@@ -116,7 +116,7 @@ def optimise(tree: SlidingTree, limits: Limits) -> Optimised:
             tree = _applied(tree, variant)
         if not accepted:
             break
-    return Optimised(tree, tuple(sorted(dummies)), gain, tuple(log))
+    return OptimisedTree(tree, tuple(sorted(dummies)), gain, tuple(log))
 
 
 def variants(tree: SlidingTree, slide: int, dummies_max: int | None) -> list[Variant]:

@@ -23,7 +23,7 @@ from windowing.research.slides.graph import SlidingGraph, SlidingTree
 
 
 @dataclass(frozen=True)
-class Due:
+class DueSlides:
     """What is due in a batch, by instant, then slide.
 
     Attributes:
@@ -47,7 +47,7 @@ class Schedule(Protocol):
     def remove(self, slide: int) -> None:
         """Remove a slide of the set."""
 
-    def between(self, after: int, until: int) -> Due:
+    def between(self, after: int, until: int) -> DueSlides:
         """Return what is due after one instant, until another, that one included."""
 
 
@@ -65,7 +65,7 @@ class Plain:
         """Remove a slide."""
         self._slides.remove(slide)
 
-    def between(self, after: int, until: int) -> Due:
+    def between(self, after: int, until: int) -> DueSlides:
         """Return what is due."""
         ascending = sorted(self._slides)
         return _due(
@@ -96,7 +96,7 @@ class Graph:
         self._graph.remove(slide)
         self._tree = None
 
-    def between(self, after: int, until: int) -> Due:
+    def between(self, after: int, until: int) -> DueSlides:
         """Return what is due; only multiples of the root are looked at."""
         tree = self._current()
         if tree.root is None:
@@ -138,7 +138,7 @@ class _Waiting(ABC):
         if self._at is not None:
             self._forget(_next(self._at, slide), slide)
 
-    def between(self, after: int, until: int) -> Due:
+    def between(self, after: int, until: int) -> DueSlides:
         """Return what is due."""
         if self._at != after:
             self._clear()
@@ -148,7 +148,7 @@ class _Waiting(ABC):
         return self._advance(after, until)
 
     @abstractmethod
-    def _advance(self, after: int, until: int) -> Due:
+    def _advance(self, after: int, until: int) -> DueSlides:
         """Return what is due, and let it wait for its next instants."""
 
     @abstractmethod
@@ -171,7 +171,7 @@ class Heap(_Waiting):
         super().__init__()
         self._heap: list[tuple[int, int]] = []
 
-    def _advance(self, after: int, until: int) -> Due:
+    def _advance(self, after: int, until: int) -> DueSlides:
         del after  # what is due by then has left the heap
         heap, instants, slides = self._heap, list[int](), list[int]()
         while heap and heap[0][0] <= until:
@@ -179,7 +179,7 @@ class Heap(_Waiting):
             instants.append(instant)
             slides.append(slide)
             heapq.heapreplace(heap, (instant + slide, slide))
-        return Due(_column(instants), _column(slides))
+        return DueSlides(_column(instants), _column(slides))
 
     def _clear(self) -> None:
         self._heap.clear()
@@ -202,7 +202,7 @@ class Wheel(_Waiting):
         super().__init__()
         self._waiting: defaultdict[int, list[int]] = defaultdict(list)
 
-    def _advance(self, after: int, until: int) -> Due:
+    def _advance(self, after: int, until: int) -> DueSlides:
         waiting = self._waiting
         instants, counts, found = list[int](), list[int](), list[int]()
         for instant in range(after + 1, until + 1):
@@ -214,7 +214,7 @@ class Wheel(_Waiting):
                 instants.append(instant)
                 counts.append(len(slides))
                 found += slides
-        return Due(np.repeat(_column(instants), counts), _column(found))
+        return DueSlides(np.repeat(_column(instants), counts), _column(found))
 
     def _clear(self) -> None:
         self._waiting.clear()
@@ -240,7 +240,7 @@ class Calendar:
         """Remove a slide."""
         self._slides = self._slides[self._slides != slide]
 
-    def between(self, after: int, until: int) -> Due:
+    def between(self, after: int, until: int) -> DueSlides:
         """Return what is due."""
         # Counted from `after`, so that the numbers to sort are as small as the batch.
         first = self._slides - after % self._slides
@@ -252,7 +252,7 @@ class Calendar:
         short = instants.astype(np.min_scalar_type(until - after))
         order = np.argsort(short, kind="stable")
         places = places[order]
-        return Due(after + instants[order], self._slides[places], places)
+        return DueSlides(after + instants[order], self._slides[places], places)
 
 
 SCHEDULES: Final[dict[str, Callable[[], Schedule]]] = {
@@ -270,14 +270,14 @@ def _next(after: int, slide: int) -> int:
     return after - after % slide + slide
 
 
-def _due(found: Iterable[tuple[int, list[int]]]) -> Due:
+def _due(found: Iterable[tuple[int, list[int]]]) -> DueSlides:
     """Return the slides that are due at ascending instants, as columns."""
     instants, counts, slides = list[int](), list[int](), list[int]()
     for instant, due in found:
         instants.append(instant)
         counts.append(len(due))
         slides += due
-    return Due(np.repeat(_column(instants), counts), _column(slides))
+    return DueSlides(np.repeat(_column(instants), counts), _column(slides))
 
 
 def _column(values: Sequence[int]) -> Ints:
