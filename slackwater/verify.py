@@ -152,12 +152,12 @@ def _judge(
     keeps: bool,
 ) -> Verdict:
     """Judge an output by the pipeline that the log makes of the file."""
-    from windowing.semantics.changes import Changed
+    from windowing.semantics.changes import UndeclaredChange
     from windowing.semantics.effective import following
 
     try:
         return _verdict(of, log, read(of), means, since, keeps=keeps)
-    except Changed:
+    except UndeclaredChange:
         tell("the log changes the queries, and is read again with them")
         of = replace(of, pipeline=following(of.pipeline, log))
         return _verdict(of, log, read(of), means, since, keeps=keeps)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slackwater.verify import Log
     from windowing.model import Pipeline, Query
     from windowing.model.rows import Key, Scalar
-    from windowing.semantics.why import Sought
+    from windowing.semantics.why import WindowRef
 
 
 def why(
@@ -58,7 +58,7 @@ def why(
     it is shown, and which records came too late for it.
     """
     from windowing.semantics.why import why as explained
-    from windowing.semantics.why_words import Told
+    from windowing.semantics.why_words import Explanation
 
     if only_records:
         if input_ is not None:
@@ -70,7 +70,7 @@ def why(
         spec, log = _log_of(pipeline, run, input_)
         sought = _sought(spec, query, window, key or [])
         found = explained(spec, sought, log)
-    told = Told(spec, found)
+    told = Explanation(spec, found)
     if as_json:
         say(json.dumps(told.as_json(), ensure_ascii=False))
         return
@@ -153,24 +153,24 @@ def _until(log: Log, spec: Pipeline, ends: dict[int, int]) -> Iterator[LogRecord
             yield entry
 
 
-def _sought(spec: Pipeline, name: str | None, window: str, key: Sequence[str]) -> Sought:
+def _sought(spec: Pipeline, name: str | None, window: str, key: Sequence[str]) -> WindowRef:
     """Return the window that is meant.
 
     Raises:
         BadParameter: the query, the window or the key is not named as one.
     """
     from windowing.model.lengths import instant_us
-    from windowing.semantics.why import Sought
+    from windowing.semantics.why import WindowRef
 
     query = _query(spec, name)
     if window.lstrip("-").isdecimal():
-        return Sought(query, int(window), None, _key(spec, query, key))
+        return WindowRef(query, int(window), None, _key(spec, query, key))
     try:
         start = instant_us(window)
     except ValueError as error:
         msg = f"--window {window}: {error}; or the window's id"
         raise typer.BadParameter(msg) from None
-    return Sought(query, None, start, _key(spec, query, key))
+    return WindowRef(query, None, start, _key(spec, query, key))
 
 
 def _query(spec: Pipeline, name: str | None) -> Query:

@@ -13,7 +13,7 @@ from windowing.model import Pipeline, Query
 from windowing.model.rows import Key, Value
 from windowing.research.engines.schedules import ClockRecord
 from windowing.semantics.row_values import value_of
-from windowing.semantics.units import Item, Shown
+from windowing.semantics.units import Item, WindowRevision
 from windowing.semantics.values import Record, ValueReader
 
 _SCHEDULES_MAX = 4_096
@@ -132,7 +132,7 @@ def values_of(job: Job, items: Sequence[Item]) -> dict[str, Value]:
     """Return the aggregates of some records, by the definition."""
     kinds = {name: type_.kind for name, type_ in job.pipeline.source.fields.items()}
     in_order = sorted(items, key=lambda item: (item.value, item.partition, item.offset))
-    shown = Shown(0, 0, 0, None, (), 0, None, tuple(in_order))
+    shown = WindowRevision(0, 0, 0, None, (), 0, None, tuple(in_order))
     return {spec.name: value_of(spec, kinds, shown) for spec in job.query.aggregates}
 
 

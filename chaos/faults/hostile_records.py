@@ -25,7 +25,7 @@ from windowing.model.file.changes import Change, Copy, changed
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.windows.sliding import is_sliding
-from windowing.semantics.values import Reason, Refused, ValueReader
+from windowing.semantics.values import Reason, RefusedControl, ValueReader
 
 IMPORTED: Final = "chaos.faults.imported"
 """The module of the class that some of the records name; nobody may ever import it."""
@@ -70,7 +70,7 @@ class HostileRecord:
         name, control = pipeline.source.lane(self.lane), control_of(self.headers)
         assert control is not None  # noqa: S101 - it has such a header
         said = ValueReader(pipeline, self.lane).control(control, None, _Unsigned(name))
-        if isinstance(said, Refused):
+        if isinstance(said, RefusedControl):
             return said.reason
         if not isinstance(said, Change):
             return None

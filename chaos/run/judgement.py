@@ -18,7 +18,7 @@ from chaos.verdict.check import Check, FinishedRun, Outcome
 from chaos.verdict.verify import Verdict, verify, with_records
 from jobs.runs import committed_offsets
 from windowing.semantics import LogEntry
-from windowing.semantics.changes import Changed
+from windowing.semantics.changes import UndeclaredChange
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def judge(fault_run: FaultRun, bootstrap: str) -> Judgement:
         found = [checks.took_effect(history, len(plan.faults) * plan.rounds)]
         try:
             verdict, output = _compared(fault_run, bootstrap)
-        except (OutputError, Changed) as error:
+        except (OutputError, UndeclaredChange) as error:
             found += [_incomparable(error), checks.recovered(history, run.within_s)]
             kinds = [kind for kind in kinds if {"states", "imported"} & {*kind.asks}]
         else:
@@ -63,9 +63,9 @@ def judge(fault_run: FaultRun, bootstrap: str) -> Judgement:
     return Judgement(tuple(sorted(found, key=lambda check: _place(plan, check))), run.verdict)
 
 
-def _incomparable(error: OutputError | Changed) -> Check:
+def _incomparable(error: OutputError | UndeclaredChange) -> Check:
     """Return what it means that an output cannot be compared with the definition."""
-    if isinstance(error, Changed):
+    if isinstance(error, UndeclaredChange):
         why = f"the job has not made all changes of its queries that its log makes: {error}"
         return Check("deterministic", Outcome.failed, why)
     # A job that never finished a batch has none.

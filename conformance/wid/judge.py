@@ -21,7 +21,7 @@ from windowing.model.rows import Value
 from windowing.model.windows.traits import Ends
 from windowing.semantics.row_values import value_of
 from windowing.semantics.stream import AfterEndError, Answer, Question, answer
-from windowing.semantics.units import ArrivalOrderError, Item, Shown
+from windowing.semantics.units import ArrivalOrderError, Item, WindowRevision
 
 Expected = Mapping[str, Any]
 Evaluate = Callable[[Case], Expected]
@@ -150,7 +150,7 @@ def row_order(row: Sequence[Any]) -> tuple[Any, ...]:
     return (row[0], *keys, row[5])
 
 
-def _row(case: Case, question: Question, shown: Shown) -> list[Value]:
+def _row(case: Case, question: Question, shown: WindowRevision) -> list[Value]:
     kinds = {"value": case.value_type}
     values = [value_of(spec, kinds, shown) for spec in question.query.aggregates]
     group = shown.group[0] if shown.group else None

@@ -26,7 +26,7 @@ from windowing.model.windows.traits import Order
 from windowing.semantics.log import LogEntry
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import attribute_of
-from windowing.semantics.why import Sought
+from windowing.semantics.why import WindowRef
 
 _COLUMNS: Final = {
     "query": pl.String,
@@ -103,7 +103,7 @@ class RowRecords:
         records: its records, by lane and offset.
     """
 
-    sought: Sought
+    sought: WindowRef
     rows: Sequence[Row]
     records: Sequence[Held]
 
@@ -133,7 +133,7 @@ class RowRecords:
 
 
 def row_records(
-    pipeline: Pipeline, tables: Path, run: str, sought: Sought, read: Read
+    pipeline: Pipeline, tables: Path, run: str, sought: WindowRef, read: Read
 ) -> RowRecords:
     """Find the records of a window by its rows.
 
@@ -203,7 +203,7 @@ def _revision(pipeline: Pipeline, rows: Sequence[Row], lane: str, offset: int) -
     return min(row.revision for row in rows if offset <= row.offsets.get(lane, (0, -1))[1])
 
 
-def _rows(table: Path, run: str, sought: Sought, schema: Mapping[str, Any]) -> list[Row]:
+def _rows(table: Path, run: str, sought: WindowRef, schema: Mapping[str, Any]) -> list[Row]:
     """Return the rows of a window and key, provisional ones and retractions left out.
 
     Raises:
@@ -238,13 +238,13 @@ def _schema(pipeline: Pipeline, query: Query) -> dict[str, Any]:
     return {**_COLUMNS, **(key if kinds else {})}
 
 
-def _is_sought(sought: Sought) -> pl.Expr:
+def _is_sought(sought: WindowRef) -> pl.Expr:
     if sought.wid is not None:
         return pl.col("window_id") == sought.wid
     return pl.col("window_start").dt.epoch("us") == sought.start
 
 
-def _near(table: Path, run: str, sought: Sought, schema: Mapping[str, Any]) -> pl.LazyFrame:
+def _near(table: Path, run: str, sought: WindowRef, schema: Mapping[str, Any]) -> pl.LazyFrame:
     """Return the rows of those files that may have the window, by the statistics in the log."""
     opened = DeltaTable(str(table))
     if not table.is_dir():  # on HDFS: only deltalake reaches it
@@ -267,7 +267,7 @@ def _near(table: Path, run: str, sought: Sought, schema: Mapping[str, Any]) -> p
     )
 
 
-def _may_have(actions: pl.DataFrame, sought: Sought) -> pl.Expr:
+def _may_have(actions: pl.DataFrame, sought: WindowRef) -> pl.Expr:
     """Return whether a file's statistics allow the window; they may be wider, or absent."""
     name, value = "window_id", sought.wid
     if value is None:

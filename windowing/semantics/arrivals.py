@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windowing.model.file.changes import Change
-from windowing.semantics.changes import Changed, judge
+from windowing.semantics.changes import UndeclaredChange, judge
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry
-from windowing.semantics.values import Record, Refused, ValueReader
+from windowing.semantics.values import Record, RefusedControl, ValueReader
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class ReadRecord:
     """A data record and its place in the log.
 
     Attributes:
@@ -39,7 +39,7 @@ class Arrival:
 
 def follow(
     lane: Lane, entries: Iterable[LogEntry], reader: ValueReader, attribute: str | None = None
-) -> list[Arrival]:
+) -> list[ReadRecord]:
     """Return a lane's data records, each with the progress before it, and advance the lane.
 
     Control records that are dead letters are among them.
@@ -51,24 +51,25 @@ def follow(
         attribute: the field that advances it; None: the event time.
 
     Raises:
-        Changed: the lane takes a change of the queries that the reader's pipeline does not know.
+        UndeclaredChange: the lane takes a change of the queries that the reader's pipeline does
+            not know.
     """
-    arrivals: list[Arrival] = []
+    arrivals: list[ReadRecord] = []
     for entry in entries:
         ended = lane.progress == math.inf
         if entry.control is not None:
             said = reader.control(entry.control, entry.append_us, lane)
             if isinstance(said, Change) and not ended:
                 said = _change(said, reader, lane, entry.offset, attribute)
-            if isinstance(said, Refused):
+            if isinstance(said, RefusedControl):
                 place = (lane.name, entry.partition, entry.offset, lane.progress)
-                arrivals.append(Arrival(*place, "after_end" if ended else said.reason))
+                arrivals.append(ReadRecord(*place, "after_end" if ended else said.reason))
             elif not ended and not isinstance(said, Change):
                 lane.control(said)
             continue
         content = "after_end" if ended else reader.read(entry.value, entry.append_us)
         met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
-        arrivals.append(Arrival(lane.name, entry.partition, entry.offset, met, content))
+        arrivals.append(ReadRecord(lane.name, entry.partition, entry.offset, met, content))
         if isinstance(content, Record):
             lane.record(place_of(content, attribute), content.fields)
     return arrivals
@@ -76,16 +77,16 @@ def follow(
 
 def _change(
     change: Change, reader: ValueReader, lane: Lane, offset: int, attribute: str | None
-) -> Refused | Literal["ignored"]:
+) -> RefusedControl | Literal["ignored"]:
     """Return what becomes of a change in its lane, after letting the reader take it."""
     if attribute is not None:
         return "ignored"  # it is judged by event time, and is nothing to other attributes
     found = judge(reader.pipeline, change, lane, offset)
-    if isinstance(found, Refused):
+    if isinstance(found, RefusedControl):
         return found
     if found is not None:
         if not reader.takes_changes:
-            raise Changed(found)
+            raise UndeclaredChange(found)
         reader.pipeline = found
     return "ignored"
 

@@ -34,10 +34,10 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.semantics.controls import read_control
 from windowing.semantics.lanes import Lane
 from windowing.semantics.log import BadLogError, LogEntry
-from windowing.semantics.values import Refused
+from windowing.semantics.values import RefusedControl
 
 
-class Changed(Exception):
+class UndeclaredChange(Exception):
     """A log that changes the queries in a way that the pipeline does not know yet.
 
     Attributes:
@@ -54,7 +54,9 @@ class Changed(Exception):
         )
 
 
-def judge(pipeline: Pipeline, change: Change, lane: Lane, offset: int) -> Refused | Pipeline | None:
+def judge(
+    pipeline: Pipeline, change: Change, lane: Lane, offset: int
+) -> RefusedControl | Pipeline | None:
     """Return why a lane does not take its copy of a change, or what it makes of a pipeline.
 
     Args:
@@ -74,11 +76,13 @@ def judge(pipeline: Pipeline, change: Change, lane: Lane, offset: int) -> Refuse
         if late:
             msg = f"{lane.name} offset {offset} comes too late to change the queries as the file "
             raise BadLogError(f"{msg}says: take joined, left and conflicts out of the file")
-        return Refused("not_allowed") if place in refused_copies(pipeline.conflicts) else None
+        return (
+            RefusedControl("not_allowed") if place in refused_copies(pipeline.conflicts) else None
+        )
     if late:
-        return Refused("change_too_late")
+        return RefusedControl("change_too_late")
     after = changed(pipeline, Copy(lane.name, offset, change))
-    return Refused(after) if isinstance(after, str) else after
+    return RefusedControl(after) if isinstance(after, str) else after
 
 
 def _is_late(change: Change, lane: Lane) -> bool:

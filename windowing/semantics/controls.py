@@ -93,7 +93,7 @@ def reached(disorder: Heartbeat, seen: Observation) -> int | None:
     return max(known, default=None)
 
 
-class Signed(Protocol):
+class SignedLane(Protocol):
     """A lane, as far as signatures are concerned.
 
     Attributes:
@@ -106,7 +106,7 @@ class Signed(Protocol):
 
 
 @dataclass(frozen=True)
-class Believed:
+class BeliefRule:
     """The rule of a source.
 
     Attributes:
@@ -117,7 +117,7 @@ class Believed:
     rule: ControlRule
     lanes: int
 
-    def body(self, control: bytes, lane: Signed) -> bytes | None:
+    def body(self, control: bytes, lane: SignedLane) -> bytes | None:
         """Return the JSON of a control record; None: it is not believed.
 
         It is believed if it is not too long, its signature is right and its counter new, and what

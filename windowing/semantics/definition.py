@@ -16,7 +16,7 @@ from windowing.model.fates import APPLIED, BY_WINDOWS, DEAD, DROPPED, OUTSIDE, C
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
-from windowing.semantics.arrivals import Arrival
+from windowing.semantics.arrivals import ReadRecord
 from windowing.semantics.effective import effective
 from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.log import LogEntry
@@ -104,7 +104,7 @@ def fate_of(query: Flow, definition: FlowDefinition, item: Item) -> Fate:
     return DROPPED if query.late.letter is None else DEAD
 
 
-def bad_value(arrival: Arrival, reason: str) -> DeadLetter:
+def bad_value(arrival: ReadRecord, reason: str) -> DeadLetter:
     """Return the dead letter of a record that no query takes."""
     topic = arrival.lane.rpartition("/")[0]
     return DeadLetter(topic, arrival.partition, arrival.offset, None, reason)

@@ -14,7 +14,7 @@ from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.row_values import offsets_of, row_of, values_of
-from windowing.semantics.units import Shown
+from windowing.semantics.units import WindowRevision
 from windowing.semantics.view import View
 from windowing.semantics.windows import joins, operators, policy_joins
 from windowing.semantics.windows.by_value import ByValueDefinition
@@ -155,7 +155,7 @@ class _Operators:
 
     def _row(self, source: Source, report: operators.ReportedRow) -> Row:
         query, times = self.query, [item.value for item in report.items]
-        shown = Shown(
+        shown = WindowRevision(
             report.number, min(times), max(times) + 1, None, report.key, 0, None, report.items
         )
         if isinstance(query.last, AggregateStep):

@@ -29,7 +29,7 @@ from windowing.semantics.controls import Bound as LaneBound
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
 from windowing.semantics.row_values import value_of
-from windowing.semantics.units import Item, Shown
+from windowing.semantics.units import Item, WindowRevision
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.joins import Delivery, JoinDefinition, JoinRow, join_rows
 
@@ -119,7 +119,7 @@ def _read(
     return sorted(items, key=lambda item: item.place), [*lanes.values()]
 
 
-def _in_order(shown: Sequence[Shown]) -> Iterator[Shown]:
+def _in_order(shown: Sequence[WindowRevision]) -> Iterator[WindowRevision]:
     """Return revisions in the order of sending; a retraction precedes the next row."""
     placed = []
     for number, row in enumerate(shown):
@@ -129,7 +129,7 @@ def _in_order(shown: Sequence[Shown]) -> Iterator[Shown]:
     return (row for _, row in sorted(placed, key=lambda one: one[0]))
 
 
-def _row(flow: StreamFlow, shown: Shown) -> WindowRow:
+def _row(flow: StreamFlow, shown: WindowRevision) -> WindowRow:
     offsets: dict[str, tuple[int, int]] = {}
     for lane in sorted({item.lane for item in shown.holds}, key=lane_order):
         held = [item.offset for item in shown.holds if item.lane == lane]
@@ -151,7 +151,7 @@ def _row(flow: StreamFlow, shown: Shown) -> WindowRow:
     )
 
 
-def _text(shown: Shown) -> str | None:
+def _text(shown: WindowRevision) -> str | None:
     """Return the key of a row; None without GROUP BY."""
     key = shown.group[0] if shown.group else None
     assert key is None or isinstance(key, str)  # noqa: S101 - records' keys are text

@@ -31,7 +31,7 @@ from zlib import crc32
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Key, Row, Scalar
-from windowing.semantics.arrivals import Arrival, follow
+from windowing.semantics.arrivals import ReadRecord, follow
 from windowing.semantics.definition import outcomes
 from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.lanes import Lane, Progress
@@ -79,7 +79,7 @@ class Stream:
         self.newest: int | None = None
         self._readers = [ValueReader(pipeline, number) for number in range(len(self.lanes))]
 
-    def step(self, number: int, entry: LogEntry) -> tuple[list[Arrival], list[Item]]:
+    def step(self, number: int, entry: LogEntry) -> tuple[list[ReadRecord], list[Item]]:
         """Follow a lane's next entry; return it as `View` would hold it, if it is a data record.
 
         Args:

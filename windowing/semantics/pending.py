@@ -15,7 +15,7 @@ from windowing.model.rules import in_log_order
 from windowing.model.windows.traits import Ends
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.revisions import key_of, revisions, units_of
-from windowing.semantics.units import Item, Shown, part_of
+from windowing.semantics.units import Item, WindowRevision, part_of
 from windowing.semantics.windows.classes import extents_of
 from windowing.semantics.windows.tuples import RowDefinition
 
@@ -44,9 +44,11 @@ class PendingRows:
     ) -> None:
         self._attr = attr
         # Per key with progress of its own: (instant, number, query, row).
-        self._heaps: dict[Scalar, list[tuple[Progress, int, Query, Shown]]] = {}
+        self._heaps: dict[Scalar, list[tuple[Progress, int, Query, WindowRevision]]] = {}
         # Rows that are due with a record, by its partition and offset.
-        self._completed: dict[tuple[int, int], list[tuple[Query, Shown]]] = defaultdict(list)
+        self._completed: dict[tuple[int, int], list[tuple[Query, WindowRevision]]] = defaultdict(
+            list
+        )
         numbers = count()
         for query in queries:
             rows = _rows_of_units(query, items, lanes)
@@ -63,7 +65,9 @@ class PendingRows:
                 row = (_instant(query, shown, unit), next(numbers), query, shown)
                 heapq.heappush(self._heaps.setdefault(key, []), row)
 
-    def reached(self, lanes: Sequence[Lane], place: tuple[int, int]) -> list[tuple[Query, Shown]]:
+    def reached(
+        self, lanes: Sequence[Lane], place: tuple[int, int]
+    ) -> list[tuple[Query, WindowRevision]]:
         """Return the rows that become due with a record.
 
         Args:
@@ -93,12 +97,12 @@ def _rows_of_units(
     return {}
 
 
-def _count(shown: Shown) -> int:
+def _count(shown: WindowRevision) -> int:
     """Return how many rows of its unit make a row due, if rows are counted on arrival."""
     return shown.end if shown.release is None else shown.release
 
 
-def _instant(query: Query, shown: Shown, unit: Sequence[Item]) -> Progress:
+def _instant(query: Query, shown: WindowRevision, unit: Sequence[Item]) -> Progress:
     """Return the progress at which a row is due; infinity: the end of all lanes."""
     if in_log_order(query.window):
         return math.inf
@@ -107,7 +111,7 @@ def _instant(query: Query, shown: Shown, unit: Sequence[Item]) -> Progress:
     return extents_of(query).closes_at(shown.wid, unit)
 
 
-def spelled(due: Sequence[tuple[Query, Shown]]) -> Line:
+def spelled(due: Sequence[tuple[Query, WindowRevision]]) -> Line:
     """Return due rows in a trace's format."""
     closed: dict[str, set[int]] = {}
     revised: dict[str, list[Line]] = {}

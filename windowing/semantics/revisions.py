@@ -19,13 +19,13 @@ from dataclasses import replace
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Scalar
 from windowing.semantics.lanes import Lane
-from windowing.semantics.units import Item, Shown, Unit, group_of, part_of
+from windowing.semantics.units import Item, Unit, WindowRevision, group_of, part_of
 from windowing.semantics.windows.classes import definition_of
 
 
 def revisions(
     query: StreamFlow, items: Sequence[Item], lanes: Iterable[Lane], newest: int | None = None
-) -> list[Shown]:
+) -> list[WindowRevision]:
     """Return all revisions that follow from the log.
 
     Args:
@@ -38,16 +38,16 @@ def revisions(
         ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
     lanes, definition = list(lanes), definition_of(query)
-    shown: list[Shown] = []
+    shown: list[WindowRevision] = []
     for unit in units_of(query, items, lanes, newest):
         for course in definition.courses(unit):
             shown += accumulated(query, course)
     return shown
 
 
-def accumulated(query: StreamFlow, course: Sequence[Shown]) -> Iterator[Shown]:
+def accumulated(query: StreamFlow, course: Sequence[WindowRevision]) -> Iterator[WindowRevision]:
     """Return the rows sent for the ordered revisions of one window or session start."""
-    before: Shown | None = None
+    before: WindowRevision | None = None
     for row in course:
         if before is not None and query.accumulation == "retracting":
             yield replace(before, retracts=True)
@@ -56,7 +56,7 @@ def accumulated(query: StreamFlow, course: Sequence[Shown]) -> Iterator[Shown]:
         before = row
 
 
-def key_of(query: StreamFlow, shown: Shown) -> Key:
+def key_of(query: StreamFlow, shown: WindowRevision) -> Key:
     """Return the key of a row: PATTR, then the values of GROUP BY."""
     return shown.group if query.window.pattr is None else (shown.part, *shown.group)
 

@@ -10,10 +10,10 @@ from windowing.model.file.pipeline import Query, Source
 from windowing.model.rows import Key, Row, Value
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
 from windowing.semantics.revisions import key_of
-from windowing.semantics.units import Shown
+from windowing.semantics.units import WindowRevision
 
 
-def row_of(query: Query, source: Source, shown: Shown) -> Row:
+def row_of(query: Query, source: Source, shown: WindowRevision) -> Row:
     """Return the row that shows a revision.
 
     Raises:
@@ -36,7 +36,7 @@ def row_of(query: Query, source: Source, shown: Shown) -> Row:
     )
 
 
-def offsets_of(shown: Shown) -> dict[str, tuple[int, int]]:
+def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
     """Return the first and last offset of a row's records, by lane."""
     offsets: dict[str, list[int]] = defaultdict(list)
     for item in shown.holds:
@@ -45,7 +45,7 @@ def offsets_of(shown: Shown) -> dict[str, tuple[int, int]]:
 
 
 def values_of(
-    query: str, aggregates: Sequence[Aggregate], source: Source, shown: Shown, key: Key
+    query: str, aggregates: Sequence[Aggregate], source: Source, shown: WindowRevision, key: Key
 ) -> dict[str, Value]:
     """Return the aggregates of a row, by name."""
     kinds = {name: type_.kind for name, type_ in source.fields.items()}
@@ -57,7 +57,7 @@ def values_of(
         raise IntSumError(msg) from None
 
 
-def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: Shown) -> Value:
+def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) -> Value:
     """Return one aggregate over a revision's records; null for a tombstone."""
     if shown.absorbed_by is not None:
         return None

@@ -17,7 +17,7 @@ from windowing.model.windows.window import ROW_NUM, Window
 from windowing.semantics.controls import Control
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions
-from windowing.semantics.units import Item, Lateness, OutsideReason, Shown
+from windowing.semantics.units import Item, Lateness, OutsideReason, WindowRevision
 from windowing.semantics.windows.classes import definition_of
 
 
@@ -66,7 +66,7 @@ class Answer:
         lanes: the lanes at the end.
     """
 
-    shown: list[Shown]
+    shown: list[WindowRevision]
     late: list[tuple[Item, Lateness]]
     outside: list[tuple[Item, OutsideReason]]
     lanes: list[Lane]

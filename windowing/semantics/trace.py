@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import Flow
-from windowing.semantics.arrivals import Arrival, follow
+from windowing.semantics.arrivals import ReadRecord, follow
 from windowing.semantics.effective import effective
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Progress
@@ -20,7 +20,7 @@ from windowing.semantics.log import LogEntry
 from windowing.semantics.pending import Line, PendingRows, spelled
 from windowing.semantics.reports import Reports
 from windowing.semantics.reports import spelled as identity
-from windowing.semantics.units import Shown
+from windowing.semantics.units import WindowRevision
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import Views, attribute_of, items_of, lanes_of
 
@@ -117,10 +117,10 @@ class _Course:
             for query in _traced(pipeline)
             if isinstance(query, OperatorQuery) and attribute is None
         }
-        self.arrivals: list[Arrival] = []
+        self.arrivals: list[ReadRecord] = []
         self.line: Line = {}
         self.met: Line = {}
-        self.due: list[tuple[Query, Shown]] = []
+        self.due: list[tuple[Query, WindowRevision]] = []
         self.sent: Line = {}
 
     def step(self, entry: LogEntry, reader: ValueReader) -> None:
@@ -151,7 +151,7 @@ class _Course:
         self.sent = {"sent": told} if told else {}
 
 
-def _content(entry: LogEntry, arrivals: Sequence[Arrival]) -> Line:
+def _content(entry: LogEntry, arrivals: Sequence[ReadRecord]) -> Line:
     if not arrivals:
         control = b"" if entry.control is None else entry.control
         return {"kind": "control", "control": control.decode("utf-8", "replace")}

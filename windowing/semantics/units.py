@@ -86,7 +86,7 @@ class Holding(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shown:
+class WindowRevision:
     """One revision of one window for one key.
 
     Attributes:

@@ -20,11 +20,11 @@ from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
 from windowing.semantics.controls import (
-    Believed,
+    BeliefRule,
     Bound,
     Control,
     Observation,
-    Signed,
+    SignedLane,
     reached,
     read_control,
 )
@@ -67,7 +67,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedControl:
     """A control record that is a dead letter.
 
     Attributes:
@@ -93,7 +93,7 @@ class ValueReader:
     def __init__(self, pipeline: Pipeline, number: int = 0, *, takes_changes: bool = False) -> None:
         source, _ = pipeline.source.place(number)
         self.pipeline, self.takes_changes = pipeline, takes_changes
-        self._believed = Believed(source.control, pipeline.source.founding)
+        self._believed = BeliefRule(source.control, pipeline.source.founding)
         self._time, self._disorder = source.event_time, source.disorder
         self._joined = {lane.name for lane in source.joined}
         self._types = source.fields
@@ -145,7 +145,9 @@ class ValueReader:
                 return found
         return Record(ts_us, fields)
 
-    def control(self, raw: bytes, append_us: int | None, lane: Signed) -> Control | Refused:
+    def control(
+        self, raw: bytes, append_us: int | None, lane: SignedLane
+    ) -> Control | RefusedControl:
         """Return the content of a control record, or why it is a dead letter.
 
         Args:
@@ -155,10 +157,10 @@ class ValueReader:
         """
         body = self._believed.body(raw, lane)
         if body is None:
-            return Refused("not_allowed")
+            return RefusedControl("not_allowed")
         control = read_control(body)
         if control is None:
-            return Refused("malformed")
+            return RefusedControl("malformed")
         if isinstance(control, Observation):
             control = self._of_founding_lanes(control)
         if isinstance(control, Change):
@@ -166,10 +168,10 @@ class ValueReader:
         instant, rule = _instant_of(control, self._disorder), self._time
         # A bound is exclusive: it concerns only times before the instant.
         if instant is not None and instant > min(rule.max_us, LATEST):
-            return Refused("time_out_of_range")
+            return RefusedControl("time_out_of_range")
         judged = None not in (instant, append_us, rule.max_ahead_us)
         if judged and instant > append_us + rule.max_ahead_us:  # type: ignore[operator]
-            return Refused("time_ahead")
+            return RefusedControl("time_ahead")
         return self._of_known_key(control)
 
     def _of_founding_lanes(self, seen: Observation) -> Observation:

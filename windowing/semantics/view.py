@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from windowing.model.file.pipeline import Pipeline, Source
 from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
-from windowing.semantics.arrivals import Arrival, follow, place_of
+from windowing.semantics.arrivals import ReadRecord, follow, place_of
 from windowing.semantics.lanes import Lane
 from windowing.semantics.log import LogEntry, split_lanes
 from windowing.semantics.units import Item
@@ -32,7 +32,7 @@ class View:
             has no valid record.
     """
 
-    arrivals: list[Arrival]
+    arrivals: list[ReadRecord]
     items: list[Item]
     lanes: list[Lane]
     newest: int
@@ -65,7 +65,7 @@ class Views:
         return self.by(attribute_of(query, self._pipeline.source))
 
     def _view(self, attribute: str | None) -> View:
-        lanes, arrivals = lanes_of(self._pipeline.source, attribute), list[Arrival]()
+        lanes, arrivals = lanes_of(self._pipeline.source, attribute), list[ReadRecord]()
         for number, lane in enumerate(lanes):
             reader = ValueReader(self._pipeline, number)
             arrivals += follow(lane, self._entries[number], reader, attribute)
@@ -96,7 +96,7 @@ def newest_of(items: Iterable[Item]) -> int:
     return max((item.value for item in items), default=0)
 
 
-def items_of(arrivals: Sequence[Arrival], attribute: str | None) -> list[Item]:
+def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item]:
     """Return the valid records among these, as windows over an attribute see them."""
     items = []
     for arrival in arrivals:

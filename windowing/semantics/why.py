@@ -20,7 +20,7 @@ from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry, LogOrder
 from windowing.semantics.revisions import key_of, revisions
-from windowing.semantics.units import Item, Shown, group_of, part_of
+from windowing.semantics.units import Item, WindowRevision, group_of, part_of
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import attribute_of, items_of, lanes_of
 from windowing.semantics.windows.classes import definition_of
@@ -35,7 +35,7 @@ class NoWindow(ValueError):
 
 
 @dataclass(frozen=True)
-class Sought:
+class WindowRef:
     """A window of a key.
 
     Attributes:
@@ -50,7 +50,7 @@ class Sought:
     start: int | None
     key: Key
 
-    def __contains__(self, shown: Shown) -> bool:
+    def __contains__(self, shown: WindowRevision) -> bool:
         """Whether a row shows this window."""
         named = shown.start == self.start if self.wid is None else shown.wid == self.wid
         return named and key_of(self.query, shown) == self.key
@@ -113,7 +113,7 @@ class Why:
         refused: records that came too late for it, each with what became of it.
     """
 
-    sought: Sought
+    sought: WindowRef
     wid: int
     start: int
     end: int
@@ -136,7 +136,7 @@ class Why:
         return sorted(behind, key=lambda lane: lane.progress)
 
 
-def why(pipeline: Pipeline, sought: Sought, log: Iterable[LogEntry]) -> Why:
+def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
     """Explain a window.
 
     Args:
@@ -149,7 +149,7 @@ def why(pipeline: Pipeline, sought: Sought, log: Iterable[LogEntry]) -> Why:
         BadLogError: not a log of this pipeline.
         ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
-    read = _Read(pipeline, sought)
+    read = _LogReader(pipeline, sought)
     for entry in log:
         read.take(entry)
     ended = [replace(lane, progress=math.inf) for lane in read.lanes]
@@ -177,10 +177,10 @@ def why(pipeline: Pipeline, sought: Sought, log: Iterable[LogEntry]) -> Why:
     )
 
 
-class _Read:
+class _LogReader:
     """A log as it is read: its lanes, and the records that may be in a window."""
 
-    def __init__(self, pipeline: Pipeline, sought: Sought) -> None:
+    def __init__(self, pipeline: Pipeline, sought: WindowRef) -> None:
         source, self._sought = pipeline.source, sought
         self._attribute = attribute_of(sought.query, source)
         self._may_hold = _may_hold(sought)
@@ -221,7 +221,7 @@ class _Read:
         return found
 
 
-def _may_hold(sought: Sought) -> Callable[[Item], bool]:
+def _may_hold(sought: WindowRef) -> Callable[[Item], bool]:
     """Return what tells whether a record may have to do with the window."""
     definition = definition_of(sought.query)
     if not isinstance(definition, SlidingDefinition):
@@ -235,13 +235,15 @@ def _may_hold(sought: Sought) -> Callable[[Item], bool]:
     return lambda item: any(wid in definition.wids(item.value) for wid in numbers)
 
 
-def _rows(sought: Sought, items: Sequence[Item], lanes: Sequence[Lane], newest: int) -> list[Shown]:
+def _rows(
+    sought: WindowRef, items: Sequence[Item], lanes: Sequence[Lane], newest: int
+) -> list[WindowRevision]:
     ordered = sorted(items, key=lambda item: item.place)
     found = revisions(sought.query, ordered, lanes, newest)
     return [row for row in found if row in sought and not row.retracts]
 
 
-def _place(sought: Sought, rows: Sequence[Shown]) -> tuple[int, int, int]:
+def _place(sought: WindowRef, rows: Sequence[WindowRevision]) -> tuple[int, int, int]:
     """Return number and extent of a window, of which there may be no rows."""
     if rows:
         return rows[0].wid, rows[0].start, rows[0].end
@@ -264,14 +266,14 @@ def _closes_at(query: Query, place: tuple[int, int, int]) -> Progress:
     return place[2]
 
 
-def _instant(query: Query, row: Shown) -> Progress:
+def _instant(query: Query, row: WindowRevision) -> Progress:
     if row.release is not None:
         return row.release
     return _closes_at(query, (row.wid, row.start, row.end))
 
 
 def _refused(
-    sought: Sought,
+    sought: WindowRef,
     items: Sequence[Item],
     lanes: Sequence[Lane],
     wid: int,
@@ -288,7 +290,7 @@ def _refused(
             yield item, str(found["outcome"])
 
 
-def _is_of(sought: Sought, item: Item) -> bool:
+def _is_of(sought: WindowRef, item: Item) -> bool:
     query = sought.query
     part = () if query.window.pattr is None else (part_of(query.window, item),)
     return (*part, *group_of(query, item)) == sought.key

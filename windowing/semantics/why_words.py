@@ -18,7 +18,7 @@ _SHOWN: Final = 20
 
 
 @dataclass(frozen=True)
-class Told:
+class Explanation:
     """What is known of a window.
 
     Attributes:

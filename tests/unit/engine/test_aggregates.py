@@ -28,7 +28,7 @@ from windowing.engine.aggregates.sketches import bin_middles, bin_numbers, hashe
 from windowing.engine.tuning import tuned
 from windowing.model.fields import FieldType, parse_aggregate
 from windowing.semantics.row_values import value_of
-from windowing.semantics.units import Item, Shown
+from windowing.semantics.units import Item, WindowRevision
 
 FLOATS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(HARD_FLOATS), values("float")
@@ -117,7 +117,7 @@ def _defined(texts: list[str], records: list[Record]) -> list[object]:
         for offset, r in enumerate(records)
     ]
     holds = tuple(sorted(items, key=lambda item: item.canonical))
-    shown = Shown(0, 0, 10, None, (), 0, None, holds)
+    shown = WindowRevision(0, 0, 10, None, (), 0, None, holds)
     kinds = {name: type_.kind for name, type_ in FIELDS.items()}
     return [value_of(parse_aggregate("a", text), kinds, shown) for text in texts]
 

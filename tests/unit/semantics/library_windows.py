@@ -13,11 +13,11 @@ from windowing.semantics.windows.policies import (
     Key,
     Observation,
     Operation,
-    _Arrival,
     _Course,
     _Life,
     _Sliding,
     _Tumbling,
+    _Tuple,
 )
 
 SECOND_US = 1_000_000
@@ -73,7 +73,7 @@ class _LibrarySliding(_WholeSeconds, _Sliding):
         self._gone: dict[Key, _Life] = {}
         self._aged = False
 
-    def _insert(self, arrival: _Arrival) -> None:
+    def _insert(self, arrival: _Tuple) -> None:
         """D3: a partition returns; D2: a window by time is full at its first tuple."""
         self._give_up_old()
         self._aged = True  # a partition that returns is as old as its new tuple

@@ -15,7 +15,7 @@ from windowing.semantics import RowId, evaluate, meaning_of
 from windowing.semantics.trace import trace
 from windowing.semantics.units import ArrivalOrderError
 from windowing.semantics.view import Views
-from windowing.semantics.why import NoWindow, Sought, why
+from windowing.semantics.why import NoWindow, WindowRef, why
 
 _EXAMPLES = max(settings.default.max_examples // 3, 3) if settings.default else 3
 
@@ -34,7 +34,7 @@ def test_what_is_said_of_a_window_is_what_was_sent_of_it(kind: str, data: st.Dat
     assume(rows)
     row: Row = data.draw(st.sampled_from(rows))
     query = next(query for query in pipeline.of(Query) if query.name == row.query)
-    found = why(pipeline, Sought(query, row.window_id, None, row.key), log)
+    found = why(pipeline, WindowRef(query, row.window_id, None, row.key), log)
     own = [
         one
         for one in rows
@@ -79,7 +79,7 @@ def test_what_is_refused_is_late_in_the_trace(data: st.DataObject) -> None:
     view = Views(pipeline, log).of(query)
     item = next(one for one in view.items if (one.lane, one.offset) == place)
     key = tuple(item.fields[name] for name in query.key)
-    found = why(pipeline, Sought(query, wid, None, key), log)
+    found = why(pipeline, WindowRef(query, wid, None, key), log)
     members = {(one.item.lane, one.item.offset) for one in found.members}
     refused = {(one.lane, one.offset) for one, _ in found.refused}
     assert (place in members) != (place in refused)
@@ -102,8 +102,8 @@ def event(lane: int, offset: int, ts: int, k: str = "a") -> object:
     return entry({"source": "s", "partition": lane, "offset": offset, "value": {"ts": ts, "k": k}})
 
 
-def of(wid: int | None, key: str = "a", start: int | None = None) -> Sought:
-    return Sought(PIPELINE.flows[0], wid, start, (key,))
+def of(wid: int | None, key: str = "a", start: int | None = None) -> WindowRef:
+    return WindowRef(PIPELINE.flows[0], wid, start, (key,))
 
 
 def test_the_lane_that_holds_a_window_back_is_named() -> None:

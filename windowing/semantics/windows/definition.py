@@ -20,8 +20,8 @@ from windowing.semantics.units import (
     Item,
     Lateness,
     OutsideReason,
-    Shown,
     Unit,
+    WindowRevision,
     group_of,
     part_of,
 )
@@ -47,7 +47,7 @@ class FlowDefinition(Protocol):
 class WindowDefinition(FlowDefinition, Protocol):
     """The definition of one query's windows, which a unit's records and progress decide."""
 
-    def courses(self, unit: Unit) -> Sequence[Sequence[Shown]]:
+    def courses(self, unit: Unit) -> Sequence[Sequence[WindowRevision]]:
         """Return the rows of each key and window, or session start, in order.
 
         Raises:
@@ -119,7 +119,7 @@ class ExtentDefinition(ABC):
         del item, known
         return []
 
-    def courses(self, unit: Unit) -> list[list[Shown]]:
+    def courses(self, unit: Unit) -> list[list[WindowRevision]]:
         """Yield the revisions of each window and key of a unit."""
         contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
         for holding in self.hold(unit):
@@ -133,13 +133,17 @@ class ExtentDefinition(ABC):
             for (wid, group), content in contents.items()
         ]
 
-    def _shown(self, unit: Unit, wid: int, group: Key, content: _Content) -> Iterator[Shown]:
+    def _shown(
+        self, unit: Unit, wid: int, group: Key, content: _Content
+    ) -> Iterator[WindowRevision]:
         (start, end), part = self.extent(wid), part_of(self.query.window, unit.items[0])
 
-        def row(revision: int, release: int | None, holds: list[Item]) -> Shown:
+        def row(revision: int, release: int | None, holds: list[Item]) -> WindowRevision:
             ordered = tuple(sorted(holds, key=lambda item: item.canonical))
             turn = int(revision > 0)
-            return Shown(wid, start, end, part, group, revision, release, ordered, turn=turn)
+            return WindowRevision(
+                wid, start, end, part, group, revision, release, ordered, turn=turn
+            )
 
         holds = list(content.on_time)
         if holds and self.closed(wid, unit):

@@ -35,7 +35,7 @@ from windowing.semantics.windows.history import (
 
 
 @dataclass(eq=False)
-class _Arrival:
+class _Tuple:
     number: int
     row: Row
     at_us: int
@@ -53,13 +53,13 @@ class _Life:
         full: whether the window was ever full in this life.
     """
 
-    arrivals: list[_Arrival] = field(default_factory=list)
+    arrivals: list[_Tuple] = field(default_factory=list)
     flushed: int = 0
-    left: list[_Arrival] = field(default_factory=list)
-    reference: _Arrival | None = None
+    left: list[_Tuple] = field(default_factory=list)
+    reference: _Tuple | None = None
     full: bool = False
 
-    def add(self, arrival: _Arrival) -> None:
+    def add(self, arrival: _Tuple) -> None:
         """Note that a tuple arrives."""
         self.arrivals.append(arrival)
         self.left.append(arrival)
@@ -110,14 +110,14 @@ class _Course:
         self._step = step
         if isinstance(operation, Insert):
             self._numbers += 1
-            self._insert(_Arrival(self._numbers, operation.row, self._now_us))
+            self._insert(_Tuple(self._numbers, operation.row, self._now_us))
         elif isinstance(operation, Mark):
             self._mark()
         else:
             self._pass_time(operation.to_us)
             self._now_us = operation.to_us
 
-    def _insert(self, arrival: _Arrival) -> None:
+    def _insert(self, arrival: _Tuple) -> None:
         raise NotImplementedError
 
     def _mark(self) -> None:
@@ -126,14 +126,14 @@ class _Course:
     def _pass_time(self, to_us: int) -> None:
         raise NotImplementedError
 
-    def _stored(self, life: _Life) -> list[_Arrival]:
+    def _stored(self, life: _Life) -> list[_Tuple]:
         raise NotImplementedError
 
     def _size(self, life: _Life) -> int:
         return len(self._stored(life))
 
     def _show(
-        self, kind: Kind, key: Any, tuples: Sequence[_Arrival], of: _Life | None = None
+        self, kind: Kind, key: Any, tuples: Sequence[_Tuple], of: _Life | None = None
     ) -> None:
         stored = self._stored(of) if of is not None and self._beside else []
         numbers, beside = ([arrival.number for arrival in some] for some in (tuples, stored))
@@ -205,13 +205,13 @@ class _Tumbling(_Course):
         if isinstance(clause.eviction, Time) and not clause.partition_by:
             self._begun_us[None] = began_us - began_us % clause.eviction.period_us
 
-    def _stored(self, life: _Life) -> list[_Arrival]:
+    def _stored(self, life: _Life) -> list[_Tuple]:
         return life.arrivals[life.flushed :]
 
     def _size(self, life: _Life) -> int:
         return len(life.arrivals) - life.flushed
 
-    def _insert(self, arrival: _Arrival) -> None:
+    def _insert(self, arrival: _Tuple) -> None:
         eviction = self._clause.eviction
         if eviction == Count(0):
             return
@@ -279,7 +279,7 @@ class _Tumbling(_Course):
 class _Sliding(_Course):
     """Table II."""
 
-    def _stored(self, life: _Life) -> list[_Arrival]:
+    def _stored(self, life: _Life) -> list[_Tuple]:
         eviction = self._clause.eviction
         if isinstance(eviction, Count):
             return life.arrivals[-eviction.size :] if eviction.size else []
@@ -291,7 +291,7 @@ class _Sliding(_Course):
             return min(eviction.size, len(life.arrivals))
         return len(life.left)
 
-    def _insert(self, arrival: _Arrival) -> None:
+    def _insert(self, arrival: _Tuple) -> None:
         self._give_up_old()
         key = self._key(arrival.row)
         life = self._lives.get(key, _Life())
@@ -318,12 +318,12 @@ class _Sliding(_Course):
         if isinstance(trigger, Count) and reports:
             self._show("trigger", key, self._stored(life))
 
-    def _evict(self, key: Key, life: _Life, leaving: Sequence[_Arrival]) -> None:
+    def _evict(self, key: Key, life: _Life, leaving: Sequence[_Tuple]) -> None:
         for one in leaving:
             self._show("evict", key, [one], life)
             life.left.remove(one)
 
-    def _reports(self, life: _Life, arrival: _Arrival) -> bool:
+    def _reports(self, life: _Life, arrival: _Tuple) -> bool:
         trigger = self._clause.trigger
         if isinstance(trigger, Count):
             return trigger.size > 0 and (len(life.arrivals) + 1) % trigger.size == 0
@@ -381,7 +381,7 @@ class _Sliding(_Course):
             self._evict(key, life, old)
 
 
-def _driven_out(eviction: object, new: _Arrival, life: _Life) -> list[_Arrival]:
+def _driven_out(eviction: object, new: _Tuple, life: _Life) -> list[_Tuple]:
     if isinstance(eviction, Count):
         full = 0 < eviction.size <= len(life.arrivals)
         return [life.arrivals[-eviction.size]] if full else []
@@ -390,5 +390,5 @@ def _driven_out(eviction: object, new: _Arrival, life: _Life) -> list[_Arrival]:
     return []
 
 
-def _crossed(policy: Delta, new: _Arrival, old: _Arrival) -> bool:
+def _crossed(policy: Delta, new: _Tuple, old: _Tuple) -> bool:
     return bool(new.row[policy.attribute] - old.row[policy.attribute] > policy.threshold)

@@ -26,8 +26,8 @@ from windowing.semantics.units import (
     Item,
     Lateness,
     OutsideReason,
-    Shown,
     Unit,
+    WindowRevision,
     epoch,
     group_of,
     in_one_lane,
@@ -35,8 +35,8 @@ from windowing.semantics.units import (
 )
 
 
-def _shown(query: StreamFlow, group: Key, member: Item, sent: SessionRow[Item]) -> Shown:
-    return Shown(
+def _shown(query: StreamFlow, group: Key, member: Item, sent: SessionRow[Item]) -> WindowRevision:
+    return WindowRevision(
         wid=sent.start,
         start=sent.start,
         end=sent.end,
@@ -60,7 +60,7 @@ class SessionDefinition:
 
     query: StreamFlow
 
-    def courses(self, unit: Unit) -> list[list[Shown]]:
+    def courses(self, unit: Unit) -> list[list[WindowRevision]]:
         """Return the rows of each key and session start, in order.
 
         Raises:
@@ -77,7 +77,7 @@ class SessionDefinition:
         progress = unit.final
         if by_rows and progress < math.inf:
             progress = len(items)
-        shown: dict[tuple[Key, int], list[Shown]] = defaultdict(list)
+        shown: dict[tuple[Key, int], list[WindowRevision]] = defaultdict(list)
         for group, own in entries.items():
             for sent in course(own, self._gap(own[0].item)):
                 if sent.instant <= progress:

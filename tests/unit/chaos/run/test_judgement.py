@@ -21,7 +21,7 @@ from infra.errors import InfraError
 from infra.layout import Layout
 from tests.unit.chaos.workload.test_own_workload import SHOP
 from windowing.model import parse_pipeline
-from windowing.semantics.changes import Changed
+from windowing.semantics.changes import UndeclaredChange
 
 PLAN = """\
 name: shop
@@ -64,7 +64,7 @@ def test_a_job_that_died_before_it_made_a_change_of_its_log_has_failed(
     fault_run.plan = parse_plan(plan)
 
     def unknown_change(*_: object) -> None:
-        raise Changed(fault_run.job.pipeline)
+        raise UndeclaredChange(fault_run.job.pipeline)
 
     monkeypatch.setattr("chaos.run.judgement._compared", unknown_change)
     checks = {check.name: check for check in judge(fault_run, "127.0.0.1:1").checks}

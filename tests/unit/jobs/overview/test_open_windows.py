@@ -13,8 +13,8 @@ from jobs.overview.metrics_file import Measured
 from jobs.overview.totals import LaneCount, LaneCounts
 from tests.strategies import entry
 from windowing.model import Pipeline, parse_pipeline
-from windowing.semantics.why import Sought, why
-from windowing.semantics.why_words import Told
+from windowing.semantics.why import WindowRef, why
+from windowing.semantics.why_words import Explanation
 from windowing.semantics.windows.classes import extents_of
 
 TEXT = """
@@ -69,9 +69,11 @@ def test_what_releases_a_window_is_what_why_says() -> None:
         for lane, ts in ((0, 40), (1, 17))
     ]
     ((found, _),) = open_windows(stand(pipeline, 35, 12))
-    sought = Sought(pipeline.flows[0], 1, None, ())
+    sought = WindowRef(pipeline.flows[0], 1, None, ())
     (line,) = [
-        line for line in Told(pipeline, why(pipeline, sought, log)).lines() if "s/1 h" in line
+        line
+        for line in Explanation(pipeline, why(pipeline, sought, log)).lines()
+        if "s/1 h" in line
     ]
     assert found.release is not None
     told = found.release.removesuffix(" on s/1")

@@ -12,7 +12,7 @@ from jobs.tools.row_records import NoRows, Span, row_records
 from tests.unit.jobs.overview.test_run_tables import DROP, TEXT, UPDATE, Job, log
 from windowing.model import Query, parse_pipeline
 from windowing.semantics.log import LogEntry
-from windowing.semantics.why import Sought, why
+from windowing.semantics.why import WindowRef, why
 from windowing.spark.sinks import upkeep
 
 DISCARDING = UPDATE.text + "accumulation: discarding\n"
@@ -42,7 +42,7 @@ def test_records_are_those_of_the_definition(tmp_path: Path, name: str) -> None:
         rows = DeltaTable(str(tmp_path / query.name)).to_pyarrow_table().to_pylist()
         places = {(row["window_id"], tuple((row.get("key") or {}).values())) for row in rows}
         for wid, key in sorted(places)[::2]:
-            sought = Sought(query, wid, None, key)
+            sought = WindowRef(query, wid, None, key)
             found = row_records(pipeline, tmp_path, "r 1", sought, reader)
             expected = why(pipeline, sought, log(1)[: 10 * ROUNDS])
             sent = [
@@ -57,7 +57,7 @@ def test_records_are_those_of_the_definition(tmp_path: Path, name: str) -> None:
             assert counts == [(number, records) for number, _, records in expected.revisions]
             late += any(revision for _, _, revision in shown)
             checked += 1
-            started = Sought(query, None, found.rows[0].start, key)
+            started = WindowRef(query, None, found.rows[0].start, key)
             assert row_records(pipeline, tmp_path, "r 1", started, reader).rows[0].wid <= wid
     assert checked > 10
     assert (late > 0) == (name != "drop")
@@ -67,7 +67,7 @@ def test_what_is_lost_from_the_log_is_noticed(tmp_path: Path) -> None:
     reader = Reader()
     Job(UPDATE, tmp_path, "r1").step(5)
     row = DeltaTable(str(tmp_path / "r")).to_pyarrow_table().to_pylist()[0]
-    sought = Sought(UPDATE.flows[1], row["window_id"], None, ())
+    sought = WindowRef(UPDATE.flows[1], row["window_id"], None, ())
     whole = row_records(UPDATE, tmp_path, "r1", sought, reader)
     gone = whole.records[0]
     reader.log = [
@@ -101,5 +101,5 @@ def test_what_cannot_be_found_so_is_said(tmp_path: Path, text: str, wid: int, wh
     Job(pipeline, tmp_path, "r1").step(3)
     with pytest.raises(NoRows, match=why_not):
         row_records(
-            pipeline, tmp_path, "r1", Sought(pipeline.flows[0], wid, None, ("a",)), Reader()
+            pipeline, tmp_path, "r1", WindowRef(pipeline.flows[0], wid, None, ("a",)), Reader()
         )
