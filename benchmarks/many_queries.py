@@ -36,7 +36,7 @@ from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuning
 from windowing.explain.families import explain_families
 from windowing.model import Pipeline, parse_pipeline
-from windowing.runtime.output import Emitted, tagged
+from windowing.runtime.output import SinkFrame, tagged
 from windowing.spark.plan import emissions
 from windowing.spark.sinks.table import TableSink
 from windowing.spark.sinks.written import OnWritten
@@ -142,13 +142,13 @@ class Core:
         self._shard = Shard(self._plan)
         self._stores = [MemoryStore() for _ in range(self._plan.shards)]
 
-    def frames(self, batch: Mapping[int, RawRows]) -> list[Emitted]:
+    def frames(self, batch: Mapping[int, RawRows]) -> list[SinkFrame]:
         """Process a batch, and return its frames for a sink."""
         chunks = [
             self._scanner.scan(number, pack(rows, self._rules[number]))
             for number, rows in batch.items()
         ]
-        found: list[Emitted] = []
+        found: list[SinkFrame] = []
         for number, store in enumerate(self._stores):
             parcels = self._settler.settle(store, [chunk[number] for chunk in chunks])
             found += tagged(self._shard.step(store, parcels))

@@ -27,7 +27,7 @@ from benchmarks.figures import README, RECORDS, machine, markdown, replace_block
 from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
-from windowing.runtime.output import Emitted, tagged
+from windowing.runtime.output import SinkFrame, tagged
 from windowing.runtime.token import Stretch, Token
 from windowing.spark.sinks.table import TableSink
 
@@ -95,7 +95,7 @@ sink: {table: tables}
     )
 
 
-def frames_of(pipeline: Pipeline, size: int) -> list[Emitted]:
+def frames_of(pipeline: Pipeline, size: int) -> list[SinkFrame]:
     """Return what the engine emits for a batch of so many records, each in a row of its own."""
     if not size:
         return []

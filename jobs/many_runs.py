@@ -23,7 +23,7 @@ from jobs.file_run import finish, one_file_a_batch, own_session
 from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline
 from windowing.runtime.local import Output
-from windowing.runtime.output import Emitted
+from windowing.runtime.output import SinkFrame
 from windowing.spark.processor import stepped, store_of_key
 from windowing.spark.sinks import MemorySink
 from windowing.spark.sources.pieces import Stage
@@ -63,9 +63,9 @@ def run_all(
     sinks = [MemorySink(pipeline) for pipeline, _ in runs]
 
     def take(batch: DataFrame, batch_id: int) -> None:
-        frames: list[list[Emitted]] = [[] for _ in runs]
+        frames: list[list[SinkFrame]] = [[] for _ in runs]
         for kind, query, data, number in batch.collect():
-            frames[number].append(Emitted(kind, query, bytes(data)))
+            frames[number].append(SinkFrame(kind, query, bytes(data)))
         for sink, of_run in zip(sinks, frames, strict=True):
             sink.take(of_run, batch_id)
 

@@ -26,7 +26,7 @@ from chaos.simulator.platform.job import DEAD, SimulatedJob, Tables
 from chaos.simulator.platform.sink import Ends, SimulatedSink, TableItem
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, StateFiles, Task, Values, _Delta
-from windowing.runtime.output import Emitted
+from windowing.runtime.output import SinkFrame
 from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.tokens import Frames
 
@@ -168,7 +168,7 @@ class LastShardJob(SimulatedJob):
     shows_in=some_query(retracting, updates),
 )
 class PlainRows(BatchRows):
-    def tables(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
+    def tables(self, frames: Sequence[SinkFrame], batch_id: int) -> dict[str, pa.Table]:
         tables = super().tables(frames, batch_id)
         for name, table in tables.items():
             if "op" in table.column_names:

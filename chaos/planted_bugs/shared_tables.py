@@ -23,7 +23,7 @@ from chaos.simulator.draw.wish import Wish
 from windowing.engine.families.family import Variant
 from windowing.engine.wids import Ints
 from windowing.model.file.pipeline import Pipeline
-from windowing.runtime.output import Emitted
+from windowing.runtime.output import SinkFrame
 from windowing.spark.sinks import TableSink
 from windowing.spark.sinks.growth import conformed
 from windowing.spark.sinks.rows import BatchRows
@@ -114,7 +114,7 @@ def _member(variant: Variant) -> int:
     wish=_ONE,
 )
 def without_those_beside(
-    rows: BatchRows, frames: Sequence[Emitted], batch_id: int
+    rows: BatchRows, frames: Sequence[SinkFrame], batch_id: int
 ) -> dict[str, pa.Table]:
     shared, _ = rows._divided(frames)
     found = _tables_of(rows, frames, batch_id)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from chaos.planted_bugs.conditions import computing, some_query
 from chaos.planted_bugs.planted import planted
-from windowing.runtime.output import DATA_FILE, DEAD_LETTER, METRIC, Emitted
+from windowing.runtime.output import DATA_FILE, DEAD_LETTER, METRIC, SinkFrame
 from windowing.runtime.token import Token
 from windowing.spark.sinks import TableSink
 from windowing.spark.sinks.data_files import DataFile
@@ -37,7 +37,7 @@ _of, _write = FileStage.of, FileStage._write
 @planted(
     "dead_letters_in_a_file_and_sent", _BY_TABLES, at=f"{_STAGE}.of", disk=True, tuning=IN_FILES
 )
-def sent_as_well(stage: FileStage, frames: Sequence[Emitted]) -> list[Emitted]:
+def sent_as_well(stage: FileStage, frames: Sequence[SinkFrame]) -> list[SinkFrame]:
     found = _of(stage, frames)
     if any(one.kind == DATA_FILE for one in found):
         found += [one for one in frames if one.kind == DEAD_LETTER]
@@ -47,7 +47,7 @@ def sent_as_well(stage: FileStage, frames: Sequence[Emitted]) -> list[Emitted]:
 # Lanes' counts that are lost where a task writes files. How one gets it: names of files take the
 # place of a task's frames.
 @planted("files_in_place_of_counts", _BY_TABLES, at=f"{_STAGE}.of", disk=True, tuning=IN_FILES)
-def without_counts(stage: FileStage, frames: Sequence[Emitted]) -> list[Emitted]:
+def without_counts(stage: FileStage, frames: Sequence[SinkFrame]) -> list[SinkFrame]:
     found = _of(stage, frames)
     files = [one for one in found if one.kind == DATA_FILE]
     return files or found
@@ -62,7 +62,7 @@ def without_counts(stage: FileStage, frames: Sequence[Emitted]) -> list[Emitted]
     disk=True,
     tuning=IN_FILES,
 )
-def of_the_last_task(frames: Sequence[Emitted]) -> dict[str, list[DataFile]]:
+def of_the_last_task(frames: Sequence[SinkFrame]) -> dict[str, list[DataFile]]:
     return {table: files[-1:] for table, files in files_of(frames).items()}
 
 
@@ -104,7 +104,7 @@ _commit = TableSink._commit
 # Small results without lanes' counts: only what is limited is passed on. How one gets it: the
 # limit is about results, and so is the list that is returned.
 @planted("inline_without_counts", _BY_TABLES, at=f"{_STAGE}.of", disk=True, tuning=BY_THE_DRIVER)
-def only_results(stage: FileStage, frames: Sequence[Emitted]) -> list[Emitted]:
+def only_results(stage: FileStage, frames: Sequence[SinkFrame]) -> list[SinkFrame]:
     results = [one for one in frames if one.kind != METRIC]
     if results and sum(len(one.frame) for one in results) <= stage.inline_bytes:
         return results

@@ -80,7 +80,7 @@ class LocalEngine:
     def _run(self, pipeline: Pipeline) -> None:
         """Build lanes and shards without state."""
         self.pipeline, self.plan = pipeline, plan_of(pipeline)
-        self._fused = _Fused(self.plan, self._chunk_rows) if self._as_asked else None
+        self._fused = _FusedPlan(self.plan, self._chunk_rows) if self._as_asked else None
         self._rules = [ValueRules.of(pipeline, number) for number in range(self.plan.lanes)]
         lanes = () if self._as_asked else range(self.plan.lanes)
         self._lanes = [(Lane(self.plan, n), MemoryStore()) for n in lanes]
@@ -201,7 +201,7 @@ def _stores(parts: Iterable[Mapping[str, bytes]]) -> list[MemoryStore]:
     return stores
 
 
-class _Fused:
+class _FusedPlan:
     """The scanner and the settler of an engine that runs the fused plan."""
 
     def __init__(self, plan: Plan, chunk_rows: int | None) -> None:

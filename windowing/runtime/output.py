@@ -44,7 +44,7 @@ CHANGE = "change"
 DATA_FILE = "data_file"
 
 
-class Emitted(NamedTuple):
+class SinkFrame(NamedTuple):
     """One frame on its way to a sink.
 
     Attributes:
@@ -59,21 +59,21 @@ class Emitted(NamedTuple):
     frame: bytes
 
 
-def tagged(emission: Emission) -> Iterator[Emitted]:
+def tagged(emission: Emission) -> Iterator[SinkFrame]:
     """Return the frames of one shard's step, tagged for a sink."""
     for taken in emission.taken:
-        yield Emitted(CHANGE, None, msgspec.msgpack.encode(taken))
+        yield SinkFrame(CHANGE, None, msgspec.msgpack.encode(taken))
     for query, frame in emission.results.items():
-        yield Emitted(RESULT, query, to_bytes(frame))
+        yield SinkFrame(RESULT, query, to_bytes(frame))
     for query, frame in emission.early.items():
-        yield Emitted(EARLY, query, to_bytes(frame))
+        yield SinkFrame(EARLY, query, to_bytes(frame))
     for data in emission.dead_letters:
-        yield Emitted(DEAD_LETTER, None, data)
+        yield SinkFrame(DEAD_LETTER, None, data)
     for data in emission.metrics:
-        yield Emitted(METRIC, None, data)
+        yield SinkFrame(METRIC, None, data)
 
 
-def check_unchanged(frames: Iterable[Emitted]) -> None:
+def check_unchanged(frames: Iterable[SinkFrame]) -> None:
     """Check that no lane takes a change of the queries in a batch.
 
     Raises:

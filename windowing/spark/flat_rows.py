@@ -9,7 +9,7 @@ import pyarrow as pa
 from windowing.model import Pipeline
 from windowing.model.query import Flow
 from windowing.model.run_errors import BadRecords
-from windowing.runtime.output import Emitted, check_unchanged
+from windowing.runtime.output import SinkFrame, check_unchanged
 from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows, result_schema, schemas
 
 PLACE = ("query", "window_id", "window_start", "window_end")
@@ -43,11 +43,11 @@ class FlatRows:
             QueriesChanged: the log changes the queries, for which the schema has no place.
         """
         columns = (batch.column(name).to_pylist() for name in ("kind", "query", "frame"))
-        frames = [Emitted(*frame) for frame in zip(*columns, strict=True)]
+        frames = [SinkFrame(*frame) for frame in zip(*columns, strict=True)]
         check_unchanged(frames)
         return pa.concat_tables([self.schema.empty_table(), *self._tables(frames)])
 
-    def _tables(self, frames: Sequence[Emitted]) -> Iterator[pa.Table]:
+    def _tables(self, frames: Sequence[SinkFrame]) -> Iterator[pa.Table]:
         for query, rows in self._rows.results(frames, 0):
             yield self._result(query, rows)
         tables = self._rows.passed(frames, 0)

@@ -25,7 +25,7 @@ from windowing.engine.storage.state import StateStore
 from windowing.engine.tuning import tuning
 from windowing.model import Pipeline
 from windowing.model.source import PARTITIONS_MAX
-from windowing.runtime.output import Emitted, tagged
+from windowing.runtime.output import SinkFrame, tagged
 from windowing.spark.sources.pieces import Batches, Stage
 from windowing.spark.storage.copies import Copies
 from windowing.spark.storage.shipped import packed, unpacked
@@ -225,7 +225,7 @@ class ShardStage(_Stage):
         """Return the processor of all shards, which differ only in their state."""
         return Shard(self._plan)
 
-    def step(self, number: int, messages: Sequence[bytes]) -> list[Emitted]:
+    def step(self, number: int, messages: Sequence[bytes]) -> list[SinkFrame]:
         """Process all messages for one shard in this batch."""
         del number
         store = self._store()

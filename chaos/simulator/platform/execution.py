@@ -19,7 +19,7 @@ from chaos.simulator.platform.stages import Scanning, begin
 from chaos.simulator.platform.state import Task
 from chaos.simulator.platform.tasks import Tasks
 from windowing.engine.reading.pack import RawRows
-from windowing.runtime.output import Emitted
+from windowing.runtime.output import SinkFrame
 from windowing.spark.sinks.file_stage import EMISSIONS
 from windowing.spark.sinks.tokens import Frames
 from windowing.spark.stages import PARCELS_SENT
@@ -70,7 +70,7 @@ class Execution:
             stage.now_us = self.wall_us
             found = pa.Table.from_batches(self._step(task, waiting, EMISSIONS), EMISSIONS)
             columns = (column.to_pylist() for column in found.columns)
-            return [Emitted(*row) for row in zip(*columns, strict=True)]
+            return [SinkFrame(*row) for row in zip(*columns, strict=True)]
 
         return self._stage(self.tasks.shards, shard, "shards")
 

@@ -25,7 +25,7 @@ from chaos.simulator.platform.start import StartCheck, compare_tables, stretches
 from windowing.engine.tuning import tuning
 from windowing.files.places import name_once
 from windowing.model.file.pipeline import Pipeline
-from windowing.runtime.output import Emitted
+from windowing.runtime.output import SinkFrame
 from windowing.runtime.token import Token
 from windowing.spark.sinks import RunPlace, TableSink, begin_tables, table_log
 from windowing.spark.sinks.file_stage import EMISSIONS
@@ -106,7 +106,7 @@ class TableFolder:
                 arrays = dict(zip(EMISSIONS.names, map(list, columns), strict=True))
                 rng.choice(tasks).append(pa.RecordBatch.from_pydict(arrays, schema=EMISSIONS))
         found = [one for task in tasks for one in stage(iter(task))]
-        self._frames = [Emitted(*row.values()) for one in found for row in one.to_pylist()]
+        self._frames = [SinkFrame(*row.values()) for one in found for row in one.to_pylist()]
 
     def write(self, pipeline: Pipeline, batch: int, fate: Fate, rival: Rival | None = None) -> None:
         """Write what was filed last, as far as the driver lives; a rival does so in between.

@@ -19,7 +19,7 @@ from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.latest import latest
 from windowing.runtime.local import LocalEngine
-from windowing.runtime.output import Emitted, tagged
+from windowing.runtime.output import SinkFrame, tagged
 from windowing.spark.sinks import PostgresSink, TableSink
 from windowing.spark.sinks.postgres_reader import PostgresReader
 from windowing.spark.sinks.reader import FolderReader
@@ -55,7 +55,7 @@ def log_of(times: Sequence[int]) -> list[Entry]:
 def write(pipeline: Pipeline, sink: PostgresSink | TableSink, log: Sequence[Entry]) -> None:
     engine = LocalEngine(pipeline)
     for number, batch in enumerate(batches(log, 2, pipeline)):
-        frames: list[Emitted] = [
+        frames: list[SinkFrame] = [
             frame for emission in engine.feed(batch, number) for frame in tagged(emission)
         ]
         for _ in range(2):

@@ -28,7 +28,7 @@ from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file.added import added_queries
 from windowing.model.file.changes import as_written
-from windowing.runtime.output import CHANGE, METRIC, Emitted, tagged
+from windowing.runtime.output import CHANGE, METRIC, SinkFrame, tagged
 from windowing.semantics.effective import effective
 from windowing.spark.sinks import RunPlace, begin_tables
 from windowing.spark.sinks.table import TableSink
@@ -92,7 +92,7 @@ class Driver:
             self.begin(after)
             self.run(batch, number)
 
-    def frames(self, batch: dict[int, RawRows]) -> list[Emitted]:
+    def frames(self, batch: dict[int, RawRows]) -> list[SinkFrame]:
         sent = [
             Lane(self.plan, number).step(
                 self.lanes[number], [pack(rows, ValueRules.of(self.pipeline, number))]

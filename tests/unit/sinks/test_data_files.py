@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from tests.unit.sinks.test_sink_tokens import NAMES, PIPELINE, batches
 from windowing.model.run_errors import TokenMismatch, UnseenFile
-from windowing.runtime.output import DATA_FILE, Emitted
+from windowing.runtime.output import DATA_FILE, SinkFrame
 from windowing.runtime.token import Token
 from windowing.spark.sinks.data_files import is_ours, write_file
 from windowing.spark.sinks.file_stage import FileStage
@@ -27,7 +27,7 @@ class Crashed(Exception):
     pass
 
 
-def in_files(sink: TableSink, frames: Sequence[Emitted], number: int) -> list[Emitted]:
+def in_files(sink: TableSink, frames: Sequence[SinkFrame], number: int) -> list[SinkFrame]:
     """A batch's frames as an executor sends them if none of its results may be passed on."""
     found = sink.file_stage(number, 0).of(frames)
     assert {one.kind for one in found} <= {DATA_FILE, "metric"}

@@ -25,7 +25,7 @@ from windowing.engine.tuning import Tuning
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.run_errors import ArrivalOrder
 from windowing.runtime.local import LocalEngine
-from windowing.runtime.output import RESULT, Emitted, tagged
+from windowing.runtime.output import RESULT, SinkFrame, tagged
 from windowing.semantics.units import ArrivalOrderError
 from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.table import TableSink
@@ -56,12 +56,12 @@ def written(
     return verdict.lines()
 
 
-def frames(engine: LocalEngine, batch: object, number: int) -> list[Emitted]:
+def frames(engine: LocalEngine, batch: object, number: int) -> list[SinkFrame]:
     """A batch's frames, of all shards; the wall clock moves by a second with each batch."""
     return [frame for shard in frames_by_shard(engine, batch, number) for frame in shard]
 
 
-def frames_by_shard(engine: LocalEngine, batch: object, number: int) -> list[list[Emitted]]:
+def frames_by_shard(engine: LocalEngine, batch: object, number: int) -> list[list[SinkFrame]]:
     emissions = engine.feed(batch, wall_us=number * 1_000_000)  # type: ignore[arg-type]
     return [[*tagged(emission)] for emission in emissions]
 

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from windowing.engine.effects import took_effect
-from windowing.runtime.output import CHANGE, DATA_FILE, METRIC, Emitted
+from windowing.runtime.output import CHANGE, DATA_FILE, METRIC, SinkFrame
 from windowing.spark.sinks.data_files import DataFile, write_file
 from windowing.spark.sinks.rows import BatchRows
 from windowing.spark.sinks.written import portions_of
@@ -54,7 +54,7 @@ class FileStage:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Process one task's frames."""
         frames = [
-            Emitted(*row)
+            SinkFrame(*row)
             for batch in batches
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
         ]
@@ -63,7 +63,7 @@ class FileStage:
         if arrays:
             yield pa.RecordBatch.from_arrays(arrays, schema=EMISSIONS)
 
-    def of(self, frames: Sequence[Emitted]) -> list[Emitted]:
+    def of(self, frames: Sequence[SinkFrame]) -> list[SinkFrame]:
         """Return a task's frames, with those of large results replaced by their files.
 
         Metrics always stay: they are small, and a batch's token may be derived from them. Where the
@@ -80,7 +80,7 @@ class FileStage:
             for name, rows in _rows(self.file, self.run).tables(results, self.batch_id).items()
             if len(rows)
         ]
-        named = [Emitted(DATA_FILE, file.table, msgspec.json.encode(file)) for file in written]
+        named = [SinkFrame(DATA_FILE, file.table, msgspec.json.encode(file)) for file in written]
         return [*(one for one in frames if one.kind == METRIC), *named]
 
     def _write(self, name: str, rows: pa.Table) -> DataFile:
@@ -90,7 +90,7 @@ class FileStage:
         return msgspec.structs.replace(file, portions=tuple(portions_of({name: rows})))
 
 
-def files_of(frames: Sequence[Emitted]) -> dict[str, list[DataFile]]:
+def files_of(frames: Sequence[SinkFrame]) -> dict[str, list[DataFile]]:
     """Return the files that frames name, by table."""
     files: dict[str, list[DataFile]] = {}
     for one in frames:

@@ -13,7 +13,7 @@ from windowing.runtime.output import (
     EARLY,
     METRIC,
     RESULT,
-    Emitted,
+    SinkFrame,
     count,
     dead_letters_of,
     rows_of,
@@ -43,7 +43,7 @@ class MemorySink:
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Take one batch; for `foreachBatch`."""
         self.take(
-            [Emitted(kind, query, bytes(data)) for kind, query, data in batch.collect()], batch_id
+            [SinkFrame(kind, query, bytes(data)) for kind, query, data in batch.collect()], batch_id
         )
 
     def take(self, frames: Frames, batch_id: int) -> None:

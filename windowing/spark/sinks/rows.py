@@ -36,7 +36,7 @@ from windowing.model import Pipeline
 from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
 from windowing.model.query import Flow
-from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, Emitted, marks
+from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, SinkFrame, marks
 from windowing.spark.sinks.growth import conformed
 from windowing.spark.sinks.shared_rows import SharedRows
 
@@ -83,7 +83,7 @@ class BatchRows:
         self._flows = {flow.name: flow for flow in pipeline.flows}
         self._schemas, self._own = schemas(pipeline), dict[str, pa.Schema]()
 
-    def tables(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
+    def tables(self, frames: Sequence[SinkFrame], batch_id: int) -> dict[str, pa.Table]:
         """Return the tables with rows of a batch, by name.
 
         Args:
@@ -105,7 +105,9 @@ class BatchRows:
             took_effect("one table", len(tables[table]))
         return tables | self.passed(frames, batch_id)
 
-    def _divided(self, frames: Sequence[Emitted]) -> tuple[dict[str, pl.DataFrame], list[Emitted]]:
+    def _divided(
+        self, frames: Sequence[SinkFrame]
+    ) -> tuple[dict[str, pl.DataFrame], list[SinkFrame]]:
         """Return the rows of families whose queries share a table, and all other frames."""
         if self._pipeline.destination.layout == "many":
             return {}, list(frames)
@@ -118,7 +120,7 @@ class BatchRows:
                 others.append(one)
         return {name: together(parts) for name, parts in shared.items()}, others
 
-    def passed(self, frames: Sequence[Emitted], batch_id: int) -> dict[str, pa.Table]:
+    def passed(self, frames: Sequence[SinkFrame], batch_id: int) -> dict[str, pa.Table]:
         """Return the tables of dead letters and metrics that have rows; the arguments as above."""
         tables = {}
         for name, kind in ((DEAD_LETTERS, DEAD_LETTER), (METRICS, METRIC)):
@@ -127,7 +129,9 @@ class BatchRows:
                 tables[name] = self._passed(name, parts, batch_id)
         return tables
 
-    def results(self, frames: Sequence[Emitted], batch_id: int) -> Iterator[tuple[Flow, pa.Table]]:
+    def results(
+        self, frames: Sequence[SinkFrame], batch_id: int
+    ) -> Iterator[tuple[Flow, pa.Table]]:
         """Yield the rows of queries, with the columns of their own; the arguments as above."""
         emitted: dict[tuple[str, str], list[pl.DataFrame]] = {}
         for one in frames:

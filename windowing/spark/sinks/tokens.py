@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windowing.engine.storage.frames import from_bytes
 from windowing.model import Pipeline
-from windowing.runtime.output import METRIC, Emitted, check_unchanged
+from windowing.runtime.output import METRIC, SinkFrame, check_unchanged
 from windowing.runtime.token import Stretch, Token
 
 TOKENS = "tokens"
@@ -32,7 +32,7 @@ TokenOf = Callable[[int], Token]
 """A function to the token of the batch being written."""
 
 
-Frames = Sequence[Emitted]
+Frames = Sequence[SinkFrame]
 """A batch as the plan emits it, of all shards; rows of Spark and plain tuples of these fields are
 allowed."""
 
