@@ -15,7 +15,7 @@ import polars as pl
 
 from windowing.model.record import Reason
 from windowing.model.source import Source
-from windowing.spark.sinks.written import Portion, Written
+from windowing.spark.sinks.written import Portion, WrittenBatch
 
 _RAN: Final = "addBatch"
 """Stage that Spark reports for a trigger with a batch, and not for one that found nothing."""
@@ -82,7 +82,7 @@ class Counts:
         return found
 
 
-def counts_of(written: Written) -> Counts:
+def counts_of(written: WrittenBatch) -> Counts:
     """Count a batch by query and by lane."""
     rows: dict[str, dict[str, int]] = {}
     lanes: dict[str, LaneFigures] = {}
@@ -102,7 +102,7 @@ def counts_of(written: Written) -> Counts:
     return Counts(rows, lanes)
 
 
-def _lanes(written: Written) -> Iterator[dict[str, Any]]:
+def _lanes(written: WrittenBatch) -> Iterator[dict[str, Any]]:
     """Yield the counts of each lane; every query counts the same records."""
     if written.lanes is not None:
         told = pl.DataFrame(pl.from_arrow(written.lanes.select(_COLUMNS)))
@@ -110,7 +110,7 @@ def _lanes(written: Written) -> Iterator[dict[str, Any]]:
         yield from told.group_by("lane", maintain_order=True).agg(most, last).iter_rows(named=True)
 
 
-def _dropped(written: Written) -> Iterator[tuple[str, str, int]]:
+def _dropped(written: WrittenBatch) -> Iterator[tuple[str, str, int]]:
     """Yield lanes and queries with late records that were dropped, and their number."""
     if written.lanes is not None:
         told = pl.DataFrame(pl.from_arrow(written.lanes.select(_COLUMNS)))

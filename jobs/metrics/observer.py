@@ -27,7 +27,7 @@ from jobs.overview.updater import Updater
 from jobs.runs.targets import announce, withdraw
 from windowing.model import Pipeline
 from windowing.model.source import Source
-from windowing.spark.sinks.written import Written
+from windowing.spark.sinks.written import WrittenBatch
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
@@ -95,7 +95,7 @@ class Metrics:
         if exports_telemetry():
             self._safely("exports to OpenTelemetry are missing", self._send)
 
-    def written(self, batch: Written) -> None:
+    def written(self, batch: WrittenBatch) -> None:
         """Take note of a batch that is in the sink."""
         self._safely("counts of batches are missing", lambda: self._count(batch))
 
@@ -154,7 +154,7 @@ class Metrics:
     def _withdraw(self) -> None:
         withdraw(self._place.folder, self._place.targets, self._place.pipeline, self._place.run)
 
-    def _count(self, batch: Written) -> None:
+    def _count(self, batch: WrittenBatch) -> None:
         counts = counts_of(batch)
         self._shown.count(counts)
         self._counted[batch.batch_id] = counts

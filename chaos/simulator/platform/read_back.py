@@ -24,7 +24,7 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.runtime.output import EARLY
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS
 from windowing.spark.sinks.tokens import TOKENS, tokens_of
-from windowing.spark.sinks.written import Written
+from windowing.spark.sinks.written import WrittenBatch
 
 Plans = Sequence[Ends]
 
@@ -104,7 +104,7 @@ def _wrong_tokens(folder: Path, pipeline: Pipeline, plans: Plans) -> Iterator[st
 
 
 def _wrong_counts(
-    told: Mapping[int, Written], counted: Mapping[int, Counter[str]]
+    told: Mapping[int, WrittenBatch], counted: Mapping[int, Counter[str]]
 ) -> Iterator[str]:
     """Yield the batches of which the sink has told other numbers of rows than it has written."""
     for batch, written in told.items():

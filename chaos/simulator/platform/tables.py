@@ -32,7 +32,7 @@ from windowing.spark.sinks.file_stage import EMISSIONS
 from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.tokens import TOKENS, Frames
 from windowing.spark.sinks.upkeep import optimize, vacuum
-from windowing.spark.sinks.written import Written
+from windowing.spark.sinks.written import WrittenBatch
 
 RUN: Final = "simulated"
 _TIDY_EVERY: Final = 7
@@ -70,7 +70,7 @@ class TableFolder:
         self.plans, self._lanes = plans, lanes
         self._sink: TableSink | None = None
         self._frames: Frames = ()
-        self.told: dict[int, Written] = {}
+        self.told: dict[int, WrittenBatch] = {}
 
     def restart(self, sink: TableSink | None = None) -> TableSink | None:
         """Let another driver go on, which knows nothing of the tables yet, or has a sink.
@@ -170,7 +170,7 @@ class TableFolder:
 
         return RunPlace(pipeline, RUN, self.folder, token_of, on_written=self._note)
 
-    def _note(self, written: Written) -> None:
+    def _note(self, written: WrittenBatch) -> None:
         self.told[written.batch_id] = written
 
 

@@ -19,7 +19,7 @@ from chaos.simulator.run import draw_case, history_of
 from windowing.model.errors import PipelineError
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 from windowing.spark.sinks import PostgresSink
-from windowing.spark.sinks.written import Written
+from windowing.spark.sinks.written import WrittenBatch
 
 RUNS, RUN = 12, "simulated"
 
@@ -60,7 +60,7 @@ class PostgresJob(SimulatedJob):
             self._fate.pass_by("sink refuses", workers=False)
         return True
 
-    def _behind(self, batch: Written) -> None:
+    def _behind(self, batch: WrittenBatch) -> None:
         del batch
         self._fate.pass_by("sink does not answer", workers=False)
 

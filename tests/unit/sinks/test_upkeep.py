@@ -38,7 +38,7 @@ def age(folder: Path, days: int) -> None:
         os.utime(path, (then, then))
 
 
-def optimized(folder: Path, run: str | None = None) -> dict[str, upkeep.Kept]:
+def optimized(folder: Path, run: str | None = None) -> dict[str, upkeep.TableUpkeep]:
     return {one.table: one for one in upkeep.optimize(PIPELINE, folder, run)}
 
 

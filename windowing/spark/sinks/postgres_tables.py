@@ -42,7 +42,7 @@ Columns = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TableSchema:
     """A table that a pipeline needs.
 
     Attributes:
@@ -68,7 +68,7 @@ def tables_in(connection: psycopg.Connection, schema: str) -> dict[str, dict[str
     return found
 
 
-def conflicts(have: Mapping[str, Columns], want: Mapping[str, Wanted]) -> list[str]:
+def conflicts(have: Mapping[str, Columns], want: Mapping[str, TableSchema]) -> list[str]:
     """Return why tables of `have` cannot take rows of `want`, a clause each; empty: they can."""
     return [
         clash
@@ -78,7 +78,7 @@ def conflicts(have: Mapping[str, Columns], want: Mapping[str, Wanted]) -> list[s
     ]
 
 
-def _of_table(name: str, have: Columns, wanted: Wanted) -> Iterator[str]:
+def _of_table(name: str, have: Columns, wanted: TableSchema) -> Iterator[str]:
     for column, type_ in wanted.columns:
         there, now = have.get(column), _SPELLED.get(type_, type_)
         if there is None and column in wanted.key:
@@ -87,7 +87,7 @@ def _of_table(name: str, have: Columns, wanted: Wanted) -> Iterator[str]:
             yield f"{name}.{column} is {there}, and is to be {now}"
 
 
-def additions(have: Mapping[str, Columns], want: Mapping[str, Wanted]) -> list[str]:
+def additions(have: Mapping[str, Columns], want: Mapping[str, TableSchema]) -> list[str]:
     """Return what the tables of `have` lack, a clause each; they must not conflict."""
     new = [f"new table {name}" for name in want if name not in have]
     return new + [
@@ -99,7 +99,7 @@ def additions(have: Mapping[str, Columns], want: Mapping[str, Wanted]) -> list[s
 
 
 def columns_added(
-    schema: str, have: Mapping[str, Columns], want: Mapping[str, Wanted]
+    schema: str, have: Mapping[str, Columns], want: Mapping[str, TableSchema]
 ) -> Iterator[sql.Composed]:
     """Return the statements that add missing columns to the tables of a schema."""
     for name, wanted in want.items():
@@ -134,11 +134,11 @@ def views_of_latest(
         )
 
 
-def wanted(pipeline: Pipeline) -> dict[str, Wanted]:
+def wanted(pipeline: Pipeline) -> dict[str, TableSchema]:
     """Return the tables that a pipeline needs beside those of the batches."""
     keys = {name: tuple(dict.fromkeys(of[0].key)) for name, of in pipeline.tables.items()}
     return {
-        name: Wanted(flat(columns), keys.get(name, ()))
+        name: TableSchema(flat(columns), keys.get(name, ()))
         for name, columns in schemas(pipeline).items()
     }
 

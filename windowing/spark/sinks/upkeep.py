@@ -34,7 +34,7 @@ _LOCK: Final = "_upkeep.lock"
 """A file in a table's folder; readers pass over names that begin so."""
 
 
-class Kept(NamedTuple):
+class TableUpkeep(NamedTuple):
     """What upkeep has done to a table, or would do.
 
     Attributes:
@@ -52,7 +52,7 @@ class Kept(NamedTuple):
 
 def optimize(
     pipeline: Pipeline, folder: Path, run: str | None = None, *, dry_run: bool = False
-) -> Iterator[Kept]:
+) -> Iterator[TableUpkeep]:
     """Merge the small files of each table; write a checkpoint of its log and remove expired logs.
 
     Args:
@@ -67,12 +67,12 @@ def optimize(
     for name, table in _tables(pipeline, folder, dry_run=dry_run):
         small = _small_files(table, run)
         if dry_run or not small:
-            yield Kept(name, len(small), sum(small))
+            yield TableUpkeep(name, len(small), sum(small))
             continue
         added = _compact(table, run)
         table.create_checkpoint()
         table.cleanup_metadata()
-        yield Kept(name, len(small), sum(small), added)
+        yield TableUpkeep(name, len(small), sum(small), added)
 
 
 def vacuum(
@@ -82,7 +82,7 @@ def vacuum(
     *,
     retention: timedelta = RETENTION,
     dry_run: bool = False,
-) -> Iterator[Kept]:
+) -> Iterator[TableUpkeep]:
     """Remove data files that are older than the retention and needed by no version within it.
 
     These are files that a compaction has replaced, and files of attempts that were never committed;
@@ -110,7 +110,7 @@ def vacuum(
         if not dry_run:
             for path in sizes:
                 path.unlink(missing_ok=True)
-        yield Kept(name, len(sizes), sum(sizes.values()))
+        yield TableUpkeep(name, len(sizes), sum(sizes.values()))
 
 
 def _sizes(paths: Iterable[Path]) -> dict[Path, int]:

@@ -34,7 +34,7 @@ class Portion(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenBatch:
     """A batch that is in a sink.
 
     Attributes:
@@ -48,16 +48,18 @@ class Written:
     lanes: pa.Table | None
 
 
-OnWritten = Callable[[Written], None]
+OnWritten = Callable[[WrittenBatch], None]
 """A function that is called with each batch, once it is written."""
 
 
-def ignore(batch: Written) -> None:
+def ignore(batch: WrittenBatch) -> None:
     """Do nothing."""
     del batch
 
 
-def written(batch_id: int, tables: Mapping[str, pa.Table], more: Iterable[Portion] = ()) -> Written:
+def written(
+    batch_id: int, tables: Mapping[str, pa.Table], more: Iterable[Portion] = ()
+) -> WrittenBatch:
     """Return what to report of a batch.
 
     Args:
@@ -65,7 +67,7 @@ def written(batch_id: int, tables: Mapping[str, pa.Table], more: Iterable[Portio
         tables: its rows, by table.
         more: what others have counted.
     """
-    return Written(batch_id, [*portions_of(tables), *more], tables.get(METRICS))
+    return WrittenBatch(batch_id, [*portions_of(tables), *more], tables.get(METRICS))
 
 
 def portions_of(tables: Mapping[str, pa.Table]) -> list[Portion]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windowing.model import Pipeline, parse_pipeline
 from windowing.spark.sinks.rows import METRICS, schemas
-from windowing.spark.sinks.written import Portion, Written
+from windowing.spark.sinks.written import Portion, WrittenBatch
 
 TEXT = """
 name: tide
@@ -29,7 +29,7 @@ def written(
     *portions: Portion,
     of: Pipeline | None = None,
     dropped: int = 0,
-) -> Written:
+) -> WrittenBatch:
     """A batch of lanes with so many records, and this progress after it."""
     of = of or pipeline()
     rows = [
@@ -43,7 +43,7 @@ def written(
         }
         for lane, (records, progress_us) in lanes.items()
     ]
-    return Written(batch_id, portions, pa.Table.from_pylist(rows, schema=schemas(of)[METRICS]))
+    return WrittenBatch(batch_id, portions, pa.Table.from_pylist(rows, schema=schemas(of)[METRICS]))
 
 
 def progress(batch_id: int, ends: Mapping[str, int], *, ran: bool = True) -> dict[str, Any]:
