@@ -21,7 +21,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from windowing.model.facts import Facts, told
+from windowing.model.facts import Facts, without_defaults
 from windowing.model.lengths import INT64_MAX
 
 CONTROL_HEADER: Final = "slackwater-control"
@@ -83,7 +83,7 @@ class ControlRule(BaseModel):
             "queries": self.queries if self.believe == "all" else 100,
             "key": self.key,
         }
-        return told(facts, {"believe": "bounds", "queries": 100, "key": None})
+        return without_defaults(facts, {"believe": "bounds", "queries": 100, "key": None})
 
     def bytes_max(self, lanes: int, *, change: bool) -> int:
         """Return how long a control record may be, in bytes; none that is longer is parsed.

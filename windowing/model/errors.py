@@ -45,8 +45,8 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        told = (place, cut(self.field, _VALUE_MAX), cut(self.message, _MESSAGE_MAX))
-        return _visible(": ".join(part for part in told if part))
+        parts = (place, cut(self.field, _VALUE_MAX), cut(self.message, _MESSAGE_MAX))
+        return _visible(": ".join(part for part in parts if part))
 
 
 class PipelineError(ValueError):
@@ -56,10 +56,10 @@ class PipelineError(ValueError):
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
-        told = [str(problem) for problem in problems[:_PROBLEMS_MAX]]
+        parts = [str(problem) for problem in problems[:_PROBLEMS_MAX]]
         if (more := len(problems) - _PROBLEMS_MAX) > 0:
-            told.append(f"{problems[0].file}: and {more:,} problems more: mend these first")
-        super().__init__("\n".join(told))
+            parts.append(f"{problems[0].file}: and {more:,} problems more: mend these first")
+        super().__init__("\n".join(parts))
 
     def __reduce__(self) -> tuple[type[PipelineError], tuple[list[Problem]]]:
         return type(self), (self.problems,)  # for pickling between processes

@@ -15,7 +15,7 @@ Fact = bool | int | float | str | None | Sequence["Fact"] | Mapping[str, "Fact"]
 Facts = dict[str, Fact]
 
 
-def told(facts: Facts, defaults: Facts) -> Facts:
+def without_defaults(facts: Facts, defaults: Facts) -> Facts:
     """Omit the facts that have their default values."""
     return {
         name: fact for name, fact in facts.items() if name not in defaults or fact != defaults[name]

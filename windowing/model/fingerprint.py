@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from windowing.model.added_lanes import AddedLane
 from windowing.model.emission import Early, Late
-from windowing.model.facts import Fact, Facts, spelled, told
+from windowing.model.facts import Fact, Facts, spelled, without_defaults
 from windowing.model.fields import Aggregate, FieldType, with_code
 from windowing.model.file.conflicts import OwnCopy
 from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
@@ -53,7 +53,7 @@ class OfTheLog(NamedTuple):
             "conflicts": {name: _copies(copies) for name, copies in self.conflicts.items()},
             "forgotten": [*self.forgotten],
         }
-        return told(facts, {"conflicts": {}, "forgotten": []})
+        return without_defaults(facts, {"conflicts": {}, "forgotten": []})
 
 
 def fingerprint(
@@ -103,7 +103,7 @@ def facts_of(source: Source, shards: int, flows: Sequence[Flow]) -> Facts:
         "queries": {query.name: _query(query) for query in flows if isinstance(query, Query)},
         "operators": operators,
     }
-    return told(facts, {"operators": {}})
+    return without_defaults(facts, {"operators": {}})
 
 
 def _copies(copies: Mapping[str, OwnCopy]) -> Facts:
@@ -127,7 +127,7 @@ def _log(source: Source) -> Facts:
         "joined": {lane.name: _lane(lane) for lane in source.joined},
         "control": source.control.facts(),
     }
-    return told(
+    return without_defaults(
         facts,
         {
             "format": "json",
@@ -150,7 +150,9 @@ def _event_time(time: EventTime) -> Facts:
         "max_us": time.max_us,
         "max_ahead_us": time.max_ahead_us,
     }
-    return told(facts, {"min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None})
+    return without_defaults(
+        facts, {"min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None}
+    )
 
 
 def _type(type_: FieldType) -> str:
@@ -170,11 +172,11 @@ def _query(query: Query) -> Facts:
         "accumulation": query.accumulation,
         **_kept(query),
     }
-    return told(facts, {"group_by": [], "early": None, "accumulation": "accumulating"})
+    return without_defaults(facts, {"group_by": [], "early": None, "accumulation": "accumulating"})
 
 
 def _window(window: Window) -> Facts:
-    return told(
+    return without_defaults(
         window.facts(),
         {
             **{"range": None, "origin": 0, "of_each": None, "rows_by": "log", "align": "end"},
@@ -192,12 +194,12 @@ def _aggregate(aggregate: Aggregate) -> Facts:
         "class": aggregate.user,
         "code": aggregate.code,
     }
-    return told(facts, {"fields": [], "parameters": [], "class": None, "code": None})
+    return without_defaults(facts, {"fields": [], "parameters": [], "class": None, "code": None})
 
 
 def _early(early: Early) -> Facts:
     facts: Facts = {"every_us": early.every_us, "records": early.records}
-    return told(facts, {"every_us": None, "records": None})
+    return without_defaults(facts, {"every_us": None, "records": None})
 
 
 def _operators(query: OperatorQuery) -> Facts:
@@ -209,7 +211,7 @@ def _operators(query: OperatorQuery) -> Facts:
         "clock": query.clock,
         **_kept(query),
     }
-    return told(facts, {"order": "canonical", "clock": "record"})
+    return without_defaults(facts, {"order": "canonical", "clock": "record"})
 
 
 def _step(step: Step, event_time: str) -> Facts:
@@ -226,7 +228,7 @@ def _step(step: Step, event_time: str) -> Facts:
                 "evicted_partitions": step.evicted_partitions,
             }
             absent: Facts = {"group_by": [], "partial_windows": False, "evicted_partitions": False}
-            return {"operator": "aggregate", **facts, **told(own, absent)}
+            return {"operator": "aggregate", **facts, **without_defaults(own, absent)}
         case SortStep():
             return {"operator": "sort", **facts, "by": [list(one) for one in step.by]}
         case DedupStep():
@@ -247,18 +249,18 @@ def _kept(query: Flow) -> Facts:
         "retention": query.retention_us,
         "entries_max": query.entries_max,
     }
-    return told(facts, {"late": {}, "retention": None, "entries_max": None})
+    return without_defaults(facts, {"late": {}, "retention": None, "entries_max": None})
 
 
 def _late(late: Late) -> Facts:
     facts: Facts = {"policy": late.policy, "mode": late.mode, "every": late.every_us}
-    return told(facts, {"policy": "dead_letter", "mode": "generous", "every": None})
+    return without_defaults(facts, {"policy": "dead_letter", "mode": "generous", "every": None})
 
 
 def _join(join: Join) -> Facts:
     facts: Facts = {"kind": join.kind, "where": [_comparison(one) for one in join.where]}
     return {
-        **told(facts, {"kind": "inner", "where": []}),
+        **without_defaults(facts, {"kind": "inner", "where": []}),
         "left": _side(join.left),
         "right": _side(join.right),
         # In the order of a row's key and its values.
@@ -274,7 +276,7 @@ def _side(side: JoinSide) -> Facts:
         "window_us": side.window_us,
         "window": None if clause is None else spelled_clause(clause, event_time),
     }
-    return told(facts, {"window_us": None, "window": None})
+    return without_defaults(facts, {"window_us": None, "window": None})
 
 
 def _operand(operand: Operand) -> Fact:

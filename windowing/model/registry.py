@@ -130,10 +130,10 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             raise
         # Any exception of the user's module during import is a mistake in the plug-in.
         except Exception as error:
-            msg = f"{_told(point)} cannot be imported: {type(error).__name__}: {error}"
+            msg = f"{_described(point)} cannot be imported: {type(error).__name__}: {error}"
             raise PluginError(msg) from error
         if point.name not in self._kinds:
-            msg = f"{_told(point)} is no {self._sort}: put @{self._sort}({point.name!r}) on it"
+            msg = f"{_described(point)} is no {self._sort}: put @{self._sort}({point.name!r}) on it"
             raise PluginError(msg)
 
     def _taken(self, name: str, origin: str) -> str:
@@ -184,7 +184,7 @@ def _declared(group: str, settings: str, path: tuple[str, ...]) -> Mapping[str, 
     for point in points:
         before = found.setdefault(point.name, point)
         if before.value != point.value:
-            msg = f"{_told(point)} has the name of {before.value}: give one of them another"
+            msg = f"{_described(point)} has the name of {before.value}: give one of them another"
             raise PluginError(msg)
     return found
 
@@ -194,5 +194,5 @@ def _comes_from(origin: str, point: EntryPoint) -> bool:
     return origin.partition(".")[0] == point.module.partition(".")[0]
 
 
-def _told(point: EntryPoint) -> str:
+def _described(point: EntryPoint) -> str:
     return f"plug-in {point.name} = {point.value} ({point.group})"

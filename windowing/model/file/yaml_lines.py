@@ -237,7 +237,7 @@ def _loaded_slowly(text: str, file: str, limits: Limits) -> tuple[Any, dict[Path
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
-        raise PipelineError([Problem(file, line, "", _told(error, text))]) from None
+        raise PipelineError([Problem(file, line, "", _message(error, text))]) from None
 
 
 def _loaded(loader: _Loader, file: str) -> tuple[Any, dict[Path, int]]:
@@ -270,7 +270,7 @@ def _code(character: str | int) -> str:
     return f"U+{character if isinstance(character, int) else ord(character):04X}"
 
 
-def _told(error: yaml.MarkedYAMLError, text: str) -> str:
+def _message(error: yaml.MarkedYAMLError, text: str) -> str:
     """Return PyYAML's message, with a remedy if the message alone is unclear."""
     problem = error.problem or error.context or "it cannot be read"
     if "got '?'" in problem and error.problem_mark is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from windowing.model.facts import Facts, told
+from windowing.model.facts import Facts, without_defaults
 from windowing.model.fields import FieldType
 from windowing.model.progress.disorder import Disorder, generator, only_lanes
 from windowing.model.progress.settings import read_attr, read_mapping
@@ -87,7 +87,11 @@ class OrderedPer(Disorder):
     def facts(self) -> Facts:
         """Return the field and its members, whose order is that of a lane's state."""
         members = None if self.members is None else dict(self.members)
-        return {"ordered_per": told({"attr": self.attr, "members": members}, {"members": None})}
+        return {
+            "ordered_per": without_defaults(
+                {"attr": self.attr, "members": members}, {"members": None}
+            )
+        }
 
     def explained(self, attribute: str, *, timed: bool) -> str:
         """Return a sentence about which of the newest values is the bound."""

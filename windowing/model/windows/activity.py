@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windowing.model.errors import shown
-from windowing.model.facts import Facts, told
+from windowing.model.facts import Facts, without_defaults
 from windowing.model.lengths import LENGTH_MAX, duration_us, instant_us
 
 Warmup = Literal["skip", "emit"]
@@ -79,7 +79,7 @@ class Activity:
             "later": dict(self.later),
         }
         absent: Facts = {"from": None, "until": None, "joined": None, "left": None, "later": {}}
-        return told(facts, {**absent, "warmup": "skip"})
+        return without_defaults(facts, {**absent, "warmup": "skip"})
 
     def joins_at(self, lane: str) -> int | None:
         """Return the offset behind which a lane takes part; None: it never does."""
