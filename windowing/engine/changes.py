@@ -2,8 +2,8 @@
 
 A lane takes its copy of a change if all of its past lies before the change: then a query that
 joins has missed none of its records, and of one that leaves no window was sent that is not to be
-(`adr/0040`). A plan cannot change by itself: what is taken, and the plan does not know, is told,
-and whoever runs the plan goes on with another one from the state before the batch.
+(`adr/0040`). A plan cannot change by itself: what is taken, and the plan does not know, is
+reported, and whoever runs the plan continues with another one from the state before the batch.
 """
 
 from __future__ import annotations

@@ -132,8 +132,8 @@ def _branches(tree: SlidingTree, queries: Counter[int], spell: Spell) -> Iterato
         slide, before, below = ahead.pop()
         dummy = slide == tree.dummy_root
         count = queries[slide]
-        told = "no query: the common divisor" if dummy else f"{count:,} quer{_ies(count)}"
-        yield f"    {before}{spell(slide)} ({told})"
+        label = "no query: the common divisor" if dummy else f"{count:,} quer{_ies(count)}"
+        yield f"    {before}{spell(slide)} ({label})"
         children = tree.children.get(slide, [])
         for place, child in reversed(list(enumerate(children))):
             is_last = place == len(children) - 1

@@ -18,7 +18,7 @@ from upath.registry import register_implementation
 
 SCHEME = "hdfs"
 _WORDS_MAX = 300
-# Some seconds instead of three minutes: who waits for longer is told why, and tries again.
+# Some seconds instead of three minutes: who waits for longer learns why, and tries again.
 _PATIENCE = {
     "dfs.client.failover.max.attempts": "4",
     "dfs.client.failover.sleep.max.millis": "2000",

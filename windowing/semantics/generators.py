@@ -84,11 +84,11 @@ def kept_by(found: Generator) -> list[Any]:
 
 def give_back(found: Generator, kept: list[Any]) -> None:
     """Let a new generator go on with what `kept_by` returned of another one."""
-    for own, told in zip(_kept(found), kept, strict=True):
+    for own, values in zip(_kept(found), kept, strict=True):
         if isinstance(own, dict):
-            own.update(tuple(pair) for pair in told)
+            own.update(tuple(pair) for pair in values)
         else:
-            own[:] = told
+            own[:] = values
 
 
 def _kept(found: Generator) -> list[dict[Scalar, int] | list[int]]:

@@ -147,8 +147,8 @@ class _Course:
         self.due = self._pending.reached(self._lanes, (entry.partition, entry.offset))
         place = (entry.source, entry.partition, entry.offset)
         sent = {n: reports.reached(self._lanes, place) for n, reports in self._reports.items()}
-        told = {name: [identity(row) for row in rows] for name, rows in sent.items() if rows}
-        self.sent = {"sent": told} if told else {}
+        shown = {name: [identity(row) for row in rows] for name, rows in sent.items() if rows}
+        self.sent = {"sent": shown} if shown else {}
 
 
 def _content(entry: LogEntry, arrivals: Sequence[ReadRecord]) -> Line:

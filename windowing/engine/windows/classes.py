@@ -176,9 +176,9 @@ def _of_rows(window: Window) -> Parts:
 
 def _at_records(window: Window) -> Parts:
     by_rank = window.traits.order is Order.CANONICAL
-    told = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
+    evaluated = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
     extents = _numbered_by(wids.grid(window))
-    return Parts(AtRecordsLanePart, AtRecordsShardPart, told, extents)
+    return Parts(AtRecordsLanePart, AtRecordsShardPart, evaluated, extents)
 
 
 def _of_sessions(window: Window) -> Parts:

@@ -115,7 +115,7 @@ def _fitted(
         for hypothesis in alive
         for formula in _fitting(hypothesis, starts)
     ]
-    models, extra = _told_apart(box, domain, models)
+    models, extra = _distinguished(box, domain, models)
     fitted = {model.hypothesis for model in models} or set(alive)
     return tuple(models), tuple(one for one in alive if one in fitted), extra
 
@@ -138,7 +138,7 @@ def _fitting(hypothesis: Hypothesis, starts: Mapping[Size, Starts]) -> list[Form
     ]
 
 
-def _told_apart(box: Box, domain: Domain, models: Sequence[Model]) -> tuple[list[Model], int]:
+def _distinguished(box: Box, domain: Domain, models: Sequence[Model]) -> tuple[list[Model], int]:
     """Run the engine on random inputs on which the models differ; return what is left."""
     left, extra, agreed = [*models], 0, 0
     for number in count():

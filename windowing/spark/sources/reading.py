@@ -74,8 +74,8 @@ def limit_batches(spark: SparkSession, record_bytes_max: int | None) -> None:
 def in_pieces(raw: DataFrame) -> DataFrame:
     """Cut large values: a row for each piece, in order, one after the other.
 
-    The first piece has one byte more than a whole value may have, so that pieces can be told from
-    values. The last one has the rest; some may be empty.
+    The first piece has one byte more than a whole value may have, so that pieces can be
+    distinguished from values. The last one has the rest; some may be empty.
 
     Args:
         raw: rows with a binary `value`, which may be null.
