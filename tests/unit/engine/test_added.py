@@ -204,9 +204,9 @@ def test_a_query_of_operators_cannot_be_added() -> None:
     window = "SLIDING count(5), count(1)"
     query = {"operator": "aggregate", "window": window, "aggregates": {"n": "count"}}
     after = with_query(PIPELINE, "added", query)
-    told = why_not(plan_of(parse_pipeline(PIPELINE)), plan_of(after), "added")
-    assert told is not None
-    assert "from the first one on" in told
+    reason = why_not(plan_of(parse_pipeline(PIPELINE)), plan_of(after), "added")
+    assert reason is not None
+    assert "from the first one on" in reason
 
 
 @settings(max_examples=_EXAMPLES)
@@ -230,5 +230,5 @@ def test_the_run_must_know_its_progress_by_the_attribute() -> None:
     text = PIPELINE.replace("disorder:", "disorder_of: {v: ordered}\n  disorder:")
     query = {"window": "RANGE 5 SLIDE 5 WATTR v ORIGIN 9", "aggregates": {"n": "count"}}
     after = with_query(text, "added", query)
-    told = why_not(plan_of(parse_pipeline(text)), plan_of(after), "added")
-    assert told == "the run does not know its own progress by v"
+    reason = why_not(plan_of(parse_pipeline(text)), plan_of(after), "added")
+    assert reason == "the run does not know its own progress by v"

@@ -112,7 +112,7 @@ def test_a_late_partner_takes_back_that_a_record_was_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("topic: r", "topic: l", "both sides read topic 'l'"),
         ("right.w}", "right.z}", "'z' is not under fields"),
@@ -123,8 +123,8 @@ def test_a_late_partner_takes_back_that_a_record_was_alone() -> None:
         ("retention: 100 us", "", "needs a retention"),
     ],
 )
-def test_mistakes_are_told(old: str, new: str, told: str) -> None:
+def test_mistakes_are_reported(old: str, new: str, message: str) -> None:
     text = JOIN.format(kind="inner", equal="[k]", where="[]")
     assert old in text
-    with pytest.raises(PipelineError, match=told):
+    with pytest.raises(PipelineError, match=message):
         parse_pipeline(text.replace(old, new))

@@ -196,7 +196,7 @@ _PLAIN = {
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"WINDOW": f"RANGE {2**59 + 1} us SLIDE {2**59} us WATTR ts"}, r"RANGE 5764.*\(2\^59\)"),
         ({"WINDOW": f"RANGE {2**63 - 1} us SLIDE 1 us WATTR ts"}, r"RANGE 9223.*at most 5764"),
@@ -226,12 +226,12 @@ _PLAIN = {
     ],
 )
 def test_lengths_beyond_are_refused_with_value_and_limit(
-    changed: dict[str, str], told: str
+    changed: dict[str, str], message: str
 ) -> None:
     text = PIPELINE
     for name, value in {**_PLAIN, **changed}.items():
         text = text.replace(name, value)
-    with pytest.raises(PipelineError, match=told):
+    with pytest.raises(PipelineError, match=message):
         parse_pipeline(text)
 
 

@@ -158,13 +158,13 @@ def test_a_key_called_like_the_state_of_a_field_that_looks_like_a_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [("", "empty"), ("a\0b", "U\\+0000"), ("x" * 256, "255 bytes"), ("\ud800", "not text")],
 )
-def test_names_that_no_table_can_hold_are_refused(name: str, told: str) -> None:
+def test_names_that_no_table_can_hold_are_refused(name: str, message: str) -> None:
     text = PIPELINE.replace("FIELDS", json.dumps({name: "int?", "v": "int"}))
     text = text.replace("KEY", "[]").replace("MEAN", "mean(v)")
-    with pytest.raises(PipelineError, match=told):
+    with pytest.raises(PipelineError, match=message):
         parse_pipeline(text)
 
 

@@ -60,9 +60,9 @@ def test_each_reason_names_field_value_and_rule(
     with pytest.raises(BadValue) as refused:
         read_value(value, append_us, RULES)
     assert refused.value.reason == reason
-    told = detail(reason, value, None, append_us, RULES)
-    assert (told.field, told.value) == (field, said or told.value)
-    assert rule in (told.rule or "")
+    letter = detail(reason, value, None, append_us, RULES)
+    assert (letter.field, letter.value) == (field, said or letter.value)
+    assert rule in (letter.rule or "")
 
 
 def test_no_reason_of_the_contract_is_left_out() -> None:
@@ -118,7 +118,7 @@ def test_windows_over_a_number_name_it() -> None:
     assert (late["field"], late["value"]) == ("m", "2")
 
 
-def test_behind_the_end_and_broken_controls_are_told() -> None:
+def test_behind_the_end_and_broken_controls_are_reported() -> None:
     broken = rows_of(b"", b"", good(3), controls={0: b'{"bund":1}', 1: b'{"end":true}'})
     first, after = letters(P, [broken])
     assert (first["reason"], first["value"]) == ("malformed", '{"bund":1}')

@@ -143,9 +143,9 @@ def test_the_definition_says_what_the_rule_says(name: str) -> None:
     pipeline = pipeline_of(case)
     outcome = evaluate(pipeline, log_of(case, pipeline))
     assert shown(case, outcome.rows, outcome.dead) == (case["rows"], case.get("dead", []))
-    for query, told in case.get("counts", {}).items():
+    for query, equation in case.get("counts", {}).items():
         counts = outcome.counts[query]
-        assert f"read {counts.read} = {' + '.join(map(str, counts.values()))}" == told
+        assert f"read {counts.read} = {' + '.join(map(str, counts.values()))}" == equation
 
 
 @pytest.mark.parametrize(("name", "batch_rows"), sampled(product(CASES, [1, 2, 3, 1000]), every=3))

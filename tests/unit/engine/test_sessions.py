@@ -51,7 +51,7 @@ def output(spec: Pipeline, events: list[Event], rows: int = 3) -> Output:
     return found
 
 
-def told(found: Output) -> list[tuple[object, ...]]:
+def summary(found: Output) -> list[tuple[object, ...]]:
     """Start, end, revision, records, and what marks the row."""
     ordered = [json.loads(line) for line in row_lines(found.rows)]
     names = ("window_start", "window_end", "revision", "records", "absorbed_by", "op")
@@ -64,7 +64,7 @@ MERGING = [0, 5, 18, 20, 41, 11]
 
 def test_a_late_record_merges_two_sessions() -> None:
     found = output(pipeline("window: SESSION 10 us WATTR ts"), log(MERGING))
-    assert told(found) == [
+    assert summary(found) == [
         *((0, 15, 0, 2), (0, 30, 1, 5)),
         *((18, 30, 0, 2), (18, 30, 1, 0, 0)),
         (41, 51, 0, 1),
@@ -73,7 +73,7 @@ def test_a_late_record_merges_two_sessions() -> None:
 
 def test_what_was_sent_is_taken_back() -> None:
     spec = pipeline("window: SESSION 10 us WATTR ts, accumulation: retracting")
-    assert told(output(spec, log(MERGING))) == [
+    assert summary(output(spec, log(MERGING))) == [
         *((0, 15, 0, 2, "retract"), (0, 15, 0, 2), (0, 30, 1, 5)),
         *((18, 30, 0, 2, "retract"), (18, 30, 0, 2), (18, 30, 1, 0, 0)),
         (41, 51, 0, 1),
@@ -91,7 +91,7 @@ def test_only_what_is_new_is_shown() -> None:
 
 def test_exactly_the_gap_parts_two_sessions() -> None:
     found = output(pipeline("window: SESSION 10 us WATTR ts"), log([0, 10, 19]))
-    assert told(found) == [(0, 10, 0, 1), (10, 29, 0, 2)]
+    assert summary(found) == [(0, 10, 0, 1), (10, 29, 0, 2)]
 
 
 def test_some_keys_have_gaps_of_their_own() -> None:

@@ -24,9 +24,9 @@ def test_a_query_that_shares_has_no_state_of_its_own() -> None:
 
 def test_any_other_has() -> None:
     # Windows of 15 us every 10 us, 5 us of slack: two slices per slide, of two slides and one more.
-    told, (each, states) = cost(PLAN, "own"), (56, 6)
-    assert told.startswith(f"has slices of its own: about {each} bytes a partial state")
-    assert f"about {each * states} bytes per key" in told
+    summary, (each, states) = cost(PLAN, "own"), (56, 6)
+    assert summary.startswith(f"has slices of its own: about {each} bytes a partial state")
+    assert f"about {each * states} bytes per key" in summary
 
 
 def test_a_name_that_is_not_there() -> None:

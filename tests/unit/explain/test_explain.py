@@ -130,7 +130,7 @@ def test_a_join_is_explained() -> None:
     assert "a record is kept for 27 h after its time" in text
 
 
-def test_a_join_by_event_time_is_told_no_generator_but_those_of_its_sides() -> None:
+def test_a_join_by_event_time_shows_no_generator_but_those_of_its_sides() -> None:
     side = (
         "{{source: {{topic: {0}, partitions: 1, format: json, event_time: {{field: ts, unit: s}}, "
         "fields: {{ts: int}}, disorder: {{slack: 9 s}}}}}}"

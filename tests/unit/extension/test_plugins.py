@@ -57,8 +57,8 @@ def test_a_fault_is_known_to_plans_and_first_plans(tidepool: Path) -> None:
     plan = parse_plan(PLAN, "plan.yml")
     assert plan.faults[0].hold_us == 3_000_000
     assert [*FAULTS][-1] == striking()[-1] == "stray_file"
-    told = first_plan(PIPELINE, tidepool / "p.yml", PlanLog(), tidepool)
-    assert "#  - stray_file" in told
+    text = first_plan(PIPELINE, tidepool / "p.yml", PlanLog(), tidepool)
+    assert "#  - stray_file" in text
     with pytest.raises(PipelineError, match="stray_file takes no records"):
         parse_plan(PLAN.replace("hold: 3 s", "records: 3"))
 

@@ -58,13 +58,15 @@ def test_what_cannot_be_is_an_error_with_line_and_rule(active: str, window: str,
 
 
 def test_activity_is_a_fact_of_a_pipeline_and_its_absence_is_none() -> None:
-    told = [pipeline(active).fingerprint for active in ("", "from: 1 h", "from: 2 h", "until: 2 h")]
-    told.append(pipeline("from: 1 h, warmup: emit").fingerprint)
-    assert len(set(told)) == len(told)
-    assert pipeline("from: 1 h, warmup: skip").fingerprint == told[1]
+    fingerprints = [
+        pipeline(active).fingerprint for active in ("", "from: 1 h", "from: 2 h", "until: 2 h")
+    ]
+    fingerprints.append(pipeline("from: 1 h, warmup: emit").fingerprint)
+    assert len(set(fingerprints)) == len(fingerprints)
+    assert pipeline("from: 1 h, warmup: skip").fingerprint == fingerprints[1]
 
 
 def test_explain_says_which_windows_are_there() -> None:
-    told = list(explain(plan_of(pipeline('from: "2013-01-02", until: "2013-02-01"'))))
-    assert "  joins at 2013-01-02T00:00:00Z: windows that begin then or later" in told
-    assert "  leaves at 2013-02-01T00:00:00Z: windows that end by then" in told
+    lines = list(explain(plan_of(pipeline('from: "2013-01-02", until: "2013-02-01"'))))
+    assert "  joins at 2013-01-02T00:00:00Z: windows that begin then or later" in lines
+    assert "  leaves at 2013-02-01T00:00:00Z: windows that end by then" in lines

@@ -71,7 +71,7 @@ def test_a_file_of_queries_or_an_edited_pipeline_is_what_a_control_record_says(
         (DAILY + "    colour: red\n", "more.yml:6: queries.daily.colour"),
     ],
 )
-def test_a_mistake_is_told_with_line_field_and_rule(tmp_path: Path, text: str, says: str) -> None:
+def test_a_mistake_has_line_field_and_rule(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(PipelineError) as caught:
         asked(tmp_path, "queries:\n" + text)
     assert says in str(caught.value)

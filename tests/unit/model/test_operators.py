@@ -1,4 +1,4 @@
-"""Queries with operators: what a file may say, and what each mistake is told."""
+"""Queries with operators: what a file may say, and how each mistake is reported."""
 
 import re
 
@@ -251,15 +251,15 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_mistake_is_told_with_line_field_and_rule(name: str) -> None:
-    text, told = WRONG[name]
+def test_a_mistake_has_line_field_and_rule(name: str) -> None:
+    text, message = WRONG[name]
     problem = _wrong(text)[0]
-    assert told in problem
+    assert message in problem
     assert re.match(r"<pipeline>:10: queries\.q0", problem)
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         ("late: {policy: update, every: 1 hour}\nretention: 1 hour\n", ":11: late: q0 has"),
         ("early: {records: 5}\n", ":11: early: q0 has operators"),
@@ -267,8 +267,10 @@ def test_a_mistake_is_told_with_line_field_and_rule(name: str) -> None:
         ("accumulation: discarding\n", ":11: accumulation: q0 has operators"),
     ],
 )
-def test_options_of_the_whole_pipeline_are_refused_where_they_stand(more: str, told: str) -> None:
-    with pytest.raises(PipelineError, match=told):
+def test_options_of_the_whole_pipeline_are_refused_where_they_stand(
+    more: str, message: str
+) -> None:
+    with pytest.raises(PipelineError, match=message):
         query_of(COUNTED % "", more)
 
 

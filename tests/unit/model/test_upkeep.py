@@ -12,12 +12,12 @@ from windowing.model import PipelineError, parse_pipeline
 
 def test_tables_are_tended_if_the_file_says_when() -> None:
     assert parse_pipeline(GOOD).upkeep is None
-    told = parse_pipeline(GOOD + 'upkeep: {schedule: "@daily"}\n').upkeep
-    assert told is not None
-    assert (told.schedule, told.retention) == ("@daily", timedelta(days=7))
-    told = parse_pipeline(GOOD + 'upkeep: {schedule: "5 * * * *", retention: 36 hours}\n').upkeep
-    assert told is not None
-    assert told.retention == timedelta(hours=36)
+    upkeep = parse_pipeline(GOOD + 'upkeep: {schedule: "@daily"}\n').upkeep
+    assert upkeep is not None
+    assert (upkeep.schedule, upkeep.retention) == ("@daily", timedelta(days=7))
+    upkeep = parse_pipeline(GOOD + 'upkeep: {schedule: "5 * * * *", retention: 36 hours}\n').upkeep
+    assert upkeep is not None
+    assert upkeep.retention == timedelta(hours=36)
 
 
 def test_upkeep_leaves_the_meaning_as_it_is() -> None:

@@ -1,4 +1,4 @@
-"""A user's operator: how it is found and called, and what is told of its mistakes."""
+"""A user's operator: how it is found and called, and how its mistakes are reported."""
 
 import re
 from typing import Any
@@ -34,7 +34,7 @@ def test_the_handlers_of_a_class_are_those_that_it_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("sends", "message"),
     [
         ("a name", "on_trigger sent {'other': 1}: send mappings with swing"),
         ("a text", "swing is 'x', and must be a number other than NaN or None"),
@@ -44,9 +44,9 @@ def test_the_handlers_of_a_class_are_those_that_it_has() -> None:
         ("no list", "on_trigger(key ('AA',), …) failed: TypeError"),
     ],
 )
-def test_what_a_handler_sends_is_checked(told: str, message: str) -> None:
+def test_what_a_handler_sends_is_checked(sends: str, message: str) -> None:
     with pytest.raises(UserOperatorError, match=re.escape(message)):
-        sent("Wrong", "on_trigger", sent=told)
+        sent("Wrong", "on_trigger", sent=sends)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,9 @@ def test_what_a_handler_sends_is_checked(told: str, message: str) -> None:
         ("Absent", f"module {HERE} has no class Absent"),
     ],
 )
-def test_a_class_that_cannot_be_used_is_told_with_line_and_field(name: str, message: str) -> None:
+def test_a_class_that_cannot_be_used_is_refused_with_line_and_field(
+    name: str, message: str
+) -> None:
     own = (
         f"{{operator: 'python:{HERE}:{name}', window: TUMBLING count(2), outputs: {{swing: int}}}}"
     )

@@ -31,7 +31,7 @@ class Raising:
 
 
 class Wrong:
-    """Sends what it is told."""
+    """Sends what its parameter names."""
 
     def __init__(self, sent: str) -> None:
         self.sent = sent

@@ -46,7 +46,7 @@ def test_of_two_partitions_the_slower_one_decides() -> None:
     assert answer == [[], [], [], [[1, 2]]]
 
 
-def told_of(mode: str, domain: Domain, finding: Any) -> dict[str, Any]:
+def data_of(mode: str, domain: Domain, finding: Any) -> dict[str, Any]:
     return Probed(live_engine("slackwater", mode), "1", domain, finding).as_data()
 
 
@@ -71,20 +71,20 @@ def test_an_engine_without_such_windows_is_a_wrong_question() -> None:
 
 
 def test_the_table_tells_whether_an_engine_is_what_it_was(tmp_path: Path) -> None:
-    told = told_of("partitions", Domain.time, probe(Simulated(BATCH_DRIVEN), Domain.time))
-    assert keep(told, tmp_path) is None
+    probed = data_of("partitions", Domain.time, probe(Simulated(BATCH_DRIVEN), Domain.time))
+    assert keep(probed, tmp_path) is None
     written = (tmp_path / FILE).stat().st_mtime_ns
-    old = keep(told, tmp_path)
+    old = keep(probed, tmp_path)
     assert old is not None
-    assert not differences(old, told)
+    assert not differences(old, probed)
     assert (tmp_path / FILE).stat().st_mtime_ns == written, "nothing has changed"
     assert "| `slackwater partitions` | 1 | time | batch-end |" in (tmp_path / PAGE).read_text()
     # The next version is no difference; another tick is one.
-    assert not differences(old, {**told, "version": "2"})
-    assert differences(old, {**told, "ticks": ["tuple-driven"]}) == [
+    assert not differences(old, {**probed, "version": "2"})
+    assert differences(old, {**probed, "ticks": ["tuple-driven"]}) == [
         "ticks: ['batch-end'] | ['tuple-driven']"
     ]
-    keep(told_of("ordered", Domain.tuple, probe(LocalWindows(), Domain.tuple)), tmp_path)
+    keep(data_of("ordered", Domain.tuple, probe(LocalWindows(), Domain.tuple)), tmp_path)
     assert [one["mode"] for one in read_probes(tmp_path)] == ["ordered", "partitions"]
     assert "| not expressible | a report holds" in (tmp_path / PAGE).read_text()
     (tmp_path / FILE).write_text("[1]")

@@ -85,7 +85,7 @@ def test_flink_is_recovered_except_for_its_tick() -> None:
         assert phases == {ALIGNED_ENDS.start(asked) % asked.slide}
 
 
-def test_spark_structured_streaming_is_told_from_a_time_driven_engine() -> None:
+def test_spark_structured_streaming_is_distinguished_from_a_time_driven_engine() -> None:
     model = Model(Hypothesis(Tick.batch_end, CLOSED), ALIGNED_STARTS)
     assert recovered(model, Domain.time).hypotheses == (model.hypothesis,)
 

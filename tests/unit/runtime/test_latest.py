@@ -146,7 +146,7 @@ def test_a_query_that_discards_has_no_newest_row() -> None:
     assert len(flat(table, query)) == len(table)
 
 
-def test_names_that_are_taken_are_told_apart() -> None:
+def test_names_that_are_taken_are_distinguished() -> None:
     text = RETRACTING.format(window="RANGE 10 us SLIDE 10 us WATTR ts", shards=2)
     text = text.replace("fields: {k: int}", "fields: {Run: int, n: int}")
     text = text.replace("[k]", "[Run, n]").replace("{n: count}", "{n: count, records: count}")

@@ -89,8 +89,8 @@ def test_its_table_belongs_to_the_checkpoint(tmp_path: Path) -> None:
     tables = TableSink.kept(AFTER, tmp_path, "r1")
     assert tables.tables["added"] == Kept(last, tables.tokens[last].digest)
     checkpoint = Checkpoint("c", last, last, {last: {"s/0": CUT}}, begins=last + 1)
-    told = {"known": {}, "may_be_compacted": frozenset[str](), "fingerprint": AFTER.fingerprint}
-    assert compare(checkpoint, tables, {}, **told).mismatches == ()  # type: ignore[arg-type]
+    facts = {"known": {}, "may_be_compacted": frozenset[str](), "fingerprint": AFTER.fingerprint}
+    assert compare(checkpoint, tables, {}, **facts).mismatches == ()  # type: ignore[arg-type]
 
 
 def test_no_other_table_is_said_to_have_what_it_lacks(tmp_path: Path) -> None:

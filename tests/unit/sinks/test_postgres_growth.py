@@ -10,13 +10,13 @@ from hypothesis import example, given
 from tests.unit.sinks.test_table_growth import ONE, VERSIONS, Version
 from windowing.spark.sinks.postgres_tables import additions, conflicts, wanted
 
-_AS_TOLD = {"timestamptz": "timestamp with time zone"}
+_REPORTED_AS = {"timestamptz": "timestamp with time zone"}
 
 
 def there(version: Version) -> dict[str, dict[str, str]]:
     """What the data base tells of the tables of a version."""
     return {
-        name: {column: _AS_TOLD.get(type_, type_) for column, type_ in table.columns}
+        name: {column: _REPORTED_AS.get(type_, type_) for column, type_ in table.columns}
         for name, table in wanted(version.pipeline).items()
     }
 

@@ -81,7 +81,7 @@ def write(file: Path, **columns: list[Any]) -> Path:
     return file
 
 
-def test_partitions_become_lanes_and_foreign_ones_are_told_apart(tmp_path: Path) -> None:
+def test_partitions_become_lanes_and_foreign_ones_are_distinguished(tmp_path: Path) -> None:
     of = parse_pipeline(ONE).source
     file = write(tmp_path / "a", partition=[2, 0, 7], offset=[1, 2, 3], value=["a", None, "é"])
     rows = read(file, of)

@@ -85,14 +85,14 @@ def shown(emissions: Sequence[Emission]) -> list[object]:
         for query, frame in emission.results.items()
         for row in frame.rows(named=True)
     ]
-    told = [
+    diagnostics = [
         (kind, str(row))
         for emission in emissions
         for kind, frames in (("dead", emission.dead_letters), ("metrics", emission.metrics))
         for data in frames
         for row in from_bytes(data).rows(named=True)
     ]
-    return sorted([*results, *told])
+    return sorted([*results, *diagnostics])
 
 
 def held(shard: Shard, stores: Sequence[MemoryStore]) -> list[dict[str, dict[str, pl.DataFrame]]]:
