@@ -174,7 +174,7 @@ class _MergedState:
         for store in stores:
             held = shard.canonical_state(store)
             merged.append({name: held[name] for name in held if name in shard.parts})
-            # `held` shows them; what operators go on with has columns that it leaves out.
+            # `held` shows them; what operators continue with has columns that it leaves out.
             own = {query: RowState(store, query).tables for query in shard.replacing}
             replaced.append({query: frames for query, frames in own.items() if frames})
         heads = [shard.head(store) for store in stores if store.get(HEAD) is not None]

@@ -1,7 +1,7 @@
 """Early rows: the content of open windows so far, sent repeatedly until they close.
 
 They are provisional. Unlike all other rows they depend on the boundaries of batches and on the wall
-clock, which the caller passes; they have revisions of their own, and no other row depends on them.
+clock, which the caller passes; they have their own revisions, and no other row depends on them.
 The state is what was sent: how many records a window had, and how often.
 
 A row is due by the query's early policy, or because only silent lanes hold its window open. An open

@@ -42,7 +42,7 @@ class Plan:
             wall clock; None: they wait for every lane.
         families: the families of queries that share slices; each is one flow in place of its
             queries.
-        why_lanes: why lanes have a stage of their own; None: they can be fused into packers and
+        why_lanes: why lanes have their own stage; None: they can be fused into packers and
             shards (`windowing.engine.fused`).
     """
 

@@ -103,7 +103,7 @@ class _Draft:
         self.file = os.fdopen(number, "wb")
 
     def settle(self) -> None:
-        """Bring all that was written to the disk, under a name of its own."""
+        """Bring all that was written to the disk, under its own name."""
         self.file.flush()
         if self._direct:
             return

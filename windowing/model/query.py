@@ -50,7 +50,7 @@ class QueryFile(SpecModel):
 class Flow(Protocol):
     """A flow of a pipeline: a query with windows, a join, a query of operators, or another kind.
 
-    Code that asks a flow for what it needs goes on working when a kind is added. What each room
+    Code that asks a flow for what it needs still works when a kind is added. What each room
     does for a kind is registered there by the kind's name.
 
     Attributes:

@@ -153,7 +153,7 @@ def value_format(name: str) -> Callable[[_Class], _Class]:
 
 
 def reading_step(name: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class, whose `parse` parses what stands under a key of a source.
+    """Register the decorated class, whose `parse` parses what is under a key of a source.
 
     Raises:
         PluginError: the class has no `parse`, or another step has this name.

@@ -2,7 +2,7 @@
 
 A table holds every revision ever sent, because only that can be verified. The newest has one row
 per current window and key: its last revision, without absorbed sessions, retracted rows and
-provisional rows. Key fields and aggregates are columns of their own.
+provisional rows. Each key field and aggregate is a column.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def latest(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
 
 
 def flat(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
-    """All rows of a query's table with key fields and aggregates as columns of their own."""
+    """All rows of a query's table with a column for each key field and aggregate."""
     return _flat(_with_key(rows, query), query)
 
 

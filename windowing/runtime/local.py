@@ -57,7 +57,7 @@ class LocalEngine:
         pipeline: the pipeline to run.
         fused: whether to run the fused plan, which must apply (`Plan.why_lanes`).
         chunk_rows: with the fused plan, how many rows of a lane's batch are scanned at once, as if
-            each chunk came from a task of its own; None: all.
+            each chunk came from its own task; None: all.
 
     Attributes:
         pipeline: what it runs: the pipeline, with all changes of its queries so far.

@@ -22,7 +22,7 @@ Decode = Callable[[bytes | None], "Mapping[str, Any] | None"]
 StepDefinition = Callable[[int, dict[str, Scalar]], "Fate | str | None"]
 """From event time and fields, which it may change, to what becomes of a record.
 
-A fate withholds it from windows, and a text is the reason of a dead letter; None: it goes on."""
+A fate withholds it from windows, and a text is the reason of a dead letter; None: it continues."""
 
 FORMAT_DEFINITIONS: Final = Registry[Callable[[Any, Mapping[str, Kind]], Decode]](
     "format_definition", "format_definitions"

@@ -83,7 +83,7 @@ def kept_by(found: Generator) -> list[Any]:
 
 
 def give_back(found: Generator, kept: list[Any]) -> None:
-    """Let a new generator go on with what `kept_by` returned of another one."""
+    """Let a new generator continue with what `kept_by` returned of another one."""
     for own, values in zip(_kept(found), kept, strict=True):
         if isinstance(own, dict):
             own.update(tuple(pair) for pair in values)

@@ -27,7 +27,7 @@ class PendingRows:
 
     Args:
         queries: queries over one attribute.
-        attr: the field whose values have progress of their own; None: only lanes do.
+        attr: the field whose values have their own progress; None: only lanes do.
         items: the valid records of the log, each lane's in offset order.
         lanes: all lanes, at the end of the log.
 
@@ -43,7 +43,7 @@ class PendingRows:
         lanes: Sequence[Lane],
     ) -> None:
         self._attr = attr
-        # Per key with progress of its own: (instant, number, query, row).
+        # Per key with its own progress: (instant, number, query, row).
         self._heaps: dict[Scalar, list[tuple[Progress, int, Query, WindowRevision]]] = {}
         # Rows that are due with a record, by its partition and offset.
         self._completed: dict[tuple[int, int], list[tuple[Query, WindowRevision]]] = defaultdict(

@@ -64,7 +64,7 @@ def key_of(query: StreamFlow, shown: WindowRevision) -> Key:
 def units_of(
     query: StreamFlow, items: Sequence[Item], lanes: Sequence[Lane], newest: int | None = None
 ) -> Iterator[Unit]:
-    """Return the units of records with windows or rows of their own; Args as for `revisions`."""
+    """Return the units of records with their own windows or rows; Args as for `revisions`."""
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
     per_key = window.traits.per_key

@@ -56,7 +56,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Unit:
-    """Records with windows of their own: those of one PATTR value, or the whole stream.
+    """Records with their own windows: those of one PATTR value, or the whole stream.
 
     Attributes:
         items: its records, lane by lane in offset order.

@@ -82,7 +82,7 @@ def emissions(
         raw: a stream of `RAW_SCHEMA`, or of what workers make it of; a partition's rows may be in
             any order within a batch.
         pipeline: the pipeline.
-        fused: whether lanes have no stage of their own. That is faster, but every task must have a
+        fused: whether lanes have no separate stage. That is faster, but every task must have a
             range of offsets of each partition for itself, as from Kafka, and the pipeline must
             allow it (`windowing.engine.plan.Plan.why_lanes`).
         seed: the state that a checkpoint without batches begins with

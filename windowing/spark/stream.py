@@ -49,7 +49,7 @@ def windowed(
             batches. Or the stream of `windowing.spark.parquet_files`.
         pipeline: from `windowing.model.load_pipeline`. Its `sink`, `schedule` and `quality` are
             ignored.
-        fused: whether lanes have no stage of their own: faster, where every task has a range of
+        fused: whether lanes have no separate stage: faster, where every task has a range of
             offsets for itself, as from Spark's Kafka source or `parquet_files`. A checkpoint
             belongs to one of both.
 

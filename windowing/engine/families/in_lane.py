@@ -1,7 +1,7 @@
 """What a lane knows of the queries of a family: which take part in it, and behind what they leave.
 
 A query that joins takes part in the lanes that took it, and one that leaves does so in each lane
-behind a record of its own (`adr/0040`).
+behind its own record (`adr/0040`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A calendar of the members' windows says which have any that close while progress moves. The partial
 states of such a member follow from those of the slices, and its rows from these, as for a query
-that has slices of its own.
+that has its own slices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The fused plan: lanes without a stage of their own.
+"""The fused plan: lanes without their own stage.
 
 A packer reads its chunk as if nothing came before it (`scanner`), and a shard, which knows how far
 every lane had come, settles what that means (`settler`). The rows are those of lanes and shards,

@@ -21,7 +21,7 @@ class Scanner:
     """Reads chunks as if nothing came before them. It has no state.
 
     Args:
-        plan: a plan with which lanes need no stage of their own.
+        plan: a plan with which lanes need no separate stage.
     """
 
     def __init__(self, plan: Plan) -> None:

@@ -41,7 +41,7 @@ class ClockId:
 
     Attributes:
         attribute: what it measures: a field, or `row_num`.
-        key: the field whose values have progress of their own; None: only the lane does.
+        key: the field whose values have their own progress; None: only the lane does.
     """
 
     attribute: str

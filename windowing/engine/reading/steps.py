@@ -48,7 +48,7 @@ class Draft:
 
 
 class Step:
-    """One step; without a method of its own, a half does nothing."""
+    """One step; without its own method, a half does nothing."""
 
     def exact(self, draft: Draft) -> None:
         """Judge or change a draft.
@@ -285,7 +285,7 @@ def misfit(record: dict[str, Any], rules: ValueRules) -> str | None:
 
 
 def progress_key(rules: ValueRules, name: str, value: Any) -> dict[str, Any] | None:
-    """Return the key of a bound on `name` = `value`; None: it has no progress of its own."""
+    """Return the key of a bound on `name` = `value`; None: it has no separate progress."""
     if name != rules.progress_attr:
         return None
     kind, nullable = rules.fields[name]

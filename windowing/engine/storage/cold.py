@@ -4,10 +4,10 @@ With long windows or much disorder, most of the state waits for progress that is
 due after a *horizon* is *cold*: it lies in pieces that are appended and not read. Once progress
 gets beyond it, everything is read and divided anew.
 
-The horizon lies k steps ahead, if progress goes on as in this step. Everything is then read once in
-k steps, and every step reads what is due within them: of n instants at which something is due, of
-which a step passes s, that is k s. With k = √(n / s), or √(n s) instants, both cost the same, which
-is least together.
+The horizon lies k steps ahead, if progress continues as in this step. Everything is then read once
+in k steps, and every step reads what is due within them: of n instants at which something is due,
+of which a step passes s, that is k s. With k = √(n / s), or √(n s) instants, both cost the same,
+which is least together.
 
 Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, section 6
 (hierarchies), with two levels; ours for states instead of timers.
@@ -52,8 +52,8 @@ class ColdState(msgspec.Struct, array_like=True):
     def is_due(self, progress: Mapping[str, int]) -> bool:
         """Return whether any of it is due, given the progress of queries.
 
-        Then all is read before the state is made new, though no query has rows: a piece may go on
-        with a session that would else be over.
+        Then all is read before the state is made new, though no query has rows: a piece may
+        continue a session that would otherwise be over.
         """
         return any(
             query in self.due_us and reached >= self.due_us[query]

@@ -163,7 +163,7 @@ WINDOWED = Evaluation(
 
 
 ONE_BY_ONE = "records of operators and joins are kept one by one, in the order of their lanes"
-"""Why lanes have a stage of their own where the order of records decides."""
+"""Why lanes have their own stage where the order of records decides."""
 
 
 def valued(kind: str) -> Evaluation:

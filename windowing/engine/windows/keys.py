@@ -13,7 +13,7 @@ def key_columns(query: Query) -> list[str]:
 
 
 def unit_columns(query: Query) -> list[str]:
-    """Return the column of PATTR, whose values have windows of their own; empty: one unit."""
+    """Return the column of PATTR, whose values have their own windows; empty: one unit."""
     return [] if query.window.pattr is None else [field_column(query.window.pattr)]
 
 

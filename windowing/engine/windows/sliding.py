@@ -2,7 +2,7 @@
 
 A partial state counts in the windows `w_first` to `w_last`, from its `release` on if it is late.
 Records of one slice have the same first and last window, so the pair names the slice; a record that
-is late for its first windows gets a later `w_first` and so a partial state of its own.
+is late for its first windows gets a later `w_first` and so its own partial state.
 
 For an on-time partial (`release` ON_TIME), revision 0 of window w is due at `end(w)`. For a late
 one, a revision is due at the late epoch `max(release, first epoch boundary after end(w))`: every

@@ -36,7 +36,7 @@ class _Permits:
         uses: the same with the types of the fields that they are given.
         kinds: of windows that plug-ins declare.
         entries: limits of entries.
-        columns: types of the columns of its own queries, where all share a table; None: none do.
+        columns: types of its own queries' columns, where all share a table; None: none do.
         added: by lane, offset and cells of each query that it has added.
     """
 

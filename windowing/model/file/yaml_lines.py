@@ -51,7 +51,7 @@ LIMITS: Final = Limits()
 """For who reads a document on their own behalf."""
 
 RUN_LIMITS: Final = Limits(bytes_max=256 * 1024 * 1024, nodes_max=20_000_000)
-"""For a run's own copy of its file, which has what its log has added, within limits of its own."""
+"""For a run's own copy of its file, which has what its log has added, within its own limits."""
 
 SHARED_LIMITS: Final = Limits(
     bytes_max=256 * 1024,

@@ -84,7 +84,7 @@ class OperatorQuery(SpecModel, MostFlows):
 
     @property
     def window(self) -> None:
-        """None: each step has a window of its own."""
+        """None: each step has its own window."""
 
     @property
     def early(self) -> None:

@@ -40,7 +40,7 @@ class Disorder(ABC):
 
     @property
     def named_lanes(self) -> Collection[str] | None:
-        """The lanes with settings of their own, which must be all; None: no settings per lane."""
+        """The lanes with their own settings, which must be all; None: no settings per lane."""
         return None
 
     @property

@@ -16,7 +16,7 @@ from windowing.model.sinks.rules import SinkRules
 from windowing.model.source import SpecModel
 
 Layout = Literal["many", "one"]
-"""Whether each query has a table of its own, or all rows go to one."""
+"""Whether each query has its own table, or all rows go to one."""
 
 ONE_TABLE: Final = "results"
 """The table of all queries' rows, where they have one."""
@@ -34,7 +34,7 @@ class Sink:
     Attributes:
         kind: the key under `sink:`, which names a built-in sink or a plug-in's.
         name: of the folder, schema or other container of the rows.
-        layout: whether each query has a table of its own there, or all rows go to one.
+        layout: whether each query has its own table there, or all rows go to one.
     """
 
     kind: str

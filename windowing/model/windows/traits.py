@@ -48,7 +48,7 @@ class Traits:
     Attributes:
         order: which order of the records decides the content of windows.
         ends: where windows end.
-        per_key: each key has windows of its own, so that GROUP BY is equivalent to PATTR.
+        per_key: each key has its own windows, so that GROUP BY is equivalent to PATTR.
         revisable: late records may be shown by revisions (`update`).
         shows_early: open windows may be shown by provisional rows.
         cumulative: a window contains the previous one.

@@ -15,7 +15,7 @@ class StreamError(ValueError):
 
 
 def stream_of_times(text: str) -> list[StreamTuple]:
-    """Return tuples with these application times, each in a batch of its own.
+    """Return tuples with these application times, each in its own batch.
 
     Args:
         text: integers between commas.

@@ -138,7 +138,7 @@ class SessionDefinition:
         """Return the gap of a row's key."""
         window = self.query.window
         assert window.range_ is not None  # noqa: S101 - every session has one
-        # Without GROUP BY no key has a gap of its own.
+        # Without GROUP BY no key has its own gap.
         own = [gap for named, gap in window.gaps if (named,) == key[:1]]
         return own[0] if own else window.range_
 

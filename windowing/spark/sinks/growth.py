@@ -2,7 +2,7 @@
 
 A new aggregate is a new column, a new query a new table; earlier rows, and rows of runs whose
 pipeline lacks the column, have null there. A column of another type, or another key, is a conflict:
-such rows need a table of their own. From schemas to sentences: nothing is read or written here.
+such rows need a separate table. From schemas to sentences: nothing is read or written here.
 """
 
 from __future__ import annotations

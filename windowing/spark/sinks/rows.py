@@ -132,7 +132,7 @@ class BatchRows:
     def results(
         self, frames: Sequence[SinkFrame], batch_id: int
     ) -> Iterator[tuple[Flow, pa.Table]]:
-        """Yield the rows of queries, with the columns of their own; the arguments as above."""
+        """Yield the rows of queries, with their own columns; the arguments as above."""
         emitted: dict[tuple[str, str], list[pl.DataFrame]] = {}
         for one in frames:
             if one.kind in (RESULT, EARLY):

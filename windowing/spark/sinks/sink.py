@@ -101,7 +101,7 @@ class Sink(Protocol):
 
 @runtime_checkable
 class CommitsByTable(Protocol):
-    """A sink each of whose tables has a record of its own of the run's last batch."""
+    """A sink each of whose tables records the run's last batch itself."""
 
     def begin_behind(self, batch_id: int, queries: Collection[str]) -> None:
         """Let the tables of added queries begin behind a batch: it has no rows for them.

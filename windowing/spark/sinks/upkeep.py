@@ -114,7 +114,7 @@ def vacuum(
 
 
 def _sizes(paths: Iterable[Path]) -> dict[Path, int]:
-    """Return the sizes of files; a log goes on to name those that a vacuum has removed."""
+    """Return the sizes of files; a log still names those that a vacuum has removed."""
     found = dict[Path, int]()
     for path in paths:
         with suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
 """The state protocol on a map state of Spark's stateful operator.
 
-A large value lies under a key of its own, and its digest where the value would be: a worker that
+A large value is under its own key, and its digest where the value would be: a worker that
 has a copy (`windowing.spark.storage.copies`) reads no more than that.
 """
 
@@ -74,7 +74,7 @@ class MapStateStore:
         return iter(sorted(entry for entry in found.items() if entry[0].startswith(prefix)))
 
     def _forget(self, key: str) -> None:
-        """Delete the value that lies apart, and its copy if this step has seen its digest."""
+        """Delete the value under its own key, and its copy if this step has seen its digest."""
         self._map.removeKey((value_key(key),))
         digest = self._digests.get(key)
         if digest is not None and self._copies is not None:
