@@ -1,4 +1,4 @@
-"""An aggregate of one's own: a class, as `python:module:Class` takes one, under a name."""
+"""A custom aggregate: a class, as `python:module:Class` takes one, under a name."""
 
 
 class TidalRange:

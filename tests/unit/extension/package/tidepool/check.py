@@ -1,4 +1,4 @@
-"""A check of one's own: this log is clean, so nothing may be refused."""
+"""A custom check: this log is clean, so nothing may be refused."""
 
 from chaos.readers.output import Output
 from chaos.verdict.check import Check, FinishedRun, Outcome, check

@@ -1,4 +1,4 @@
-"""An expectation of one's own, of window outputs: no window of the grid is left out."""
+"""A custom expectation of window outputs: no window of the grid is left out."""
 
 from chaos.quality.expectation import expectation
 from chaos.quality.frame_metric import FrameExpectation, Judgement

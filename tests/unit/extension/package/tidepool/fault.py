@@ -1,4 +1,4 @@
-"""A fault of one's own: somebody leaves a file in the checkpoint."""
+"""A custom fault: somebody leaves a file in the checkpoint."""
 
 from dataclasses import dataclass
 from pathlib import Path

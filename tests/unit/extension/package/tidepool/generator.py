@@ -1,4 +1,4 @@
-"""A generator of one's own: records come in shuffled groups of a known size."""
+"""A custom generator: records come in shuffled groups of a known size."""
 
 from dataclasses import dataclass
 

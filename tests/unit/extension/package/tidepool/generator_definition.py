@@ -1,4 +1,4 @@
-"""What a generator of one's own means, for `verify`: it shares no line with the engine's half."""
+"""What a custom generator means, for `verify`: it shares no line with the engine's half."""
 
 from collections.abc import Callable
 

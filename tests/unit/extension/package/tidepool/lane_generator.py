@@ -1,4 +1,4 @@
-"""The engine's half of a generator of one's own: a chunk of a lane in, a bound for each row out."""
+"""The engine's half of a custom generator: a chunk of a lane in, a bound for each row out."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""Windows of one's own: calendar months, which no RANGE and no SLIDE can say.
+"""Custom windows: calendar months, which no RANGE and no SLIDE can say.
 
 One file registers all: the clauses in a pipeline file, what the engine asks, what the windows mean
 for `verify`, and how the simulator draws them.
@@ -29,7 +29,7 @@ CYCLE_DAYS, CYCLE_MONTHS = 146_097, 400 * 12
 @window("months")
 @dataclass(frozen=True)
 class Months:
-    """What stands under `months:` in a pipeline file.
+    """What is under `months:` in a pipeline file.
 
     Attributes:
         ahead_h: by how many hours the clocks that tell the months are ahead of UTC.

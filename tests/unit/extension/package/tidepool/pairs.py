@@ -1,4 +1,4 @@
-"""A format of one's own: `ts=5;at=pier;level=-3`, with another separator if the file says so.
+"""A custom format: `ts=5;at=pier;level=-3`, with another separator if the file says so.
 
 One file registers all: what a pipeline file says, both halves of the engine's decoder, what a value
 means for `verify`, and how the simulator writes one.
@@ -28,7 +28,7 @@ from windowing.semantics.formats import format_definition
 @value_format("pairs")
 @dataclass(frozen=True)
 class Pairs:
-    """What stands under `format: {pairs: …}`."""
+    """What is under `format: {pairs: …}`."""
 
     between: str = ";"
 

@@ -1,4 +1,4 @@
-"""A reader of one's own, for `verify`: it shares nothing with the sink but the format."""
+"""A custom reader, for `verify`: it shares nothing with the sink but the format."""
 
 from pathlib import Path
 

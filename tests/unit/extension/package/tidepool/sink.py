@@ -1,4 +1,4 @@
-"""A sink of one's own: files of lines for each batch, its token last."""
+"""A custom sink: files of lines for each batch, its token last."""
 
 import json
 

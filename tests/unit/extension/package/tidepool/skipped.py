@@ -1,4 +1,4 @@
-"""A fate of one's own: records with some value are `skipped`, whatever their windows.
+"""A custom fate: records with some value are `skipped`, whatever their windows.
 
 One file registers all: what a pipeline file says and the fate, both halves of the engine's step,
 and what it means for `verify`.
@@ -20,7 +20,7 @@ from windowing.semantics.formats import step_definition
 @reading_step("skipped")
 @dataclass(frozen=True)
 class Skipped:
-    """What stands under `skipped:` in a source: a field, and the value that nobody wants."""
+    """What is under `skipped:` in a source: a field, and the value that nobody wants."""
 
     field: str
     value: Any
