@@ -22,7 +22,7 @@ from windowing.semantics.windows.landmark import EndlessLandmarkError
 
 _CLASSES = [kind for kind in KINDS if kind != "sliding"]
 _OVER_A_VALUE = [kind for kind in KINDS if "row" not in kind]
-# The sliding ones have tests of their own; the other classes share the time that one would have.
+# The sliding ones have their own tests; the other classes share the time that one would have.
 _EXAMPLES = max(settings.default.max_examples // 10, 3) if settings.default else 3
 _BATCH_ROWS = st.sampled_from([1, 3, 7, 8, 20, 50])
 

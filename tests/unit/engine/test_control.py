@@ -1,4 +1,4 @@
-"""Hostile logs: the engine believes what the definition believes, and goes on.
+"""Hostile logs: the engine believes what the definition believes, and continues.
 
 Control records of every kind, in any place, signed rightly or wrongly, under every rule.
 """

@@ -138,7 +138,7 @@ def test_validate_ends_soon_with_two_and_little_memory(tmp_path: Path, case: str
     path = tmp_path / "p.yml"
     path.write_text(HOSTILE[case][0])
 
-    # Started by a process of its own: a large parent would count as the memory of its child.
+    # Started by its own process: a large parent would count as the memory of its child.
     done = subprocess.run(
         [sys.executable, "-c", _MEASURED, "validate", str(path)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What a pipeline computes: queries, or a join, which is a flow of its own."""
+"""What a pipeline computes: queries, or a join, which is a separate flow."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from typing import Any
 
 
 class Swing:
-    """How far the values of a window lie apart."""
+    """How far apart the values of a window are."""
 
     def __init__(self, scale: int = 1) -> None:
         self.scale = scale

@@ -12,5 +12,5 @@ def stream_of(*batches: list[int]) -> list[StreamTuple]:
 
 
 def one_by_one(*times: int) -> list[StreamTuple]:
-    """Tuples with these times, each in a batch of its own."""
+    """Tuples with these times, each in its own batch."""
     return stream_of(*([time] for time in times))

@@ -7,7 +7,7 @@ import windowing
 
 
 def test_dir_shows_every_public_name() -> None:
-    """In a process of its own: once a name was looked up, a module may show more."""
+    """In a separate process: once a name was looked up, a module may show more."""
     code = "import windowing; print(sorted(set(windowing.__all__) - set(dir(windowing))))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"

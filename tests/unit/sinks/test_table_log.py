@@ -86,7 +86,7 @@ def test_commits_of_others_are_read_before_the_next_one(tmp_path: Path) -> None:
 
 
 def test_no_commit_of_many_writers_is_lost(tmp_path: Path) -> None:
-    """Each writer has a run of its own; a compaction runs beside them."""
+    """Each writer has its own run; a compaction runs beside them."""
     table, done = created(tmp_path), threading.Event()
 
     def write(writer: int) -> None:

@@ -40,7 +40,7 @@ def written(
 ) -> list[str]:
     """The verdict on what the table sink wrote of a log, cut into batches of so many rows.
 
-    Every shard is a task of its own, which writes larger results than `inline_bytes` into files.
+    Every shard is a separate task, which writes larger results than `inline_bytes` into files.
     """
     engine = LocalEngine(pipeline)
     with tempfile.TemporaryDirectory() as folder:

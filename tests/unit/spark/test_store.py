@@ -101,7 +101,7 @@ def test_what_has_a_copy_is_not_fetched(tmp_path: Path) -> None:
 
 
 def put(state: Any, copies: Copies, key: str, value: bytes) -> None:
-    """Put a value, in a step of its own."""
+    """Put a value, in its own step."""
     MapStateStore(state, copies).put(key, value)
 
 

@@ -129,7 +129,7 @@ def ending(said: str) -> str:
 
 
 def goes_on(after: Pipeline) -> list[str]:
-    """The rows of a run that is stopped after 40 records, and goes on with another file."""
+    """The rows of a run that is stopped after 40 records, and continues with another file."""
     [first, *rest] = batches(log(100, {})[:-1], 40, PIPELINE)
     before, engine = LocalEngine(PIPELINE), LocalEngine(after)
     before.feed(first)

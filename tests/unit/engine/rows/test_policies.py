@@ -43,7 +43,7 @@ def test_recorded_scenarios_also_with_the_window_rebuilt_at_every_step(case: Win
 
 
 class TuplesOnDisk:
-    """A sequence of tuples in a database of its own: policies must not see the difference."""
+    """A sequence of tuples in its own database: policies must not see the difference."""
 
     def __init__(self) -> None:
         self._table = sqlite3.connect(":memory:")

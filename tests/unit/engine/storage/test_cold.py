@@ -61,7 +61,7 @@ def test_a_small_state_is_not_divided() -> None:
         assert _horizon(EVERY_10, Move(990, 999)) is not None
 
 
-# --- a session of which a part lies apart --------------------------------------------------------
+# --- a session of which a part is cold -----------------------------------------------------------
 
 PIPELINE = """
 name: p
@@ -81,7 +81,7 @@ def lane(number: int, records: list[tuple[int, str]]) -> list[Entry]:
     return [entry(one) for one in [*values, {**head, "offset": 999, "control": {"end": True}}]]
 
 
-# The session of k is [0, 190): its record at 90 lies apart, and without it, it would end at 100.
+# The session of k is [0, 190): its record at 90 is cold, and without it, it would end at 100.
 LANES = (
     lane(0, [(0, "k"), (20, "a"), (30, "b"), (40, "c"), (50, "d"), (150, "f")]),
     lane(1, [(90, "k"), (110, "e"), *((115, f"g{n}") for n in range(200))]),
