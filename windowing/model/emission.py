@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from windowing.model.lengths import INT64_MAX, Step, duration_us, parse_step
+from windowing.model.lengths import INT64_MAX, AttributeStep, duration_us, parse_step
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Window
 
@@ -23,7 +23,7 @@ def _positive_us(value: object) -> int:
 
 
 PositiveDuration = Annotated[int, BeforeValidator(_positive_us)]
-_Epoch = Annotated[Step, BeforeValidator(partial(parse_step, minimum=1))]
+_Epoch = Annotated[AttributeStep, BeforeValidator(partial(parse_step, minimum=1))]
 
 
 class Late(BaseModel):
@@ -68,7 +68,7 @@ Accumulation = Literal["accumulating", "discarding", "retracting"]
 or the whole content, after the previous row is retracted."""
 
 # It is only ever subtracted, never below the earliest instant: any length is safe.
-_Step = Annotated[Step, BeforeValidator(partial(parse_step, maximum=INT64_MAX))]
+_Step = Annotated[AttributeStep, BeforeValidator(partial(parse_step, maximum=INT64_MAX))]
 _Count = Annotated[int, Field(strict=True, ge=1)]
 
 

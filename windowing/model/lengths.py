@@ -90,7 +90,7 @@ def parse_length(text: str) -> Length:
 
 
 @dataclass(frozen=True)
-class Step:
+class AttributeStep:
     """A length along a windowing attribute.
 
     Attributes:
@@ -106,20 +106,20 @@ class Step:
         return spell_us(self.amount) if self.timed else str(self.amount)
 
 
-def parse_step(value: object, *, minimum: int = 0, maximum: int = LENGTH_MAX) -> Step:
+def parse_step(value: object, *, minimum: int = 0, maximum: int = LENGTH_MAX) -> AttributeStep:
     """Parse a duration (`1 hour`), or a plain integer (`100`).
 
     Raises:
         ValueError: neither, or out of range.
     """
     if isinstance(value, str) and parse_length(value).unit is not None:
-        return Step(duration_us(value, minimum_us=minimum, maximum_us=maximum), timed=True)
+        return AttributeStep(duration_us(value, minimum_us=minimum, maximum_us=maximum), timed=True)
     exact = parse_length(str(value)).number if type(value) in (int, str) else None
     if exact is None or exact.denominator != 1 or not minimum <= exact <= maximum:
         msg = f"{value!r}: write a length of time such as '1 hour', or, for windows over a plain "
         msg += f"number, a whole number from {minimum} to {maximum}"
         raise ValueError(msg)
-    return Step(int(exact), timed=False)
+    return AttributeStep(int(exact), timed=False)
 
 
 def duration_us(value: object, *, minimum_us: int = 0, maximum_us: int = LENGTH_MAX) -> int:

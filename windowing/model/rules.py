@@ -12,7 +12,7 @@ from typing import get_args
 from windowing.model.emission import Mode, Policy
 from windowing.model.errors import WindowError
 from windowing.model.fields import FieldType
-from windowing.model.lengths import Step
+from windowing.model.lengths import AttributeStep
 from windowing.model.progress import Disorder, Unordered
 from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM, Window
@@ -92,7 +92,7 @@ def check_number(attribute: str, fields: Mapping[str, FieldType]) -> None:
         raise WindowError("E_ATTR_TYPE", msg)
 
 
-def check_step(attribute: str, step: Step | None, *, timed: bool) -> None:
+def check_step(attribute: str, step: AttributeStep | None, *, timed: bool) -> None:
     """Check the unit of an epoch or retention: that of the attribute that orders the records.
 
     Args:

@@ -26,7 +26,7 @@ from windowing.model.errors import PipelineError
 from windowing.model.fields import Aggregate, FieldType
 from windowing.model.fingerprint import FORMAT, fingerprint
 from windowing.model.join import Comparison, Join, JoinSide, Operand
-from windowing.model.lengths import Step
+from windowing.model.lengths import AttributeStep
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (
     AggregateStep,
@@ -340,7 +340,7 @@ NO_FACTS = {
     # It says what is allowed, not what is computed.
     (Source, "compacted"),
     # It follows from the attribute, which is a fact.
-    (Step, "timed"),
+    (AttributeStep, "timed"),
     # It follows from the source's event time.
     (OperatorQuery, "attribute"),
     # They follow from the section of the file, whose parts are facts.
@@ -396,7 +396,7 @@ FACTS: dict[type, set[str]] = {
     TupleCount: {"size", "selection"},
     PartitionAge: {"age_us"},
     Late: {"policy", "mode", "every"},
-    Step: {"amount"},
+    AttributeStep: {"amount"},
     Early: {"every_us", "records"},
 }
 """What the fingerprint has of each class. A field that is new has to be put here, or there."""
