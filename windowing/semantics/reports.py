@@ -1,4 +1,4 @@
-"""Reports of a query of operators, as a trace tells them: which hold a record, and what sends them.
+"""Reports of a query of operators, as a trace shows them: which hold a record, and what sends them.
 
 In canonical order, a report is sent once the stream's progress has passed the record that causes
 it, or reached its instant of the clock. In lane order, it is sent with a record of its lane: the

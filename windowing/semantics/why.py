@@ -1,7 +1,8 @@
 """Why a window is as it is: what it holds, what came too late, and which lanes hold it back.
 
 Reads the log once, entry by entry. Where windows are per key, it keeps only the records of the
-window's key; where a record's value alone tells its windows, only those that may be in this one.
+window's key; where a record's value alone determines its windows, only those that may be in this
+one.
 """
 
 from __future__ import annotations
@@ -222,7 +223,7 @@ class _LogReader:
 
 
 def _may_hold(sought: WindowRef) -> Callable[[Item], bool]:
-    """Return what tells whether a record may have to do with the window."""
+    """Return what says whether a record may have to do with the window."""
     definition = definition_of(sought.query)
     if not isinstance(definition, SlidingDefinition):
         return lambda item: True

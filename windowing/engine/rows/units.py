@@ -44,7 +44,7 @@ STATE: Final = "state"
 DUE: Final = "due"
 
 Unit = tuple[Any, ...]
-"""What tells a unit apart: the values of some columns."""
+"""What distinguishes a unit: the values of some columns."""
 
 
 class Units:
@@ -53,7 +53,7 @@ class Units:
     Args:
         query: the query.
         event_time: the field of the event time.
-        columns: those whose values tell units apart; may be empty.
+        columns: those whose values distinguish units; may be empty.
         read: the columns that operators read.
         tables: the state before the step; without tables before the first.
         new: the records to process, in order.

@@ -149,7 +149,7 @@ class ShardPart(Protocol):
 
 @runtime_checkable
 class TellsDue(Protocol):
-    """A shard's part that tells of each row of state how long no row of results needs it.
+    """A shard's part that says of each row of state how long no row of results needs it.
 
     So such state need not be read (`windowing.engine.storage.cold`).
     """

@@ -59,7 +59,7 @@ class PluginGenerator(Disorder):
 
     @property
     def fits_numbers(self) -> bool:
-        """True: only its package can tell."""
+        """True: only its package knows."""
         return True
 
     def facts(self) -> Facts:

@@ -1,7 +1,7 @@
 """Fast decoding of uniform values: they are read by column, without a record of each.
 
 The values of a topic are mostly written by one program, with the same fields in the same order. One
-of them tells the layout. Only values that are legal are of it, and what is read of them is what
+of them shows the layout. Only values that are legal are of it, and what is read of them is what
 the exact decoder would read: integers of up to 18 digits, text without escapes, numbers. Values of
 other layouts are not judged here.
 """
@@ -62,7 +62,7 @@ def decode_uniform(values: pl.Series, rules: ValueRules) -> Decoded | None:
 
 
 def _names(value: bytes | None, rules: ValueRules) -> tuple[str, ...] | None:
-    """Return the names of a value's fields, in its order; None: it tells no layout."""
+    """Return the names of a value's fields, in its order; None: it shows no layout."""
     try:
         record = json.loads((value or b"").decode("utf-8"))
     except (ValueError, RecursionError):
