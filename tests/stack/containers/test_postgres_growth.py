@@ -13,7 +13,7 @@ from chaos.readers.postgres import read_postgres
 from chaos.verdict.verify import verify
 from infra.endpoints import Endpoints
 from jobs.deployment.deploy import _placed as placed
-from tests.unit.sinks.test_table_growth import ONE, Running, Version
+from tests.unit.sinks.test_table_growth import ONE, BatchedRun, Version
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.run_errors import TableConflict
 from windowing.spark.sinks.postgres import PostgresSink
@@ -24,7 +24,7 @@ OTHER_TYPE = Version({"a": (("k",), ("n: mean(v)",))})
 RETRACTING = Version({"a": (("k",), ("n: count",))}, accumulation="retracting")
 
 
-class Writing(Running):
+class Writing(BatchedRun):
     """A run that writes to PostgreSQL."""
 
     def __init__(self, version: Version, schema: str, run: str) -> None:

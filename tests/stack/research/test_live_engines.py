@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from jobs.live_engines.findings import words
-from tests.unit.research.boxes import Simulated
+from tests.unit.research.boxes import SimulatedBox
 from tests.unit.research.test_live_engines import told_of
 from windowing.research.engines.parameters import Domain, Report, Tick
 from windowing.research.prober.formulas import Formula
@@ -18,7 +18,7 @@ TUPLE_DRIVEN = Model(
 
 
 def test_what_was_found_is_said_with_its_evidence() -> None:
-    found = probe(Simulated(TUPLE_DRIVEN), Domain.tuple)
+    found = probe(SimulatedBox(TUPLE_DRIVEN), Domain.tuple)
     assert isinstance(found, Recovered)
     told = told_of("partitions", Domain.tuple, found)
     assert (told["ticks"], told["starts"]) == (["tuple-driven"], ["0"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.sampling import sampled
 from tests.strategies import KINDS, OPERATORS, Case, cases, entry, interleavings, join_cases
-from tests.unit.engine.fused.test_fused import PIPELINE, Fused
+from tests.unit.engine.fused.test_fused import PIPELINE, FusedRun
 from tests.unit.engine.test_convert import ENDS, EVENTS, as_snapshot, lines, stores
 from windowing.engine.added import why_not
 from windowing.engine.convert import convert
@@ -143,7 +143,7 @@ def added(origin: int) -> Pipeline:
 
 def test_a_fused_run_goes_on_with_it() -> None:
     before, after = parse_pipeline(PIPELINE), added(33)
-    first, then = Fused(before), Fused(after)
+    first, then = FusedRun(before), FusedRun(after)
     log = [*map(entry, [*EVENTS, *ENDS])]
     for batch in batches(log[:33], 4):
         first.feed(batch, [], 0)

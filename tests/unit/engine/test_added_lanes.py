@@ -125,7 +125,7 @@ def live(
 
 
 def counted(window: Window) -> bool:
-    """Whether it counts rows as they arrive, with no PATTR to tell whose they are."""
+    """Whether it counts rows as they arrive, with no PATTR to say whose they are."""
     return window.traits.counts_arrivals and window.pattr is None
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.sampling import sampled
 from tests.strategies import KINDS, OPERATORS, Case, cases, entry, interleavings, join_cases
-from tests.unit.engine.fused.test_fused import PIPELINE, Fused
+from tests.unit.engine.fused.test_fused import PIPELINE, FusedRun
 from windowing.engine.convert import ConvertedState, convert
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.state import MemoryStore
@@ -120,7 +120,7 @@ ENDS = [
 
 def test_a_fused_run_is_as_if_never_resharded() -> None:
     before, after = with_shards(PIPELINE, 3), with_shards(PIPELINE, 5)
-    first, then = Fused(before), Fused(after)
+    first, then = FusedRun(before), FusedRun(after)
     log = [*map(entry, [*EVENTS, *ENDS])]
     sent = [one for batch in batches(log[:33], 4) for one in first.feed(batch, [], 0)]
     found = convert(before, after, [], first.stores)

@@ -168,7 +168,7 @@ OTHER_MEANINGS: list[list[tuple[str, str]]] = [
     [("30 min WATTR ts", "31 min WATTR ts")],
     [("SESSION 30 min WATTR ts", "{session: 30 min, wattr: ts, gaps: {a: 1 min}}")],
 ]
-"""Edits of `PIPELINE` that change what it means: all that a fingerprint tells apart."""
+"""Edits of `PIPELINE` that change what it means: all that a fingerprint distinguishes."""
 
 
 @pytest.mark.parametrize("changes", OTHER_MEANINGS)

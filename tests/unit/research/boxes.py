@@ -17,7 +17,7 @@ from windowing.research.prober.probe import Model
 
 
 @dataclass
-class Simulated:
+class SimulatedBox:
     """An engine of known parameters that counts its runs."""
 
     model: Model

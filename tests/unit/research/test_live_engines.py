@@ -14,7 +14,7 @@ from jobs.live_engines.engines import UnknownModeError, live_engine
 from jobs.live_engines.findings import Probed, words
 from jobs.live_engines.local import LocalWindows
 from slackwater.main import app
-from tests.unit.research.boxes import Simulated, Unsteady
+from tests.unit.research.boxes import SimulatedBox, Unsteady
 from tests.unit.research.streams import one_by_one, stream_of
 from windowing.research.engines.parameters import Domain, Report, Tick
 from windowing.research.prober.box import Size
@@ -71,7 +71,7 @@ def test_an_engine_without_such_windows_is_a_wrong_question() -> None:
 
 
 def test_the_table_tells_whether_an_engine_is_what_it_was(tmp_path: Path) -> None:
-    probed = data_of("partitions", Domain.time, probe(Simulated(BATCH_DRIVEN), Domain.time))
+    probed = data_of("partitions", Domain.time, probe(SimulatedBox(BATCH_DRIVEN), Domain.time))
     assert keep(probed, tmp_path) is None
     written = (tmp_path / FILE).stat().st_mtime_ns
     old = keep(probed, tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.research.boxes import (
     EveryWindow,
     Hasty,
-    Simulated,
+    SimulatedBox,
     Unsteady,
     random_model,
 )
@@ -31,7 +31,7 @@ ALIGNED_STARTS = Formula("ceil", -1, 0, 0, -1)
 
 
 def recovered(model: Model, domain: Domain) -> Recovered:
-    found = probe(Simulated(model), domain)
+    found = probe(SimulatedBox(model), domain)
     assert isinstance(found, Recovered), f"{model}: {found}"
     return found
 
@@ -91,10 +91,10 @@ def test_spark_structured_streaming_is_distinguished_from_a_time_driven_engine()
 
 
 def test_a_start_without_formula_is_a_table_of_starts() -> None:
-    class Odd(Simulated):
+    class Odd(SimulatedBox):
         def run(self, domain, asked, stream):  # type: ignore[no-untyped-def]
             odd = Formula("", 0, 0, 0, asked.size * asked.slide % 5)
-            return Simulated(Model(self.model.hypothesis, odd)).run(domain, asked, stream)
+            return SimulatedBox(Model(self.model.hypothesis, odd)).run(domain, asked, stream)
 
     model = Model(Hypothesis(Tick.time, Report(window_close=True)), ALIGNED_ENDS)
     found = probe(Odd(model), Domain.time)

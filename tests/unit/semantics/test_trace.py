@@ -1,4 +1,4 @@
-"""A trace by the definition, and the engine fed one record at a time, tell the same story."""
+"""A trace by the definition, and the engine fed one record at a time, agree."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from windowing.spark.sinks.table_log import TableLog
 TIME = pa.timestamp("us", tz="UTC")
 
 
-class Crashed(Exception):
+class SinkCrash(Exception):
     pass
 
 
@@ -89,12 +89,12 @@ def test_a_driver_that_dies_between_two_tables_is_made_good(
 
     def die(name: str, *rest: object) -> None:
         if len(made) == survive:
-            raise Crashed
+            raise SinkCrash
         commit(name, *rest)  # type: ignore[arg-type]
         made.append(name)
 
     monkeypatch.setattr(sink, "_commit", die)
-    with pytest.raises(Crashed):
+    with pytest.raises(SinkCrash):
         sink.take(frames, 2)
     again = TableSink(PIPELINE, tmp_path, "r1")
     again.take(in_files(again, third, 2), 2)

@@ -14,7 +14,7 @@ _REPORTED_AS = {"timestamptz": "timestamp with time zone"}
 
 
 def there(version: Version) -> dict[str, dict[str, str]]:
-    """What the data base tells of the tables of a version."""
+    """What the database reports of the tables of a version."""
     return {
         name: {column: _REPORTED_AS.get(type_, type_) for column, type_ in table.columns}
         for name, table in wanted(version.pipeline).items()

@@ -124,7 +124,7 @@ def log(version: Version) -> list[Entry]:
     return [entry(event | {"value": value}) for event, value in zip(events, values, strict=True)]
 
 
-class Running:
+class BatchedRun:
     """A run that writes its log batch by batch."""
 
     def __init__(self, version: Version, folder: Path, run: str) -> None:
@@ -186,15 +186,15 @@ ONE = Version({"a": (("k",), ("n: count",))})
 def test_both_versions_are_right_or_the_second_touches_nothing(old: Version, new: Version) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        blue = Running(old, folder, "blue")
+        blue = BatchedRun(old, folder, "blue")
         blue.step()
         want = schemas(new.pipeline)
         assert (not conflicts(schemas_in(folder, want), want)) == goes_together(old, new)
         if not goes_together(old, new):
             with untouched(folder), pytest.raises(TableConflict, match=r"is to be .* of its own"):
-                Running(new, folder, "green")
+                BatchedRun(new, folder, "green")
             return
-        green = Running(new, folder, "green")
+        green = BatchedRun(new, folder, "green")
         green.step()
         blue.finish()  # it lives on beside the other, in tables that have grown
         green.finish()
@@ -217,7 +217,7 @@ def test_what_is_new_is_said() -> None:
 def test_executors_of_the_first_batch_have_the_columns_that_a_table_has_just_got(
     tmp_path: Path,
 ) -> None:
-    Running(ONE, tmp_path, "r1").finish()
+    BatchedRun(ONE, tmp_path, "r1").finish()
     grown = Version({"a": (("k",), ("n: count", "y: max(f)"))}).pipeline
     stage = TableSink(grown, tmp_path, "r2").file_stage(0, 0)
     assert not additions(stage.schemas, schemas(grown))
@@ -225,7 +225,7 @@ def test_executors_of_the_first_batch_have_the_columns_that_a_table_has_just_got
 
 def test_a_column_that_comes_between_look_and_commit_costs_nothing(tmp_path: Path) -> None:
     """The other run's change of the table is met by the commit itself, not by the look before."""
-    blue = Running(ONE, tmp_path, "blue")
+    blue = BatchedRun(ONE, tmp_path, "blue")
     blue.step()
     has = blue._sink._has
 
@@ -240,7 +240,7 @@ def test_a_column_that_comes_between_look_and_commit_costs_nothing(tmp_path: Pat
 
 
 def test_values_of_an_aggregate_that_the_file_lacks_are_no_result_of_it(tmp_path: Path) -> None:
-    run = Running(Version({"a": (("k",), ("n: count", "y: max(f)"))}), tmp_path, "blue")
+    run = BatchedRun(Version({"a": (("k",), ("n: count", "y: max(f)"))}), tmp_path, "blue")
     run.finish()
     with pytest.raises(OutputError, match=r"values\.y has values in rows of this run.*no y"):
         read_tables(tmp_path, ONE.pipeline, "blue")
@@ -250,7 +250,7 @@ def test_a_table_without_lag_gets_the_column(tmp_path: Path) -> None:
     schema = schemas(ONE.pipeline)["a"]
     old = schema.remove(schema.get_field_index("lag_us"))
     DeltaTable.create(tmp_path / "a", old, partition_by=["run"])
-    run = Running(ONE, tmp_path, "blue")
+    run = BatchedRun(ONE, tmp_path, "blue")
     run.finish()
     run.check()
     assert "lag_us" in schemas_in(tmp_path, ["a"])["a"].names

@@ -21,7 +21,7 @@ from jobs.deployment.decision import Wish
 from jobs.deployment.deploy import carry_out, prepare
 from jobs.runs.choice import meant
 from tests.unit.jobs.master import Master, standing_in
-from tests.unit.sinks.test_table_growth import ONE, Running, Version
+from tests.unit.sinks.test_table_growth import ONE, BatchedRun, Version
 from windowing.engine.reading.batches import batches
 from windowing.model import load_pipeline
 
@@ -51,7 +51,7 @@ class Site:
         return compare(self.endpoints, blue, green, within_s=0, news=print)
 
 
-class Working(Running):
+class Working(BatchedRun):
     """A run of the site, which leaves a checkpoint as Spark does."""
 
     def __init__(self, version: Version, of: runs.Run) -> None:

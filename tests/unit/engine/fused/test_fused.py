@@ -50,7 +50,7 @@ sink: {table: t}
 """
 
 
-class Fused:
+class FusedRun:
     """Packers and shards without lanes, with every chunk cut into several."""
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -99,7 +99,7 @@ def held(shard: Shard, stores: Sequence[MemoryStore]) -> list[dict[str, dict[str
     return [shard.canonical_state(store) for store in stores]
 
 
-def same_state(one: LocalEngine, other: Fused) -> bool:
+def same_state(one: LocalEngine, other: FusedRun) -> bool:
     ours = held(other.shard, other.stores)
     theirs = held(one.shard, [store for _, store in one._shards])
     return all(
@@ -124,7 +124,7 @@ def test_the_fused_plan_gives_what_lanes_and_shards_give(data: st.DataObject) ->
     case = data.draw(cases(wide=True))
     pipeline = pipeline_of(case)
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
-    lanes, fused = LocalEngine(pipeline), Fused(pipeline)
+    lanes, fused = LocalEngine(pipeline), FusedRun(pipeline)
     for batch in batches(log, data.draw(st.sampled_from([1, 3, 8, 1000]))):
         cuts = data.draw(st.lists(st.integers(1, 12), max_size=3))
         ours = fused.feed(batch, cuts, data.draw(st.integers(0, 5)))
@@ -138,7 +138,7 @@ def test_recorded_pipelines(name: str, batch_rows: int) -> None:
     if (why := plan_of(pipeline).why_lanes) is not None:
         assert why
         return
-    lanes, fused = LocalEngine(pipeline), Fused(pipeline)
+    lanes, fused = LocalEngine(pipeline), FusedRun(pipeline)
     for batch in batches(read_events(DATA / name / "events.jsonl"), batch_rows, pipeline):
         assert shown(fused.feed(batch, [1, 5], 1)) == shown(lanes.feed(batch))
     assert same_state(lanes, fused)
@@ -150,27 +150,27 @@ def rows(*offsets: int) -> RawRows:
 
 
 def test_a_chunk_that_comes_again_is_refused() -> None:
-    fused = Fused(parse_pipeline(PIPELINE))
+    fused = FusedRun(parse_pipeline(PIPELINE))
     fused.feed({0: rows(0, 1, 2)}, [], 0)
     with pytest.raises(RedeliveredOffset, match=r"lane s/0 got offset 1 again \(its last was 2\)"):
         fused.feed({0: rows(1, 2)}, [], 0)
 
 
 def test_chunks_that_overlap_are_refused() -> None:
-    fused = Fused(parse_pipeline(PIPELINE))
+    fused = FusedRun(parse_pipeline(PIPELINE))
     fused.feed({0: rows(0, 1, 5)}, [], 0)
     with pytest.raises(TangledChunks, match="lane s/0 got offsets 3 to 9 after 5"):
         fused.feed({0: rows(3, 9)}, [], 0)
 
 
 def test_an_offset_twice_in_a_chunk_is_refused() -> None:
-    fused = Fused(parse_pipeline(PIPELINE))
+    fused = FusedRun(parse_pipeline(PIPELINE))
     with pytest.raises(RedeliveredOffset, match="lane s/0 got offset 4 twice in one chunk"):
         fused.feed({0: rows(3, 4, 4)}, [], 0)
 
 
 def test_a_redelivered_chunk_may_be_counted_and_passed_over() -> None:
-    fused = Fused(parse_pipeline(PIPELINE))
+    fused = FusedRun(parse_pipeline(PIPELINE))
     fused.settler = Settler(fused.plan, "skip")
     fused.feed({0: rows(0, 1, 2)}, [], 0)
     emissions = fused.feed({0: rows(1, 2)}, [], 0)

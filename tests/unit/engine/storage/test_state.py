@@ -25,7 +25,7 @@ CALLS = st.one_of(
 )
 
 
-class Counted(MemoryStore):
+class CountingStore(MemoryStore):
     """Counts calls, and the bytes that they carry."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ def test_windows_that_close_with_their_batch_are_not_stored() -> None:
     pipeline = parse_pipeline(PIPELINE.replace("partitions: 2", "partitions: 1"))
     plan = plan_of(pipeline)
     lane, shard, rules = Lane(plan, 0), Shard(plan), ValueRules.of(pipeline, 0)
-    lane_store, stores = MemoryStore(), [Counted() for _ in range(plan.shards)]
+    lane_store, stores = MemoryStore(), [CountingStore() for _ in range(plan.shards)]
     carried = []
     for batch in range(20):
         chunk = pack(rows(*range(batch * 1_000, (batch + 1) * 1_000)), rules)
