@@ -13,7 +13,7 @@ from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import PARTITION
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import ProgressStep, Shard
+from windowing.engine.shard import Moves, Shard
 from windowing.engine.storage import tables
 from windowing.engine.storage.cold import ColdState, Move
 from windowing.engine.storage.frames import from_bytes
@@ -200,7 +200,7 @@ def of_one_query(
     store: StateStore,
     state: ShardState,
     held: Mapping[str, Held],
-    moved: ProgressStep,
+    moved: Moves,
 ) -> None:
     retained = shard._retained(held, moved.after)
     moves = {query: moved.of(shard._clocks[query]) for query in retained}

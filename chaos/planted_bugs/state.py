@@ -27,7 +27,7 @@ from windowing.engine.lane import Lane
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Emission, ProgressStep, Shard
+from windowing.engine.shard import Emission, Moves, Shard
 from windowing.engine.storage import tables
 from windowing.engine.storage.parcel import Parcel, shard_of
 from windowing.engine.storage.state import StateStore
@@ -89,7 +89,7 @@ class KeepingShard(Shard):
         store: StateStore,
         state: ShardState,
         held: Mapping[str, Tables],
-        moved: ProgressStep,
+        moved: Moves,
     ) -> None:
         deltas, state.deltas = state.deltas, 0
         super()._compact(store, state, held, moved)
@@ -105,7 +105,7 @@ class ShortShard(Shard):
         store: StateStore,
         state: ShardState,
         held: Mapping[str, Tables],
-        moved: ProgressStep,
+        moved: Moves,
     ) -> None:
         store.delete(f"partials/delta-{state.deltas - 1:06d}")
         older = tables.read(store, self._schemas, state.deltas - 1)
@@ -156,9 +156,7 @@ class OneTimerShard(Shard):
     shows_in=some_query(retracting, updates, keyed, several_shards),
 )
 class SparingShard(Shard):
-    def _emit(
-        self, store: StateStore, state: ShardState, moved: ProgressStep, emission: Emission
-    ) -> None:
+    def _emit(self, store: StateStore, state: ShardState, moved: Moves, emission: Emission) -> None:
         super()._emit(store, state, moved, emission)
         for query, rows in emission.results.items():
             if RETRACTS in rows.columns and not rows[RETRACTS].any():

@@ -14,7 +14,7 @@ from windowing.engine import wids
 from windowing.engine.columns import FIRST_WINDOW, KEY, RECORDS, REVISION, WINDOW_ID
 from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import LaneProgress, Progress
-from windowing.engine.shard import Emission, ProgressStep, Shard
+from windowing.engine.shard import Emission, Moves, Shard
 from windowing.engine.storage.state import StateStore
 from windowing.engine.storage.tables import ShardState
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, grid
@@ -93,9 +93,7 @@ class HesitantShardPart(SlidingShardPart):
 # for early and for on-time firings.
 @planted("early_rows_close", "deterministic, closing", shows_in=some_query(sliding, early))
 class ClosingShard(Shard):
-    def _emit(
-        self, store: StateStore, state: ShardState, moved: ProgressStep, emission: Emission
-    ) -> None:
+    def _emit(self, store: StateStore, state: ShardState, moved: Moves, emission: Emission) -> None:
         super()._emit(store, state, moved, emission)
         if not emission.early:
             return
@@ -113,9 +111,7 @@ class SparingShard(Shard):
         super().__init__(plan, *args, **options)
         self._shown: set[str] = set()
 
-    def _emit(
-        self, store: StateStore, state: ShardState, moved: ProgressStep, emission: Emission
-    ) -> None:
+    def _emit(self, store: StateStore, state: ShardState, moved: Moves, emission: Emission) -> None:
         super()._emit(store, state, moved, emission)
         for query, rows in emission.results.items():
             full = (rows[REVISION] == 0).to_list()

@@ -55,7 +55,7 @@ class Emission:
     taken: list[TakenChange] = field(default_factory=list)
 
 
-class ProgressStep(NamedTuple):
+class Moves(NamedTuple):
     """The progress by each clock, before and after a step's parcels."""
 
     before: Mapping[ClockId, Progress]
@@ -127,7 +127,7 @@ class Shard:
         state = self.head(store)
         before = self._progress(store, state)
         self._append(store, state, parcels)
-        moved = ProgressStep(before, self._progress(store, state))
+        moved = Moves(before, self._progress(store, state))
         emission = Emission(
             dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
             metrics=[one.metrics for one in parcels if one.metrics is not None],
@@ -267,9 +267,7 @@ class Shard:
             append_keys(store, name, parcels)
         state.deltas += tables.append(store, state.deltas, parcels, self.parts)
 
-    def _emit(
-        self, store: StateStore, state: ShardState, moved: ProgressStep, emission: Emission
-    ) -> None:
+    def _emit(self, store: StateStore, state: ShardState, moved: Moves, emission: Emission) -> None:
         """Emit the due rows of all queries."""
         before, after = moved
         # ENDED is both "nothing is due" and the end of all lanes, where all is due.
@@ -358,7 +356,7 @@ class Shard:
                 took_effect("idle lane left out", len(rows) if silent else 0)
         return found
 
-    def _check_entries(self, store: StateStore, state: ShardState, moved: ProgressStep) -> None:
+    def _check_entries(self, store: StateStore, state: ShardState, moved: Moves) -> None:
         """Refuse a batch that exceeds a query's state limit, after trying to compact."""
         if not self._entries_max or not self._too_many(store, state):
             return
@@ -381,7 +379,7 @@ class Shard:
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}
 
     def _compact(
-        self, store: StateStore, state: ShardState, held: Mapping[str, Tables], moved: ProgressStep
+        self, store: StateStore, state: ShardState, held: Mapping[str, Tables], moved: Moves
     ) -> None:
         """Merge base and deltas; drop what no row needs; what is not due for long gets cold."""
         retained = self._retained(held, moved.after)
