@@ -122,8 +122,8 @@ class Bench:
         """Run a task in a process of its own, on as many cores as it may use."""
         with tempfile.TemporaryDirectory(prefix="slackwater-benchmark-") as folder:
             answer, log = Path(folder) / "answer.json", Path(folder) / "log"
-            told = replace(task, answer=str(answer)).to_json()
-            command = [*_pinned(task.cores), sys.executable, "-m", "benchmarks.child", told]
+            text = replace(task, answer=str(answer)).to_json()
+            command = [*_pinned(task.cores), sys.executable, "-m", "benchmarks.child", text]
             with log.open("wb") as out:
                 child = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
             peak, cpu_s = _watched(child)
