@@ -39,11 +39,11 @@ def as_data(audit: Audit) -> dict[str, Any]:
         "undetermined": audit.undetermined,
         "records": audit.records,
         "unread": audit.unread,
-        "told": [_told(one) for one in audit.windows if one.verdict is not Verdict.equal],
+        "told": [_window(one) for one in audit.windows if one.verdict is not Verdict.equal],
     }
 
 
-def _told(one: Judged) -> dict[str, Any]:
+def _window(one: Judged) -> dict[str, Any]:
     return {
         "start": _spelled(one.place.start_us),
         "end": _spelled(one.place.end_us),

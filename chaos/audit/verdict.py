@@ -85,8 +85,8 @@ class Audit:
 
     def lines(self) -> Iterator[str]:
         """Yield the verdict for people."""
-        told = ", ".join(f"{count:,} {verdict}" for verdict, count in self.counts().items())
-        yield f"{self.job.engine.title}: {len(self.windows):,} windows: {told}"
+        counts = ", ".join(f"{count:,} {verdict}" for verdict, count in self.counts().items())
+        yield f"{self.job.engine.title}: {len(self.windows):,} windows: {counts}"
         yield f"{self.undetermined:.1%} of the windows are not determined by the log"
         if self.unread:
             yield f"{self.unread:,} of {self.records:,} values are no records by the file's rules"

@@ -60,8 +60,8 @@ def table(found: Iterable[Reached]) -> list[str]:
         lines.append(f"| {mechanism} | {len(names)} | {named} |")
     others = sorted(f"`{one.name}`" for one in found if one.mechanisms is None)
     searched = "; nights alone search for " + ", ".join(others) if others else ""
-    told = f"Of {len(found)} planted bugs, `make test` convicts {len(by_day)}{searched}."
-    return [*lines, "", told]
+    summary = f"Of {len(found)} planted bugs, `make test` convicts {len(by_day)}{searched}."
+    return [*lines, "", summary]
 
 
 def with_table(text: str, lines: Iterable[str]) -> str:

@@ -172,8 +172,8 @@ def history(run_folder: Path) -> list[Kept]:
 
 def _read(line: bytes) -> Kept | None:
     try:
-        told = json.loads(line)
-        return Kept(**{one.name: told[one.name] for one in fields(Kept)})
+        values = json.loads(line)
+        return Kept(**{one.name: values[one.name] for one in fields(Kept)})
     except (ValueError, KeyError, TypeError):
         return None
 

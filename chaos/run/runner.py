@@ -178,7 +178,7 @@ def _with_pipelines(pipelines: Sequence[Pipeline], layout: Layout) -> Iterator[L
 def commit_here() -> str:
     """Return the commit of the checkout; empty without git."""
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"],
             cwd=ROOT,
             capture_output=True,
@@ -187,4 +187,4 @@ def commit_here() -> str:
         )
     except FileNotFoundError:
         return ""
-    return told.stdout.strip()
+    return answer.stdout.strip()

@@ -259,7 +259,7 @@ class DividedLog:
         parts = list(self._parts())
         if self._means.cluster is not None:
             tasks = (task_of(flow.query.name, path, spool) for flow, path, spool in parts)
-            answers = self._means.cluster(evaluated, self._evaluation.told(), tasks)
+            answers = self._means.cluster(evaluated, self._evaluation.as_json(), tasks)
             yield from map(lines_of, answers)
             return
         in_memory = sum(len(spool) for _, _, spool in parts) < self._means.values_max

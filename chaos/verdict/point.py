@@ -179,5 +179,5 @@ def read_point(file: Path) -> Point:
     raise PointError(msg)
 
 
-def _digest(told: dict[str, int] | None) -> Digest | None:
-    return None if told is None else Digest(**told)
+def _digest(values: dict[str, int] | None) -> Digest | None:
+    return None if values is None else Digest(**values)

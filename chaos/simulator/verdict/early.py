@@ -173,7 +173,7 @@ def _window(row: Row) -> _Window:
 
 
 def _plain(row: Row) -> Row:
-    """Return a row without what tells early rows from others."""
+    """Return a row without what distinguishes early rows."""
     return replace(row, pane="full", revision=0)
 
 
