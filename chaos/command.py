@@ -20,7 +20,7 @@ _GRACE_S = 30.0
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandResult:
     """How a command ended.
 
     Attributes:
@@ -41,7 +41,7 @@ def run_command(
     *,
     until: float | None = None,
     folder: Path | None = None,
-) -> Ended:
+) -> CommandResult:
     """Run a command, with its output in a log.
 
     Args:
@@ -77,7 +77,7 @@ def run_command(
         except BaseException:
             process.terminate()
             raise
-    return Ended(process.returncode, last[0] if last else "", not over.is_set())
+    return CommandResult(process.returncode, last[0] if last else "", not over.is_set())
 
 
 @contextlib.contextmanager

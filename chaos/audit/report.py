@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.audit.picture import draw
-from chaos.audit.verdict import Audit, Judged, Verdict
+from chaos.audit.verdict import Audit, Verdict, WindowVerdict
 from chaos.reports.pages import embedded, page, write_report
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,7 +43,7 @@ def as_data(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _window(one: Judged) -> dict[str, Any]:
+def _window(one: WindowVerdict) -> dict[str, Any]:
     return {
         "start": _spelled(one.place.start_us),
         "end": _spelled(one.place.end_us),

@@ -69,7 +69,7 @@ class HostileRecord:
         """
         name, control = pipeline.source.lane(self.lane), control_of(self.headers)
         assert control is not None  # noqa: S101 - it has such a header
-        said = ValueReader(pipeline, self.lane).control(control, None, _Unsigned(name))
+        said = ValueReader(pipeline, self.lane).control(control, None, _UnsignedLane(name))
         if isinstance(said, Refused):
             return said.reason
         if not isinstance(said, Change):
@@ -80,7 +80,7 @@ class HostileRecord:
 
 
 @dataclass
-class _Unsigned:
+class _UnsignedLane:
     """A lane, as far as signatures are concerned: it has had none."""
 
     name: str

@@ -26,7 +26,7 @@ from windowing.semantics.units import Item
 from windowing.semantics.view import View
 
 
-class PartRefused(RuntimeError):
+class PartError(RuntimeError):
     """A part that another process could not evaluate, since the definition has no result."""
 
     exit_code = 1
@@ -165,11 +165,11 @@ def lines_of(answer: str) -> PartLines:
     """Return the lines that another process has evaluated.
 
     Raises:
-        PartRefused: the definition has no result.
+        PartError: the definition has no result.
     """
     found = json.loads(answer)
     if isinstance(found, str):
-        raise PartRefused(found)
+        raise PartError(found)
     return PartLines(**{name: tuples(value) for name, value in found.items()})
 
 

@@ -30,7 +30,7 @@ from chaos.simulator.platform.spelling import DEAD, Tables, early_rows, names, s
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task, Values
 from chaos.simulator.platform.tables import Rival, TableFolder
-from chaos.simulator.platform.tasks import Tasks, UnderTest
+from chaos.simulator.platform.tasks import EngineUnderTest, Tasks
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
@@ -58,7 +58,7 @@ class SimulatedJob:
         self,
         pipeline: Pipeline,
         lanes: Sequence[Sequence[SimulatedRecord]],
-        parts: UnderTest,
+        parts: EngineUnderTest,
         case: Case,
     ) -> None:
         self._case, self._parts, self._scratch = case, parts, Scratch()
