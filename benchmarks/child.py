@@ -1,4 +1,4 @@
-"""One run in a process of its own: `python -m benchmarks.child TASK`, with the task as JSON.
+"""One run in its own process: `python -m benchmarks.child TASK`, with the task as JSON.
 
 Every run has its own JVM and workers, so that none has the memory of another.
 """

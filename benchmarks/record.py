@@ -55,7 +55,7 @@ class Record:
 
     @classmethod
     def new(cls, command: Mapping[str, Any], described: Mapping[str, Any]) -> Record:
-        """Return a record under a name of its own."""
+        """Return a record under its own name."""
         RECORDS.mkdir(parents=True, exist_ok=True)
         name = f"spark-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
         return cls(RECORDS / name, command, described)

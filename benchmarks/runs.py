@@ -119,7 +119,7 @@ class Bench:
         return topic
 
     def _run(self, task: Task) -> RunTiming:
-        """Run a task in a process of its own, on as many cores as it may use."""
+        """Run a task in its own process, on as many cores as it may use."""
         with tempfile.TemporaryDirectory(prefix="slackwater-benchmark-") as folder:
             answer, log = Path(folder) / "answer.json", Path(folder) / "log"
             text = replace(task, answer=str(answer)).to_json()
@@ -150,7 +150,7 @@ def paths_of(case: Case, paths: tuple[str, ...], *, with_rows: bool = False) -> 
 
 @contextmanager
 def broker(cases: list[Case]) -> Iterator[str]:
-    """Provide a broker of our own if a case reads a topic, and stop it afterwards."""
+    """Provide our own broker if a case reads a topic, and stop it afterwards."""
     if not any(case.from_topic for case in cases):
         yield ""
         return
