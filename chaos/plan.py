@@ -58,8 +58,8 @@ CheckName = Annotated[str, BeforeValidator(_of_a_check)]
 """A key of `CHECKS`."""
 
 Expected = Literal["harmless", "named"]
-"""The expected outcome of an identity fault: the job goes on, or gives up with an error that names
-the fault. Its output must be right in both cases."""
+"""The expected outcome of an identity fault: the job continues, or gives up with an error that
+names the fault. Its output must be right in both cases."""
 
 
 def least_after(fault: str) -> int:

@@ -14,7 +14,7 @@ from chaos.audit.windows import Content, ExpectedWindows, Place, values_of
 from windowing.model.rows import Value
 
 _CLOSE = 1e-9
-"""Relative: engines add floats in an order of their own."""
+"""Relative: engines add floats in their own order."""
 
 
 class Verdict(StrEnum):

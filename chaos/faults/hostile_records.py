@@ -1,4 +1,4 @@
-"""Control records as somebody hostile writes them: into a topic whose pipeline has to go on.
+"""Control records as somebody hostile writes them: into a topic whose pipeline has to continue.
 
 Some of them the pipeline believes, others must become dead letters, and the definition says which.
 None of them ends a lane, or a query of the file before the end of the log.

@@ -91,7 +91,7 @@ def run_plans(
     kind: StackKind = "local",
     done: Callable[[PreparedPlan, RunReport], None] = lambda order, report: None,
 ) -> list[RunReport]:
-    """Run plans one after another on a stack of their own, and stop the stack.
+    """Run plans one after another on their own stack, and stop the stack.
 
     Each plan has its own job, topics and tables. If any of them needs Airflow, several brokers or
     a proxied broker, the stack provides them for all.

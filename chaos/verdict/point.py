@@ -1,4 +1,4 @@
-"""The point at which a verification ended, and from which the next one goes on.
+"""The point at which a verification ended, and from which the next one continues.
 
 It has what the log up to there says about later rows: how far each lane was read and what its
 records promise, the accounting, and the records that may still be in rows to come. It also has a
@@ -30,7 +30,7 @@ FORMAT: Final = 3
 
 
 class PointError(ValueError):
-    """A point that a verification cannot go on from."""
+    """A point that a verification cannot continue from."""
 
     exit_code = 2
 

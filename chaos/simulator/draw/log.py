@@ -25,7 +25,7 @@ Lanes = tuple[tuple[Event, ...], ...]
 _INT64_MAX = 2**63 - 1
 _LONG = (150, 200, 300)
 _CROWDED = (300, 700, 3_600)
-"""Numbers of records where each may have a key of its own."""
+"""Numbers of records where each may have its own key."""
 
 
 FORMAT_DRAWS: Final = Registry[Callable[[Any, dict[str, Any]], str]]("format_draw", "format_draws")

@@ -49,7 +49,7 @@ class RunFile:
 
     @property
     def version(self) -> int:
-        """The version of the state with which the file begins: it goes on from no older one."""
+        """The version of the state with which the file begins: it continues from no older one."""
         return max(self._since)
 
     def change(self, after: Pipeline, version: int, tasks: Sequence[Task]) -> Iterator[str]:

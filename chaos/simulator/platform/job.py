@@ -191,7 +191,7 @@ class SimulatedJob:
             self._finish_batch(PlannedBatch(order=step.order + 2))
 
     def _join(self, lanes: int) -> None:
-        """Go on with so many lanes, from the state that there is."""
+        """Continue with so many lanes, from the state that there is."""
         self.history.joined |= dict.fromkeys(range(self._lanes, lanes), self.commits)
         self._file.join(with_lanes_of(self._pipeline, self._whole, lanes), self.commits)
         self._adopt(self._file.pipeline)
@@ -282,7 +282,7 @@ class SimulatedJob:
         raise RuntimeError(msg)
 
     def change(self, after: Pipeline, batch: int, dies_at: int | None) -> None:
-        """Go on with another pipeline, from the state before a batch; the driver dies at a step."""
+        """Continue with another pipeline, from the state before a batch; the driver may die."""
         for number, _ in enumerate(self._file.change(after, batch, self._tasks.stateful)):
             if number == dies_at:
                 self._took_effect("driver dies in a change of the pipeline")

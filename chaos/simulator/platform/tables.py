@@ -73,7 +73,7 @@ class TableFolder:
         self.reported: dict[int, Written] = {}
 
     def restart(self, sink: TableSink | None = None) -> TableSink | None:
-        """Let another driver go on, which knows nothing of the tables yet, or has a sink.
+        """Let another driver continue, which knows nothing of the tables yet, or has a sink.
 
         Returns:
             the sink of the driver before.

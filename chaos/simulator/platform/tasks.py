@@ -65,7 +65,7 @@ class Tasks:
         case: its set-up.
 
     Attributes:
-        packing: the first stage, where lanes have a stage of their own; None: it scans.
+        packing: the first stage, where lanes have a separate stage; None: it scans.
         lanes, shards: the tasks.
         stateful: those with state.
     """
