@@ -206,7 +206,7 @@ def at_the_first(
     hostile=True,
     shows_in=some_query(several_lanes),
 )
-class Hasty(ActiveLanes):
+class HastyActiveLanes(ActiveLanes):
     @classmethod
     def of(cls, window: Window, source: Source) -> Self | None:
         if window.active is not None:

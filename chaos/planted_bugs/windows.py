@@ -141,7 +141,7 @@ def joins(_: Pipeline, query: Query) -> bool:
     at="windowing.engine.windows.sliding_lane:ActiveWindows",
     shows_in=some_query(joins),
 )
-class Hasty(ActiveWindows):
+class HastyActiveWindows(ActiveWindows):
     @classmethod
     def of(cls, window: Window) -> Self | None:
         found, active = super().of(window), window.active
