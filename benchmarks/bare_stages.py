@@ -20,15 +20,15 @@ from windowing.spark.storage.slots import slot_of
 
 
 def bare_stages(raw: RawStream, shards: int) -> DataFrame:
-    """Return how many rows each shard has been told of, batch by batch."""
+    """Return how many rows there are for each shard, batch by batch."""
 
     def counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         slots = [slot_of(shard) for shard in range(shards)]
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"slot": slots, "n": [batch.num_rows] * shards})
 
-    told = raw.through(counts, "slot long, n long")
-    return told.groupBy("slot").transformWithStateInPandas(_Total(), "n long", "Append", "None")
+    rows = raw.through(counts, "slot long, n long")
+    return rows.groupBy("slot").transformWithStateInPandas(_Total(), "n long", "Append", "None")
 
 
 class _Total(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped

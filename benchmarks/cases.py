@@ -110,5 +110,5 @@ sink: {{table: benchmark}}
 
 
 def is_fused(pipeline: Pipeline) -> bool:
-    """Whether lanes need no stage of their own, so that a new run has none, as a job's."""
+    """Whether lanes need no separate stage, so that a new run has none, as a job's."""
     return plan_of(pipeline).why_lanes is None

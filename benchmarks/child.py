@@ -1,4 +1,4 @@
-"""One run in a process of its own: `python -m benchmarks.child TASK`, with the task as JSON.
+"""One run in its own process: `python -m benchmarks.child TASK`, with the task as JSON.
 
 Every run has its own JVM and workers, so that none has the memory of another.
 """
@@ -114,9 +114,9 @@ def _fill(task: Task, _: Case, data: Path) -> Timing:
 @contextmanager
 def _session(task: Task) -> Iterator[SparkSession]:
     settings = {} if _is_ours(task) or task.topic is None else kafka_paths.DELTA
-    told = [f"--driver-memory {task.memory}", *(f"--conf {k}={v}" for k, v in settings.items())]
+    options = [f"--driver-memory {task.memory}", *(f"--conf {k}={v}" for k, v in settings.items())]
     # The JVM's memory cannot be set once it runs.
-    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*told, "pyspark-shell"])
+    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*options, "pyspark-shell"])
     jars = "" if task.topic is None else kafka_paths.jars(with_delta=not _is_ours(task))
     master = f"local[{task.cores}]"
     more = _options(task)
@@ -144,7 +144,7 @@ def _flink(task: Task, case: Case, data: Path) -> Timing | pl.DataFrame:
     """Run Flink in its own environment, over the same values as lines of text."""
     with tempfile.TemporaryDirectory(prefix="slackwater-benchmark-") as folder:
         answer, out = Path(folder) / "answer.json", Path(folder) / "rows"
-        told: dict[str, Any] = {
+        order: dict[str, Any] = {
             "lines": str(as_lines(data)),
             "window": _lengths(case),
             "delay_ms": DELAY_MS_MAX,
@@ -152,11 +152,11 @@ def _flink(task: Task, case: Case, data: Path) -> Timing | pl.DataFrame:
             "answer": str(answer),
         }
         if task.rows is not None:
-            told["out"] = str(out)
+            order["out"] = str(out)
         else:
-            told["warm_up"] = str(as_lines(Path(task.warm_up)))
+            order["warm_up"] = str(as_lines(Path(task.warm_up)))
         python = str(FLINK_VENV / "bin" / "python")
-        command = [python, "-m", "benchmarks.flink_sql", json.dumps(told)]
+        command = [python, "-m", "benchmarks.flink_sql", json.dumps(order)]
         environment = {**os.environ, "JVM_ARGS": f"-Xmx{task.memory}", "FLINK_PYTHON": python}
         subprocess.run(command, check=True, cwd=ROOT, env=environment)
         if task.rows is not None:

@@ -81,7 +81,7 @@ class Core:
     Args:
         pipeline: the pipeline.
         clock: counts the time.
-        fused: whether lanes have no step of their own.
+        fused: whether lanes have no separate step.
 
     Attributes:
         results: how many rows they have sent.
@@ -100,7 +100,7 @@ class Core:
 
     @property
     def is_fused(self) -> bool:
-        """Whether lanes have no step of their own."""
+        """Whether lanes have no separate step."""
         return self._fused is not None
 
     def feed(self, batch: dict[int, pl.DataFrame]) -> None:

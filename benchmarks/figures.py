@@ -17,14 +17,14 @@ import psutil
 
 from benchmarks.cases import CASE
 from benchmarks.paths import BY_THE_JVM
-from benchmarks.runs import OURS, Measured
+from benchmarks.runs import OURS, RunTiming
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "benchmarks" / "README.md"
 RESULTS = ROOT / "benchmarks" / "results" / "spark.json"
 RECORDS = ROOT / ".slackwater" / "benchmarks"
 
-Rounds = Mapping[str, Mapping[str, Sequence[Measured]]]
+Rounds = Mapping[str, Mapping[str, Sequence[RunTiming]]]
 """What was measured: per case and path, one run for each round."""
 
 _RATIOS = {
@@ -80,7 +80,7 @@ def table(rounds: Rounds, paths: Sequence[str]) -> list[list[str]]:
     return rows
 
 
-def _spelled(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[str]:
+def _spelled(ours: Sequence[RunTiming], theirs: Sequence[RunTiming]) -> list[str]:
     if not (speeds := _speeds(ours, theirs)):
         return ["", ""]
     memory = statistics.median(_memories(ours, theirs))
@@ -88,16 +88,16 @@ def _spelled(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[str]:
     return [f"{statistics.median(speeds):.2f} {span}", f"{memory:.2f}"]
 
 
-def _speeds(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[float]:
+def _speeds(ours: Sequence[RunTiming], theirs: Sequence[RunTiming]) -> list[float]:
     """Ratios within each round, where both ran one after the other."""
     return [a.rows_per_s / b.rows_per_s for a, b in zip(ours, theirs, strict=False)]
 
 
-def _memories(ours: Sequence[Measured], theirs: Sequence[Measured]) -> list[float]:
+def _memories(ours: Sequence[RunTiming], theirs: Sequence[RunTiming]) -> list[float]:
     return [a.peak_bytes / b.peak_bytes for a, b in zip(ours, theirs, strict=False)]
 
 
-def ratios(by_path: Mapping[str, Sequence[Measured]]) -> dict[str, Any]:
+def ratios(by_path: Mapping[str, Sequence[RunTiming]]) -> dict[str, Any]:
     """A case's medians of ratios within rounds, and its runs.
 
     A ratio is null if its path did not run. `peak_memory_ratio` is the larger of those to Spark on

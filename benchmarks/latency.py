@@ -59,8 +59,8 @@ def main(
     """Measure what a small batch costs, and where the time goes."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
-    told = " ".join(f"--conf {setting}" for setting in settings or [])
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"{told} pyspark-shell"
+    options = " ".join(f"--conf {setting}" for setting in settings or [])
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"{options} pyspark-shell"
     spark = session(
         "slackwater latency", master=f"local[{cores}]", parallelism=parallelism or cores
     )
@@ -106,9 +106,9 @@ def measured(
             stream = stream.foreachBatch(sink_of(pipeline).open(place).write)
         else:
             stream = stream.format("noop")
-        told = _progress(stream)
+        batches = _progress(stream)
     return {
-        size: _medians([_parts(p) for p in told[number :: len(SIZES)][warm_up:]])
+        size: _medians([_parts(p) for p in batches[number :: len(SIZES)][warm_up:]])
         for number, size in enumerate(SIZES)
     }
 
@@ -144,17 +144,17 @@ def _write_batches(folder: Path, count: int) -> None:
 def _progress(stream: DataStreamWriter) -> list[dict[str, Any]]:
     query = stream.outputMode("append").trigger(availableNow=True).start()
     query.awaitTermination()
-    return [json.loads(told.json) for told in query.recentProgress if told["batchId"] >= 0]
+    return [json.loads(batch.json) for batch in query.recentProgress if batch["batchId"] >= 0]
 
 
-def _parts(told: dict[str, Any]) -> dict[str, float]:
+def _parts(batch: dict[str, Any]) -> dict[str, float]:
     """Return the parts of a batch's time, in milliseconds; of state, summed over tasks."""
     state = {
         f"state {number}: {name}": float(operator[name])
-        for number, operator in enumerate(told["stateOperators"])
+        for number, operator in enumerate(batch["stateOperators"])
         for name in ("allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs")
     }
-    return {name: float(took) for name, took in told["durationMs"].items()} | state
+    return {name: float(took) for name, took in batch["durationMs"].items()} | state
 
 
 def _medians(batches: Sequence[dict[str, float]]) -> dict[str, float]:

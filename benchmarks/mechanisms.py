@@ -3,7 +3,7 @@
 A mechanism is switched off by its threshold (`windowing/engine/tuning.py`). The core is about half
 of the CPU time of a job over files, and less of one from a topic: what makes it a fifth faster
 makes such a job a tenth faster, which is what a mechanism has to bring. What shows only once a run
-is old, or has thousands of open windows, is not here: merged deltas, and state that lies apart.
+is old, or has thousands of open windows, is not here: merged deltas, and cold state.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ AUDITS = "audit_nightly"
 
 
 @dataclass(frozen=True)
-class Opened:
+class PageTiming:
     """How a page was opened.
 
     Attributes:
@@ -86,7 +86,7 @@ def main(
     replace_block(README, "page", lines)
 
 
-def _round(layout: Layout, lanes: int) -> dict[str, Opened]:
+def _round(layout: Layout, lanes: int) -> dict[str, PageTiming]:
     """Start Airflow, and open the page in every way."""
     kept = layout.state_dir / "page/old.json"
     kept.unlink(missing_ok=True)
@@ -124,23 +124,23 @@ def _settle(api: AirflowApi) -> None:
     time.sleep(QUIET_S)
 
 
-def _spelled(found: list[dict[str, Opened]]) -> Iterator[list[str]]:
+def _spelled(found: list[dict[str, PageTiming]]) -> Iterator[list[str]]:
     for name in found[0]:
         seconds = [one[name].seconds for one in found]
         span = f"({min(seconds):.2f} – {max(seconds):.2f})"
         yield [name, f"{statistics.median(seconds):.2f} {span}"]
 
 
-def _opened(airflow: Endpoints, lanes: int) -> Opened:
+def _opened(airflow: Endpoints, lanes: int) -> PageTiming:
     """Open the page by itself."""
     with _logged_in(airflow) as browser:
         load, began_s = os.getloadavg()[0], time.perf_counter()
         browser.get(f"{airflow.airflow_url}/pipelines/old/")
         _until_all(browser, lanes)
-        return Opened(time.perf_counter() - began_s, load)
+        return PageTiming(time.perf_counter() - began_s, load)
 
 
-def _framed(airflow: Endpoints, lanes: int) -> tuple[Opened, Opened]:
+def _framed(airflow: Endpoints, lanes: int) -> tuple[PageTiming, PageTiming]:
     """Open the page as a tab of its DAG; return what Airflow's own page takes, and then ours."""
     with _logged_in(airflow) as browser:
         wait = WebDriverWait(browser, PATIENCE_S, poll_frequency=0.02)
@@ -150,7 +150,9 @@ def _framed(airflow: Endpoints, lanes: int) -> tuple[Opened, Opened]:
         framed_s = time.perf_counter()
         wait.until(frame_to_be_available_and_switch_to_it((By.TAG_NAME, "iframe")))
         _until_all(browser, lanes)
-        return Opened(framed_s - began_s, load), Opened(time.perf_counter() - framed_s, load)
+        return PageTiming(framed_s - began_s, load), PageTiming(
+            time.perf_counter() - framed_s, load
+        )
 
 
 def _until_all(browser: webdriver.Chrome, lanes: int) -> None:

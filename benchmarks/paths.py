@@ -174,9 +174,9 @@ def run(writer: DataStreamWriter, events: Sequence[int] | None = None) -> Timing
     """
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    batches = [told for told in query.recentProgress if told["numInputRows"] > 0]
-    counts = [told["numInputRows"] for told in batches] if events is None else events
-    times = [told["durationMs"]["triggerExecution"] / 1_000 for told in batches]
+    batches = [one for one in query.recentProgress if one["numInputRows"] > 0]
+    counts = [one["numInputRows"] for one in batches] if events is None else events
+    times = [one["durationMs"]["triggerExecution"] / 1_000 for one in batches]
     (first_rows, first_s), *warm = zip(counts, times, strict=True)
     warm_rows = sum(rows for rows, _ in warm)
     return Timing(first_rows + warm_rows, first_s, warm_rows, sum(s for _, s in warm))

@@ -55,7 +55,7 @@ _AVERAGE: Final[Called] = {"average": ("Average", ("value",))}
 _PERCENTILE: Final[Called] = {"percentile": ("Percentile", ("value", "95"))}
 
 
-class Ingesting(Protocol):
+class Operator(Protocol):
     """What is measured: an operator."""
 
     def insert(self, row: Row) -> object:
@@ -196,7 +196,7 @@ def tuples(rows: int) -> list[Row]:
     ]
 
 
-def _seconds(operator: Ingesting, data: Sequence[Row], before: int, *, timed: bool) -> float:
+def _seconds(operator: Operator, data: Sequence[Row], before: int, *, timed: bool) -> float:
     """Return how long an operator takes for all tuples after the first ones."""
     insert, tick = operator.insert, operator.tick
     for row in data[:before]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import RECORDS, ROOT, Rounds
-from benchmarks.runs import Measured
+from benchmarks.runs import RunTiming
 
 _MEASURED = ("windowing", "jobs", "benchmarks/*.py")
 
@@ -55,7 +55,7 @@ class Record:
 
     @classmethod
     def new(cls, command: Mapping[str, Any], described: Mapping[str, Any]) -> Record:
-        """Return a record under a name of its own."""
+        """Return a record under its own name."""
         RECORDS.mkdir(parents=True, exist_ok=True)
         name = f"spark-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
         return cls(RECORDS / name, command, described)
@@ -72,7 +72,7 @@ class Record:
         partial.write_text(json.dumps(content, indent=2), encoding="utf-8")
         partial.replace(self.file)
 
-    def continued(self, earlier: Path) -> dict[str, dict[str, list[Measured]]]:
+    def continued(self, earlier: Path) -> dict[str, dict[str, list[RunTiming]]]:
         """Return the runs of an earlier record of the same work.
 
         Raises:
@@ -89,7 +89,7 @@ class Record:
             msg = f"commit what has changed in {', '.join(_MEASURED)}: nobody could tell what ran"
             raise OtherWorkError(msg)
         return {
-            case: {path: [Measured(**run) for run in runs] for path, runs in by_path.items()}
+            case: {path: [RunTiming(**run) for run in runs] for path, runs in by_path.items()}
             for case, by_path in found["runs"].items()
         }
 

@@ -49,7 +49,7 @@ class RunFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Measured(Timing):
+class RunTiming(Timing):
     """What one run took.
 
     Attributes:
@@ -83,7 +83,7 @@ class Bench:
     bootstrap: str = ""
     _filled: set[str] = field(default_factory=set)
 
-    def measured(self, case: Case, path: str, events: int) -> Measured:
+    def measured(self, case: Case, path: str, events: int) -> RunTiming:
         """Run a path once, and discard its rows.
 
         Raises:
@@ -118,12 +118,12 @@ class Bench:
             self._filled.add(topic.name)
         return topic
 
-    def _run(self, task: Task) -> Measured:
-        """Run a task in a process of its own, on as many cores as it may use."""
+    def _run(self, task: Task) -> RunTiming:
+        """Run a task in its own process, on as many cores as it may use."""
         with tempfile.TemporaryDirectory(prefix="slackwater-benchmark-") as folder:
             answer, log = Path(folder) / "answer.json", Path(folder) / "log"
-            told = replace(task, answer=str(answer)).to_json()
-            command = [*_pinned(task.cores), sys.executable, "-m", "benchmarks.child", told]
+            text = replace(task, answer=str(answer)).to_json()
+            command = [*_pinned(task.cores), sys.executable, "-m", "benchmarks.child", text]
             with log.open("wb") as out:
                 child = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
             peak, cpu_s = _watched(child)
@@ -132,7 +132,7 @@ class Bench:
                 msg = f"{task.case}, {task.path} ended with code {child.returncode}:\n{said}"
                 raise RunFailed(msg)
             took = json.loads(answer.read_text(encoding="utf-8"))
-            return Measured(**took, peak_bytes=peak, cpu_s=cpu_s)
+            return RunTiming(**took, peak_bytes=peak, cpu_s=cpu_s)
 
 
 def paths_of(case: Case, paths: tuple[str, ...], *, with_rows: bool = False) -> list[str]:
@@ -150,7 +150,7 @@ def paths_of(case: Case, paths: tuple[str, ...], *, with_rows: bool = False) -> 
 
 @contextmanager
 def broker(cases: list[Case]) -> Iterator[str]:
-    """Provide a broker of our own if a case reads a topic, and stop it afterwards."""
+    """Provide our own broker if a case reads a topic, and stop it afterwards."""
     if not any(case.from_topic for case in cases):
         yield ""
         return
@@ -195,7 +195,7 @@ def _pinned(cores: int) -> list[str]:
     return ["taskset", "--cpu-list", f"0-{cores - 1}"]
 
 
-Runs = dict[str, dict[str, list[Measured]]]
+Runs = dict[str, dict[str, list[RunTiming]]]
 """Per case and path, one run for each round."""
 
 
@@ -233,7 +233,7 @@ class Progress:
         before = self.took_s.get((case.name, path), [0.0])
         return time.monotonic() + statistics.median(before) <= self.deadline
 
-    def add(self, case: Case, path: str, run: Measured, took_s: float) -> None:
+    def add(self, case: Case, path: str, run: RunTiming, took_s: float) -> None:
         """Take a run."""
         self.measured.setdefault(case.name, {}).setdefault(path, []).append(run)
         self.took_s.setdefault((case.name, path), []).append(took_s)

@@ -20,7 +20,7 @@ from rich.progress import track
 from benchmarks import slides_pictures
 from benchmarks.figures import ROOT, machine, markdown, replace_block
 from benchmarks.slides_accuracy import ALPHAS, INTERVALS, SLIDES_MS, Accuracy, accuracy
-from benchmarks.slides_counts import TREES, Counted, count
+from benchmarks.slides_counts import TREES, SlideCounts, count
 from benchmarks.slides_speed import (
     PLAIN,
     SPEED_IN_THE_PAPER,
@@ -170,7 +170,7 @@ def _headings() -> Iterator[str]:
             yield from (f"{name}: dummies", "tests", "cost")
 
 
-def _counts(size: Size, distinct: float, trees: dict[str, Counted]) -> list[str]:
+def _counts(size: Size, distinct: float, trees: dict[str, SlideCounts]) -> list[str]:
     graph = trees["graph"]
     row = [f"{size.largest:,}", f"{size.queries:,}", f"{distinct:,.1f}"]
     row += [f"{graph.tests:.1f}", f"{graph.cost:.1f}"]

@@ -25,7 +25,7 @@ TREES: Final[Mapping[str, Callable[[SlidingTree], SlidingTree]]] = {
 
 
 @dataclass(frozen=True)
-class Counted:
+class SlideCounts:
     """Operations per tuple, on average.
 
     Attributes:
@@ -46,7 +46,7 @@ class Counted:
         return self.tests + PER_PUSH * self.pushes
 
 
-def counted(tree: SlidingTree, real: frozenset[int], tuples: int) -> Counted:
+def counted(tree: SlidingTree, real: frozenset[int], tuples: int) -> SlideCounts:
     """Count the operations of a tree over the first tuples of a stream.
 
     Raises:
@@ -61,12 +61,12 @@ def counted(tree: SlidingTree, real: frozenset[int], tuples: int) -> Counted:
         abs(one / float(long_run) - 1)
         for one, long_run in zip(per_tuple, (tree.tests, tree.pushes), strict=True)
     )
-    return Counted(*per_tuple, dummies=len(tree.nodes - real), off=off)
+    return SlideCounts(*per_tuple, dummies=len(tree.nodes - real), off=off)
 
 
-def count(size: Size, seeds: int, tuples: int) -> tuple[float, dict[str, Counted]]:
+def count(size: Size, seeds: int, tuples: int) -> tuple[float, dict[str, SlideCounts]]:
     """Return the number of distinct slides and the operations of each tree, means over draws."""
-    distinct, found = [], dict[str, list[Counted]]()
+    distinct, found = [], dict[str, list[SlideCounts]]()
     for seed in range(seeds):
         graph = SlidingGraph(slides_of(size, seed))
         real = frozenset(graph.nodes)
@@ -76,8 +76,8 @@ def count(size: Size, seeds: int, tuples: int) -> tuple[float, dict[str, Counted
     return mean(distinct), {name: _mean(each) for name, each in found.items()}
 
 
-def _mean(each: list[Counted]) -> Counted:
-    return Counted(
+def _mean(each: list[SlideCounts]) -> SlideCounts:
+    return SlideCounts(
         tests=mean(one.tests for one in each),
         pushes=mean(one.pushes for one in each),
         dummies=mean(one.dummies for one in each),

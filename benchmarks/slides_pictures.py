@@ -9,7 +9,7 @@ from typing import Any, Final
 from matplotlib.figure import Figure
 
 from benchmarks.slides_accuracy import SLIDES_MS, Accuracy
-from benchmarks.slides_counts import Counted
+from benchmarks.slides_counts import SlideCounts
 from benchmarks.slides_speed import OPTIMISED, PLAIN, Cell, Size, ratios
 
 _COLOURS: Final = {
@@ -58,7 +58,7 @@ def speeds(cells: Sequence[Cell]) -> Figure:
     return figure
 
 
-def operations(found: Mapping[Size, tuple[float, Mapping[str, Counted]]]) -> Figure:
+def operations(found: Mapping[Size, tuple[float, Mapping[str, SlideCounts]]]) -> Figure:
     """Return operations per tuple against the number of queries, a panel for each range."""
     ranges = sorted({size.largest for size in found})
     figure = Figure(figsize=(4 * len(ranges), 4.8), layout="constrained")

@@ -96,7 +96,7 @@ sink: {table: tables}
 
 
 def frames_of(pipeline: Pipeline, size: int) -> list[SinkFrame]:
-    """Return what the engine emits for a batch of so many records, each in a row of its own."""
+    """Return what the engine emits for a batch of so many records, each in its own row."""
     if not size:
         return []
     lanes = pipeline.source.partitions

@@ -31,7 +31,7 @@ _CASES: dict[Kind, str] = {
     "sliding": "sliding_10_1",
     "session": "session_30s",
 }
-# Some occur only where lanes have a step of their own, some only where they are fused.
+# Some occur only where lanes have a separate step, some only where they are fused.
 _LANE = (
     "rows to Python",
     "pack",

@@ -98,7 +98,7 @@ def ordered(records: int) -> Stream:
 
 
 def bounded_disorder(records: int) -> Stream:
-    """Each record is delayed; every chunk of 30 s has a largest delay of 1 to 10 s of its own."""
+    """Each record is delayed; every chunk of 30 s has its own largest delay of 1 to 10 s."""
     stream, random = ordered(records), SplitMix64(BOUNDED_SEED)
     delay_us = np.empty(records, dtype=np.int64)
     for chunk in _runs(stream.ts_us // CHUNK_US):

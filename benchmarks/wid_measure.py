@@ -183,12 +183,12 @@ def _batches(stream: Stream, punctuations: Ints | None) -> Iterator[dict[int, Ra
     controls: list[bytes | None] = []
     columns = (stream.ts_us.tolist(), stream.seg.tolist(), stream.speed.tolist())
     bounds = [None] * len(stream) if punctuations is None else punctuations.tolist()
-    told = 0
+    highest = 0
     for ts_us, seg, speed, bound in zip(*columns, bounds, strict=True):
         values.append(b'{"ts":%d,"seg":%d,"speed":%d}' % (ts_us, seg, speed))
         controls.append(None)
-        if bound is not None and bound > told:
-            told = bound
+        if bound is not None and bound > highest:
+            highest = bound
             values.append(None)
             controls.append(b'{"bound":%d}' % bound)
     values.append(None)

@@ -16,11 +16,11 @@ from threading import Event, Timer
 import psutil
 
 _GRACE_S = 30.0
-"""For the clean-up of a command that is told to end, before it is killed."""
+"""For the clean-up of a command that has to end, before it is killed."""
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandResult:
     """How a command ended.
 
     Attributes:
@@ -41,7 +41,7 @@ def run_command(
     *,
     until: float | None = None,
     folder: Path | None = None,
-) -> Ended:
+) -> CommandResult:
     """Run a command, with its output in a log.
 
     Args:
@@ -77,7 +77,7 @@ def run_command(
         except BaseException:
             process.terminate()
             raise
-    return Ended(process.returncode, last[0] if last else "", not over.is_set())
+    return CommandResult(process.returncode, last[0] if last else "", not over.is_set())
 
 
 @contextlib.contextmanager
@@ -103,7 +103,7 @@ def _ended_at(until: float | None, process: subprocess.Popen[str]) -> Iterator[E
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Tell a process to end, by SIGINT, so that tests stop what they have started; see to it."""
+    """End a process, by SIGINT, so that tests stop what they have started; see to it."""
     with contextlib.suppress(psutil.NoSuchProcess):
         family = [*psutil.Process(process.pid).children(recursive=True)]
         process.send_signal(signal.SIGINT)

@@ -1,6 +1,6 @@
 """Search for records that show that the merge of a user's aggregate depends on order.
 
-Records are folded one by one; then each becomes a state of its own, and the states are merged in
+Records are folded one by one; then each becomes its own state, and the states are merged in
 pairs, in a random order and grouping. Both results must be the same bits. Few records are tried
 before many. Hypothesis draws from values at which arithmetic breaks and shrinks what it finds, so
 a counterexample has the fewest and simplest records.

@@ -39,11 +39,11 @@ def _of_a_check(value: object) -> object:
     return _known(value, CHECKS, all_checks)
 
 
-def _known(value: object, names: Container[object], told: Callable[[], Iterable[str]]) -> object:
+def _known(value: object, names: Container[object], listed: Callable[[], Iterable[str]]) -> object:
     """Reject an unknown name with pydantic's error for literals."""
     if isinstance(value, str) and value in names:
         return value
-    raise PydanticKnownError("literal_error", {"expected": _one_of(told())})
+    raise PydanticKnownError("literal_error", {"expected": _one_of(listed())})
 
 
 def _one_of(names: Iterable[str]) -> str:
@@ -58,8 +58,8 @@ CheckName = Annotated[str, BeforeValidator(_of_a_check)]
 """A key of `CHECKS`."""
 
 Expected = Literal["harmless", "named"]
-"""The expected outcome of an identity fault: the job goes on, or gives up with an error that names
-the fault. Its output must be right in both cases."""
+"""The expected outcome of an identity fault: the job continues, or gives up with an error that
+names the fault. Its output must be right in both cases."""
 
 
 def least_after(fault: str) -> int:

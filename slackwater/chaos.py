@@ -145,7 +145,7 @@ def _simulate(
             parts=parts,
             pipeline_text=text,
             jobs=jobs,
-            told=lambda ended: progress.advance(task, ended),
+            on_finished=lambda ended: progress.advance(task, ended),
             keep=keep,
         )
 

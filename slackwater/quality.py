@@ -18,7 +18,7 @@ from slackwater.places import check_picture
 
 if TYPE_CHECKING:
     from chaos.quality import QualityReport
-    from chaos.quality.results import Kept
+    from chaos.quality.results import HistoryEntry
 
 _WIDTH = 160
 """Width in characters, if there is no terminal."""
@@ -134,7 +134,7 @@ def _show_history(
     raise typer.Exit(PASSED)
 
 
-def _table(found: Sequence[Kept]) -> None:
+def _table(found: Sequence[HistoryEntry]) -> None:
     """Print a line per expectation: how often it was met, when not, and what was found last."""
     from rich.console import Console
     from rich.table import Table

@@ -29,7 +29,7 @@ Row = Mapping[str, Any]
 PUNCTUATION = "window punctuation"
 
 
-class _Stored:
+class _WindowTuple:
     """A tuple in a window.
 
     Attributes:
@@ -61,8 +61,8 @@ class _Partition:
     __slots__ = ("by_equal", "created_us", "expiry", "inserts", "number", "rows")
 
     def __init__(self, number: int, now_us: int) -> None:
-        self.rows: deque[_Stored] = deque()
-        self.by_equal: dict[Any, dict[_Stored, None]] = {}
+        self.rows: deque[_WindowTuple] = deque()
+        self.by_equal: dict[Any, dict[_WindowTuple, None]] = {}
         self.number, self.created_us = number, now_us
         self.inserts = self.expiry = 0
 
@@ -88,7 +88,7 @@ class _Side:
         self.updated_us: dict[Any, int] = {}
         self.total = 0
 
-    def displaced(self, part: _Partition, row: Row) -> list[_Stored]:
+    def displaced(self, part: _Partition, row: Row) -> list[_WindowTuple]:
         """Return the stored tuples that a new one evicts, oldest first."""
         if self.size is not None:
             return [part.rows[0]] if len(part.rows) == self.size else []
@@ -100,7 +100,7 @@ class _Side:
             old for old in part.rows if value > old.row[name] and value - old.row[name] > threshold
         ]
 
-    def remove(self, part: _Partition, stored: _Stored) -> None:
+    def remove(self, part: _Partition, stored: _WindowTuple) -> None:
         """Delete a stored tuple."""
         if part.rows[0] is stored:
             part.rows.popleft()
@@ -192,7 +192,7 @@ class Join:
             side, self._sent = self._sides[port], False
             names = side.partition_by
             key = tuple([row[name] for name in names]) if names else None
-            new = _Stored(row, tuple([row[name] for name in side.equal]), self._now_us)
+            new = _WindowTuple(row, tuple([row[name] for name in side.equal]), self._now_us)
             if isinstance(side.limit, PartitionAge):
                 self._limit_partitions(side)
             if side.size == 0 or self._store(port, key, new):
@@ -221,7 +221,7 @@ class Join:
         if self._error is not None:
             raise self._error
 
-    def _store(self, port: int, key: Any, new: _Stored) -> bool:
+    def _store(self, port: int, key: Any, new: _WindowTuple) -> bool:
         """Insert a tuple into its window; false: this evicted its partition."""
         side = self._sides[port]
         part = side.partitions.get(key)
@@ -264,7 +264,7 @@ class Join:
                 self._work = None
                 self._changed.notify_all()
 
-    def _probe(self, port: int, key: Any, new: _Stored) -> None:
+    def _probe(self, port: int, key: Any, new: _WindowTuple) -> None:
         """Send the matches of a tuple, and what follows them."""
         other = self._sides[1 - port].partitions
         opposite = [other[key]] if self._own_key_only and key in other else []
@@ -280,13 +280,13 @@ class Join:
         if self._sent:
             self._send(0, PUNCTUATION)
 
-    def _evict(self, port: int, part: _Partition, leaving: Sequence[_Stored]) -> None:
+    def _evict(self, port: int, part: _Partition, leaving: Sequence[_WindowTuple]) -> None:
         for stored in leaving:
             self._sides[port].remove(part, stored)
             if not stored.matched:
                 self._send_unmatched(port, stored)
 
-    def _send_unmatched(self, port: int, stored: _Stored) -> None:
+    def _send_unmatched(self, port: int, stored: _WindowTuple) -> None:
         if not self._outer[port]:
             return
         if self._extra is not None:

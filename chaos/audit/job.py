@@ -81,6 +81,6 @@ def _query(pipeline: Pipeline, name: str | None) -> Query:
     for query in pipeline.of(Query):
         if query.name == name:
             return query
-    told = f"there is no query {name!r}" if name else "say by --query which one is meant"
-    msg = f"pipeline {pipeline.name}: {told}; it has {', '.join(names) or 'none with windows'}"
+    problem = f"there is no query {name!r}" if name else "say by --query which one is meant"
+    msg = f"pipeline {pipeline.name}: {problem}; it has {', '.join(names) or 'none with windows'}"
     raise AuditError(msg)

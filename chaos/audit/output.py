@@ -93,8 +93,8 @@ def _committed(folder: Path) -> Iterator[Path]:
     for entry in sorted(log.iterdir(), key=_batch):
         if not entry.name.startswith("."):
             for line in entry.read_text(encoding="utf-8").splitlines()[1:]:
-                told = json.loads(line)
-                named[told["path"]] = told["action"]
+                change = json.loads(line)
+                named[change["path"]] = change["action"]
     for place, action in named.items():
         if action == "add":
             yield Path(unquote(urlsplit(place).path))

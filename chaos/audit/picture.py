@@ -65,5 +65,5 @@ def _mark(panel: Any, audit: Audit) -> None:
 
 def _title(audit: Audit) -> str:
     wrong = len(audit.impossible)
-    told = f"{wrong:,} windows are impossible" if wrong else "no window is impossible"
-    return f"{told}; {audit.undetermined:.1%} are not determined by the log"
+    impossible = f"{wrong:,} windows are impossible" if wrong else "no window is impossible"
+    return f"{impossible}; {audit.undetermined:.1%} are not determined by the log"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.audit.picture import draw
-from chaos.audit.verdict import Audit, Judged, Verdict
+from chaos.audit.verdict import Audit, Verdict, WindowVerdict
 from chaos.reports.pages import embedded, page, write_report
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,11 +39,11 @@ def as_data(audit: Audit) -> dict[str, Any]:
         "undetermined": audit.undetermined,
         "records": audit.records,
         "unread": audit.unread,
-        "told": [_told(one) for one in audit.windows if one.verdict is not Verdict.equal],
+        "told": [_window(one) for one in audit.windows if one.verdict is not Verdict.equal],
     }
 
 
-def _told(one: Judged) -> dict[str, Any]:
+def _window(one: WindowVerdict) -> dict[str, Any]:
     return {
         "start": _spelled(one.place.start_us),
         "end": _spelled(one.place.end_us),

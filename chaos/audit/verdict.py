@@ -10,11 +10,11 @@ from enum import StrEnum
 
 from chaos.audit.job import Job
 from chaos.audit.output import Written
-from chaos.audit.windows import Content, Expected, Place, values_of
+from chaos.audit.windows import Content, ExpectedWindows, Place, values_of
 from windowing.model.rows import Value
 
 _CLOSE = 1e-9
-"""Relative: engines add floats in an order of their own."""
+"""Relative: engines add floats in their own order."""
 
 
 class Verdict(StrEnum):
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Judged:
+class WindowVerdict:
     """One window.
 
     Attributes:
@@ -59,7 +59,7 @@ class Audit:
     """
 
     job: Job
-    windows: tuple[Judged, ...]
+    windows: tuple[WindowVerdict, ...]
     records: int
     unread: int
 
@@ -69,7 +69,7 @@ class Audit:
         return not self.impossible
 
     @property
-    def impossible(self) -> list[Judged]:
+    def impossible(self) -> list[WindowVerdict]:
         """The windows that no schedule explains."""
         return [one for one in self.windows if one.verdict is Verdict.impossible]
 
@@ -85,14 +85,14 @@ class Audit:
 
     def lines(self) -> Iterator[str]:
         """Yield the verdict for people."""
-        told = ", ".join(f"{count:,} {verdict}" for verdict, count in self.counts().items())
-        yield f"{self.job.engine.title}: {len(self.windows):,} windows: {told}"
+        counts = ", ".join(f"{count:,} {verdict}" for verdict, count in self.counts().items())
+        yield f"{self.job.engine.title}: {len(self.windows):,} windows: {counts}"
         yield f"{self.undetermined:.1%} of the windows are not determined by the log"
         if self.unread:
             yield f"{self.unread:,} of {self.records:,} values are no records by the file's rules"
 
 
-def audit(job: Job, expected: Expected, written: Written) -> Audit:
+def audit(job: Job, expected: ExpectedWindows, written: Written) -> Audit:
     """Judge an output."""
     known = {(place.start_us, place.key): place for place in expected.windows}
     found = [_judged(job, expected, place, written.get(id_, ())) for id_, place in known.items()]
@@ -101,22 +101,24 @@ def audit(job: Job, expected: Expected, written: Written) -> Audit:
         if (start_us, key) not in known:
             place = Place(start_us, start_us + range_us, key)
             why = "invented: no record can be in this window"
-            found.append(Judged(place, Verdict.impossible, why, rows[-1], None, 0))
+            found.append(WindowVerdict(place, Verdict.impossible, why, rows[-1], None, 0))
     in_order = sorted(found, key=lambda one: (one.place.start_us, repr(one.place.key)))
     return Audit(job, tuple(in_order), expected.records, expected.unread)
 
 
-def _judged(job: Job, expected: Expected, place: Place, rows: Sequence[dict[str, Value]]) -> Judged:
+def _judged(
+    job: Job, expected: ExpectedWindows, place: Place, rows: Sequence[dict[str, Value]]
+) -> WindowVerdict:
     content = expected.windows[place]
     most = values_of(job, content.all)
     row = rows[-1] if rows else None
     verdict, why = _verdict(job, expected, place, rows, most)
-    return Judged(place, verdict, why, row, most, content.undecided)
+    return WindowVerdict(place, verdict, why, row, most, content.undecided)
 
 
 def _verdict(
     job: Job,
-    expected: Expected,
+    expected: ExpectedWindows,
     place: Place,
     rows: Sequence[dict[str, Value]],
     most: dict[str, Value],

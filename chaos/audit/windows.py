@@ -78,7 +78,7 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedWindows:
     """What an engine may write of a log.
 
     Attributes:
@@ -99,7 +99,7 @@ def expected(
     log: Iterable[LogRecord],
     *,
     together: bool,
-) -> Expected:
+) -> ExpectedWindows:
     """Find out what an engine may write of a log.
 
     Args:
@@ -125,7 +125,7 @@ def expected(
             else:
                 content.surely.append(item)
     due_us = engine.clock(engine.closing(arrivals), job.delay_us)
-    return Expected(windows, due_us, len(items) + unread, unread)
+    return ExpectedWindows(windows, due_us, len(items) + unread, unread)
 
 
 def values_of(job: Job, items: Sequence[Item]) -> dict[str, Value]:

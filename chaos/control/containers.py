@@ -26,7 +26,7 @@ _PROBE: Final = "probe-of-mounts"
 
 
 @dataclass(frozen=True)
-class Contained(ProcessId):
+class ContainerProcess(ProcessId):
     """A process in a container, or the container as a whole.
 
     Attributes:
@@ -49,13 +49,13 @@ class ContainerNodeControl:
 
     stack: ContainerStack
 
-    def daemon(self, name: str) -> Contained:
+    def daemon(self, name: str) -> ContainerProcess:
         """Return the container, identified by the pid of its first process."""
         state = self._container(name).attrs["State"]
         if not state["Running"]:
             msg = f"container {name} does not run: it is {state['Status']}"
             raise FaultDidNotApply(msg)
-        return Contained(int(state["Pid"]), 0.0, name, whole=True)
+        return ContainerProcess(int(state["Pid"]), 0.0, name, whole=True)
 
     def children(self, name: str) -> list[ClusterProcess]:
         """Return the processes in the container, as seen from inside."""
@@ -68,7 +68,7 @@ class ContainerNodeControl:
         found = []
         for line in self._inside(name, "list").splitlines():
             fields = json.loads(line)
-            process = Contained(**fields.pop("process"), container=name)
+            process = ContainerProcess(**fields.pop("process"), container=name)
             found.append(ClusterProcess(**fields, process=process))
         return found
 
@@ -200,14 +200,14 @@ class ContainerNodeControl:
             raise FaultDidNotApply(msg)
         return str(said.decode())
 
-    def _signal(self, victim: Contained, number: signal.Signals) -> None:
+    def _signal(self, victim: ContainerProcess, number: signal.Signals) -> None:
         sent = self._inside(
             victim.container, "signal", str(int(number)), str(victim.pid), str(victim.started)
         )
         if sent.strip() != "sent":
             raise gone(victim)
 
-    def _state(self, victim: Contained) -> str:
+    def _state(self, victim: ContainerProcess) -> str:
         return self._inside(victim.container, "state", str(victim.pid), str(victim.started)).strip()
 
     def _iptables(self, name: str, *arguments: str) -> str:
@@ -233,14 +233,14 @@ class ContainerNodeControl:
         return done.stdout
 
 
-def _contained(process: ProcessId) -> Contained:
-    if not isinstance(process, Contained):
+def _contained(process: ProcessId) -> ContainerProcess:
+    if not isinstance(process, ContainerProcess):
         msg = f"process {process.pid} does not run in a container"
         raise TypeError(msg)
     return process
 
 
-def _name(victim: Contained) -> str:
+def _name(victim: ContainerProcess) -> str:
     if victim.whole:
         return f"container {victim.container}"
     return f"pid {victim.pid} of container {victim.container}"

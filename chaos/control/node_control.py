@@ -80,7 +80,7 @@ class NodeControl(Protocol):
 
         Raises:
             FaultDidNotApply: the daemon is not running, or is still reachable.
-            Unsupported: it has no network of its own.
+            Unsupported: it has no separate network.
         """
 
     def reconnect(self, name: str) -> str:
@@ -91,7 +91,7 @@ class NodeControl(Protocol):
 
         Raises:
             FaultDidNotApply: the daemon is not running.
-            Unsupported: it has no network of its own, or the kernel lacks the module.
+            Unsupported: it has no separate network, or the kernel lacks the module.
         """
 
     def restore_packets(self, name: str) -> int:

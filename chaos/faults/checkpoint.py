@@ -101,8 +101,8 @@ class _DamagedFile(WhileStopped):
     def inject(self, context: FaultContext) -> str:
         """Say, too, whether the job stopped."""
         evidence = super().inject(context)
-        told = "the job stopped" if context.losses[-1].said else "the job went on without it"
-        return f"{evidence}; {told}"
+        outcome = "the job stopped" if context.losses[-1].said else "the job went on without it"
+        return f"{evidence}; {outcome}"
 
     def harm(self, context: FaultContext) -> Harm:
         """Damage the file."""

@@ -1,7 +1,7 @@
 """Faults of a deployment by Airflow: the task's process is killed, or the whole scheduler.
 
 Each redeploys the job's own run while the job is stopped, so that a submission is in progress when
-the fault is injected. The danger is a twin: the killed task's submission goes on, and its retry
+the fault is injected. The danger is a twin: the killed task's submission continues, and its retry
 submits another.
 """
 
@@ -123,7 +123,7 @@ def _runs_on(pipeline: Pipeline) -> bool:
 )
 @dataclass
 class KillAirflowTask(_WhileDeploying):
-    """SIGKILL of the task process that submits; the command that it called goes on."""
+    """SIGKILL of the task process that submits; the command that it called continues."""
 
     def _strike(self, context: FaultContext, task: ProcessId) -> str:
         return f"the task that submits, {context.nodes.kill(task)}"

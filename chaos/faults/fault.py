@@ -79,7 +79,7 @@ class ReportedLoss:
 
     Attributes:
         wanted: everything that the error must name: a file, a lane, offsets.
-        said: the error; None: the job went on without one, which is right only if nothing is lost.
+        said: the error; None: the job continued without one: right only if nothing is lost.
     """
 
     wanted: tuple[str, ...]

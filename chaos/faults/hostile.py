@@ -118,11 +118,11 @@ class HostileProducer:
             msg = f"the job has given up before it had read past the control records: {why}"
             raise FaultDidNotApply(msg)
         found = self._refused(context)
-        told = ", ".join(f"{reason} {count}" for reason, count in found.most_common()) or "none"
+        counts = ", ".join(f"{reason} {count}" for reason, count in found.most_common()) or "none"
         if not all(found[reason] for reason in _REFUSED):
-            msg = f"the job has read past the control records, and its dead letters are: {told}"
+            msg = f"the job has read past the control records, and its dead letters are: {counts}"
             raise FaultDidNotApply(msg)
-        return f"the job has read past them; dead letters: {told}"
+        return f"the job has read past them; dead letters: {counts}"
 
     def _release(self, context: FaultContext) -> int:
         """Send what was held back, once; return how many records."""

@@ -1,4 +1,4 @@
-"""Control records as somebody hostile writes them: into a topic whose pipeline has to go on.
+"""Control records as somebody hostile writes them: into a topic whose pipeline has to continue.
 
 Some of them the pipeline believes, others must become dead letters, and the definition says which.
 None of them ends a lane, or a query of the file before the end of the log.
@@ -69,7 +69,7 @@ class HostileRecord:
         """
         name, control = pipeline.source.lane(self.lane), control_of(self.headers)
         assert control is not None  # noqa: S101 - it has such a header
-        said = ValueReader(pipeline, self.lane).control(control, None, _Unsigned(name))
+        said = ValueReader(pipeline, self.lane).control(control, None, _UnsignedLane(name))
         if isinstance(said, RefusedControl):
             return said.reason
         if not isinstance(said, Change):
@@ -80,7 +80,7 @@ class HostileRecord:
 
 
 @dataclass
-class _Unsigned:
+class _UnsignedLane:
     """A lane, as far as signatures are concerned: it has had none."""
 
     name: str

@@ -1,7 +1,7 @@
 """Faults of identity: checkpoint, tables, topic and driver no longer belong together.
 
-Spark would notice none of them. The job must either go on and produce the right result, or give up
-and name what does not fit; the plan says which of the two it expects.
+Spark would notice none of them. The job must either continue and produce the right result, or give
+up and name what does not fit; the plan says which of the two it expects.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ Good = Mapping[str, Any]
 
 
 def _has_one_partition(pipeline: Pipeline) -> Iterator[str]:
-    """Reject a topic with one partition: no other could go on."""
+    """Reject a topic with one partition: no other could continue."""
     if pipeline.source.partitions == 1:
         yield (
             "silent_partition lets the other partitions go on, and there is one only: take it out"

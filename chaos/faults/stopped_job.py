@@ -22,7 +22,7 @@ class Harm:
     Attributes:
         wanted: everything that the job's error must name.
         evidence: what was done.
-        unnoticed: what it shows if the job goes on without an error; None: it may do so.
+        unnoticed: what it shows if the job continues without an error; None: it may do so.
     """
 
     wanted: tuple[str, ...]

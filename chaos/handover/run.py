@@ -67,11 +67,11 @@ class RunComparison:
 
     def sentences(self) -> list[str]:
         """Return sentences about what was compared, and the result."""
-        told = [*self.apart]
-        told.append(f"{self.windows.before} and {self.windows.after}: {self.windows.summary()}")
+        lines = [*self.apart]
+        lines.append(f"{self.windows.before} and {self.windows.after}: {self.windows.summary()}")
         if self.letters:
-            told.append(f"dead letters that one lacks: {len(self.letters)}, as {self.letters[0]}")
-        return told
+            lines.append(f"dead letters that one lacks: {len(self.letters)}, as {self.letters[0]}")
+        return lines
 
 
 def sides(endpoints: Endpoints, file: Path, to: str) -> tuple[runs.Run | None, runs.Run]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
-from chaos.command import Ended, run_command
+from chaos.command import CommandResult, run_command
 from chaos.mutants.draw import Mutant, Tree
 from chaos.mutants.results import Fate
 from chaos.mutants.rooms import judges_of
@@ -115,11 +115,11 @@ class Judge:
     def _runs(self, mutant: Mutant) -> Sequence[str]:
         return (sys.executable, "-c", self._simulate, str(_seed(mutant)))
 
-    def _test(self, tests: Sequence[str]) -> tuple[Ended, str]:
+    def _test(self, tests: Sequence[str]) -> tuple[CommandResult, str]:
         options = ("-x", "-v", "-ra", "-p", "no:cacheprovider", "--timeout=0")
         return self._run((sys.executable, "-m", "pytest", *options, *tests), TESTS_S)
 
-    def _run(self, command: Sequence[str], cpu_s: int) -> tuple[Ended, str]:
+    def _run(self, command: Sequence[str], cpu_s: int) -> tuple[CommandResult, str]:
         limited = ("sh", "-c", f'ulimit -t {cpu_s}; exec "$@"', "sh", *command)
         with tempfile.TemporaryDirectory() as folder:
             log, until = Path(folder) / "log", time.monotonic() + _PATIENCE_S
@@ -127,7 +127,7 @@ class Judge:
             return ended, log.read_text(encoding="utf-8")
 
 
-def _failed(ended: Ended, sound: AbstractSet[int]) -> bool:
+def _failed(ended: CommandResult, sound: AbstractSet[int]) -> bool:
     return ended.code not in sound or not ended.in_time
 
 

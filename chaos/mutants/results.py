@@ -18,7 +18,7 @@ Fate = Literal["killed by tests", "killed by simulation", "survived", "gone"]
 """Gone: the lines that the mutant changed are no longer there."""
 
 
-class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
+class MutantVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """One judgement of one mutant.
 
     Attributes:
@@ -63,19 +63,19 @@ class Equivalent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proof: str
 
 
-def read_judged(folder: Path) -> list[Judged]:
+def read_judged(folder: Path) -> list[MutantVerdict]:
     """Read the newest judgement of each mutant; those whose lines are gone are left out."""
     file = folder / FILE
     if not file.exists():
         return []
     found = {}
     for line in file.read_bytes().splitlines():
-        judged = msgspec.json.decode(line, type=Judged)
+        judged = msgspec.json.decode(line, type=MutantVerdict)
         found[judged.mutant, judged.drawn] = judged
     return [judged for judged in found.values() if judged.fate != "gone"]
 
 
-def append(judged: Judged, folder: Path) -> None:
+def append(judged: MutantVerdict, folder: Path) -> None:
     """Write a judgement to the end of the file."""
     with (folder / FILE).open("ab") as file:
         file.write(msgspec.json.encode(judged) + b"\n")
@@ -86,7 +86,7 @@ def read_equivalent(file: Path = EQUIVALENT) -> list[Equivalent]:
     return msgspec.convert(yaml.safe_load(file.read_text(encoding="utf-8")), list[Equivalent])
 
 
-def proof_of(judged: Judged, equivalent: Iterable[Equivalent]) -> str:
+def proof_of(judged: MutantVerdict, equivalent: Iterable[Equivalent]) -> str:
     """Return why a survivor computes the same; empty: nobody has shown it."""
     for one in equivalent:
         if (one.file, one.change.strip()) == (judged.mutant.file, judged.change.strip()):
@@ -94,7 +94,7 @@ def proof_of(judged: Judged, equivalent: Iterable[Equivalent]) -> str:
     return ""
 
 
-def score(judged: Iterable[Judged]) -> str:
+def score(judged: Iterable[MutantVerdict]) -> str:
     """Return how many were killed, of all: exclusions take nothing off."""
     fates = [one.killed for one in judged]
     share = f" ({100 * sum(fates) / len(fates):.1f} %)" if fates else ""

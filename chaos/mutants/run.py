@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chaos.mutants.draw import Mutant, Tree, drawn
 from chaos.mutants.judge import Judge, Sentence
-from chaos.mutants.results import Judged, append, proof_of, read_equivalent, read_judged
+from chaos.mutants.results import MutantVerdict, append, proof_of, read_equivalent, read_judged
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Bench:
     news: Callable[[str], None]
     judge: Judge
 
-    def run(self, number: int, until: float, *, again: bool = False) -> Iterator[Judged]:
+    def run(self, number: int, until: float, *, again: bool = False) -> Iterator[MutantVerdict]:
         """Judge mutants, and write down what became of each.
 
         Args:
@@ -50,7 +50,7 @@ class Bench:
             if time.monotonic() >= until:
                 return
 
-    def _drawn(self) -> Iterator[Judged]:
+    def _drawn(self) -> Iterator[MutantVerdict]:
         known = {(one.mutant, one.drawn) for one in read_judged(self.folder)}
         for mutant in drawn(self.tree, self.commit):
             if (mutant, self.commit) in known:
@@ -62,7 +62,7 @@ class Bench:
                 sentence = self.judge.judge(mutant)
             yield self._written(mutant, self.commit, sentence, difference)
 
-    def _again(self) -> Iterator[Judged]:
+    def _again(self) -> Iterator[MutantVerdict]:
         equivalent = read_equivalent()
         for one in read_judged(self.folder):
             mutant = one.mutant
@@ -73,7 +73,9 @@ class Bench:
                 sentence = self.judge.judge(mutant) if applied else Sentence("gone")
             yield self._written(mutant, one.drawn, sentence, one.difference)
 
-    def _written(self, mutant: Mutant, first: str, sentence: Sentence, difference: str) -> Judged:
+    def _written(
+        self, mutant: Mutant, first: str, sentence: Sentence, difference: str
+    ) -> MutantVerdict:
         self.judge.confirm(mutant, sentence)
         kept = difference if sentence.fate == "survived" else ""
-        return Judged(mutant, first, self.commit, sentence.fate, sentence.said, kept)
+        return MutantVerdict(mutant, first, self.commit, sentence.fate, sentence.said, kept)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from chaos.mutants.results import Judged, proof_of, read_equivalent, read_judged, score
+from chaos.mutants.results import MutantVerdict, proof_of, read_equivalent, read_judged, score
 from chaos.nightly.judged import digest
 from chaos.nightly.parts import Part
 from chaos.reports.pages import page, write_together
@@ -130,7 +130,7 @@ def rows(parts: Sequence[Part], verdicts: dict[str, PartVerdict]) -> list[Row]:
     return found
 
 
-def page_of(found: Sequence[Row], mutants: Sequence[Judged]) -> str:
+def page_of(found: Sequence[Row], mutants: Sequence[MutantVerdict]) -> str:
     """Return the page of all parts, and of what became of mutants."""
     equivalent = read_equivalent()
     survivors = [(one, proof_of(one, equivalent)) for one in mutants if not one.killed]
@@ -139,13 +139,13 @@ def page_of(found: Sequence[Row], mutants: Sequence[Judged]) -> str:
     return page("nightly.md.j2", rows=found, line=line, score=score(mutants), survivors=survivors)
 
 
-def with_line(text: str, found: Sequence[Row], mutants: Sequence[Judged]) -> str:
+def with_line(text: str, found: Sequence[Row], mutants: Sequence[MutantVerdict]) -> str:
     """Return a text with the line between `<!-- nights -->` and `<!-- /nights -->` as it is now."""
     line = _line(found, mutants, f"[the nights]({(FOLDER / PAGE).as_posix()})")
     return _LINE.sub(lambda _: line, text)
 
 
-def _line(found: Sequence[Row], mutants: Sequence[Judged], nights: str) -> str:
+def _line(found: Sequence[Row], mutants: Sequence[MutantVerdict], nights: str) -> str:
     """Return in one line what the nights have shown of the code as it is now."""
     known = [row.verdict for row in found if row.verdict is not None and not row.outdated]
     counts = dict.fromkeys(Outcome, 0)

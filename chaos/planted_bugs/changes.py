@@ -38,7 +38,7 @@ class Everything:
 EVERYTHING: Any = Everything()
 
 
-# A driver that goes on with the state of the batch in which it found a change of the queries. How
+# A driver that continues with the state of the batch in which it found a change of the queries. How
 # one gets it: the batch is run again without going back to the version it began with.
 @planted(
     "change_after_its_batch",
@@ -206,7 +206,7 @@ def at_the_first(
     hostile=True,
     shows_in=some_query(several_lanes),
 )
-class Hasty(ActiveLanes):
+class HastyActiveLanes(ActiveLanes):
     @classmethod
     def of(cls, window: Window, source: Source) -> Self | None:
         if window.active is not None:
@@ -215,7 +215,7 @@ class Hasty(ActiveLanes):
         return super().of(window, source)
 
 
-# A lane that takes queries with limits of entries of their own. How one gets it: the limit is
+# A lane that takes queries with their own limits of entries. How one gets it: the limit is
 # taken for a protection, and it ends the run.
 @planted(
     "limit_of_entries_of_the_log",

@@ -20,7 +20,7 @@ from windowing.model.file.allowed import names_too_much
 from windowing.model.file.pipeline import Pipeline
 
 
-class Misreading(Gate):
+class MisreadingGate(Gate):
     """Reads one rule for control records as another; a bug says which."""
 
     said: ClassVar[Believes]
@@ -51,7 +51,7 @@ def whatever_it_names(
     also={"windowing.model.file.changes:names_too_much": whatever_it_names},
     hostile=True,
 )
-class BelievesChanges(Misreading):
+class BelievesChanges(MisreadingGate):
     said = "bounds"
     read = "all"
 
@@ -64,7 +64,7 @@ class BelievesChanges(Misreading):
     at="windowing.engine.reading.rules:Gate",
     hostile=True,
 )
-class BelievesBounds(Misreading):
+class BelievesBounds(MisreadingGate):
     said = "none"
     read = "bounds"
 
@@ -85,7 +85,7 @@ class LengthlessRule(ControlRule):
     at="windowing.engine.reading.rules:Gate",
     hostile=True,
 )
-class Patient(Gate):
+class PatientGate(Gate):
     @classmethod
     def of(cls, pipeline: Pipeline, number: int) -> Self:
         known = Gate.of(pipeline, number)
@@ -103,7 +103,7 @@ class CommonJob(SimulatedJob):
     """Gives its lanes one counter."""
 
     def _new_cluster(self) -> SimulatedCluster:
-        Common.counter = _Counter()
+        SharedCounterLane.counter = _Counter()
         return super()._new_cluster()
 
 
@@ -116,7 +116,7 @@ class CommonJob(SimulatedJob):
     job=CommonJob,
     shows_in=some_flow(several_lanes),
 )
-class Common(Lane):
+class SharedCounterLane(Lane):
     counter = _Counter()
 
     def _once(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
@@ -133,7 +133,7 @@ class Common(Lane):
     "dead letters, deterministic, conservation, progress, closing",
     hostile=True,
 )
-class Forgetful(Lane):
+class ForgetfulCounterLane(Lane):
     def _load(self, store: StateStore) -> LaneState:
         state = super()._load(store)
         state.counter = -1
@@ -148,7 +148,7 @@ class Forgetful(Lane):
     at="windowing.model.control:ControlEnvelope",
     hostile=True,
 )
-class Credulous(ControlEnvelope):
+class CredulousEnvelope(ControlEnvelope):
     def checked(self, secret: bytes, lane: str) -> int | None:
         del secret, lane
         counter = self.counter or b""
@@ -167,10 +167,12 @@ _LANES = 16
     at="windowing.model.control:ControlEnvelope",
     hostile=True,
 )
-class Widespread(ControlEnvelope):
+class WidespreadEnvelope(ControlEnvelope):
     def checked(self, secret: bytes, lane: str) -> int | None:
         topic, own = lane.rpartition("/")[0], super().checked(secret, lane)
-        others = (super(Widespread, self).checked(secret, f"{topic}/{n}") for n in range(_LANES))
+        others = (
+            super(WidespreadEnvelope, self).checked(secret, f"{topic}/{n}") for n in range(_LANES)
+        )
         return own if own is not None else next((n for n in others if n is not None), None)
 
 
@@ -181,7 +183,7 @@ class Widespread(ControlEnvelope):
     "dead letters, deterministic, conservation, progress, closing",
     hostile=True,
 )
-class Forgiving(Lane):
+class ForgivingLane(Lane):
     def _once(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         super()._once(chunk, state)
         return chunk

@@ -49,7 +49,7 @@ _read, _written = _MergedState.read, _MergedState.written
 
 
 def keyed_progress(pipeline: Pipeline) -> bool:
-    """Whether keys in several shards have progress of their own."""
+    """Whether keys in several shards have their own progress."""
     return per_key(pipeline) and some_flow(keyed, several_shards)(pipeline)
 
 
@@ -105,7 +105,7 @@ def without_keys(moved: _MergedState, plan: Plan, number: int) -> MemoryStore:
 
 
 # A conversion that loses what shards know of lanes. How one gets it: in the plan that was there
-# first, lanes have a state of their own, and shards know nothing of them.
+# first, lanes have their own state, and shards know nothing of them.
 @planted(
     "converted_without_known_lanes",
     _BY_ROWS,

@@ -113,8 +113,8 @@ def stored_once(store: MapStateStore, key: str, value: bytes) -> None:
 _delete = MapStateStore.delete
 
 
-# A key whose value lies apart is not deleted. How one gets it: what is there is a digest, and the
-# value that it stands for "is deleted with its copy".
+# A key whose value is stored separately is not deleted. How one gets it: what is there is a
+# digest, and the value that it stands for "is deleted with its copy".
 @planted(
     "large_value_not_deleted",
     _BY_STATE,

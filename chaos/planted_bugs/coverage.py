@@ -24,7 +24,7 @@ _TABLE: Final = re.compile(r"(?<=<!-- convictions -->\n).*(?=<!-- /convictions -
 
 
 @dataclass(frozen=True)
-class Reached:
+class BugCoverage:
     """What the engine without a bug does in the case that convicts the bug.
 
     Attributes:
@@ -36,19 +36,21 @@ class Reached:
     mechanisms: frozenset[Mechanism] | None
 
 
-def reached(folder: Path, jobs: int = 1, names: Iterable[str] = PLANTED_BUGS) -> Iterator[Reached]:
+def reached(
+    folder: Path, jobs: int = 1, names: Iterable[str] = PLANTED_BUGS
+) -> Iterator[BugCoverage]:
     """Yield what each bug's recorded case comes through; see `convictions.record_all`."""
     yield from each(partial(_reached, folder=folder), names, jobs)
 
 
-def _reached(name: str, folder: Path) -> Reached:
+def _reached(name: str, folder: Path) -> BugCoverage:
     file = conviction(folder, name)
     if not file.exists():
-        return Reached(name, None)
-    return Reached(name, run_case(read_case(file), EngineParts()).mechanisms)
+        return BugCoverage(name, None)
+    return BugCoverage(name, run_case(read_case(file), EngineParts()).mechanisms)
 
 
-def table(found: Iterable[Reached]) -> list[str]:
+def table(found: Iterable[BugCoverage]) -> list[str]:
     """Return the table as lines of Markdown, with what is found by nights alone."""
     found = list(found)
     by_day = {one.name: one.mechanisms for one in found if one.mechanisms is not None}
@@ -60,8 +62,8 @@ def table(found: Iterable[Reached]) -> list[str]:
         lines.append(f"| {mechanism} | {len(names)} | {named} |")
     others = sorted(f"`{one.name}`" for one in found if one.mechanisms is None)
     searched = "; nights alone search for " + ", ".join(others) if others else ""
-    told = f"Of {len(found)} planted bugs, `make test` convicts {len(by_day)}{searched}."
-    return [*lines, "", told]
+    summary = f"Of {len(found)} planted bugs, `make test` convicts {len(by_day)}{searched}."
+    return [*lines, "", summary]
 
 
 def with_table(text: str, lines: Iterable[str]) -> str:

@@ -54,7 +54,7 @@ def _shows(pipeline: Pipeline) -> bool:
     return can_be_fused(pipeline) and some_query(updates)(pipeline)
 
 
-# Late records that wait for the epoch of their own chunk, not of their lane. How one gets it:
+# Late records that wait for the epoch of their chunk, not of their lane. How one gets it:
 # windows are raised, and the third of three numbers is forgotten.
 @planted("release_not_raised", "deterministic, closing", fused=True, shows_in=_shows)
 class StaleSettler(Settler):

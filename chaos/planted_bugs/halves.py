@@ -123,7 +123,7 @@ def one_too_many(row: Ints, group: Ints, windows: tuple[Ints, Ints], length: int
     return _Runs(*map(np.concatenate, map(list, pairs)))
 
 
-# Runs that go on into just one window of the next block are cut. How one gets it: `>` for `>=`.
+# Runs that continue into just one window of the next block are cut. How one gets it: `>` for `>=`.
 @planted(
     "rolled_without_the_next_block",
     "deterministic, no error, exactly once, closing",

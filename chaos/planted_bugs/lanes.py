@@ -64,7 +64,7 @@ class WatchingLane(Lane):
         super().__init__(plan, partition)
         self.watermark = watermark
 
-    def tell(self, partition: int, progress_us: int) -> None:
+    def report(self, partition: int, progress_us: int) -> None:
         """Report the lane's progress to the watermark."""
         held = self.watermark.lanes.get(partition, NOTHING_YET)
         self.watermark.lanes[partition] = max(held, progress_us)
@@ -224,7 +224,7 @@ class GlobalLane(WatchingLane):
         if clock != self._plan.clocks[0]:
             return course
         stood_us = self.watermark.stands_us
-        self.tell(self._partition, course.reached.progress_us)
+        self.report(self._partition, course.reached.progress_us)
         return replace(course, progress_us=np.full_like(course.progress_us, stood_us))
 
 
@@ -269,7 +269,7 @@ class RetentionLane(WatchingLane):
         if clock != self._plan.clocks[0]:
             return course
         self.stood_us = self.watermark.stands_us
-        self.tell(self._partition, course.reached.progress_us)
+        self.report(self._partition, course.reached.progress_us)
         return course
 
 

@@ -21,7 +21,7 @@ from chaos.planted_bugs.conditions import (
 )
 from chaos.planted_bugs.conditions import dead_letters as to_dead_letters
 from chaos.planted_bugs.planted import planted
-from chaos.planted_bugs.windows import Shifted
+from chaos.planted_bugs.windows import ShiftedProgress
 from windowing.engine import wids
 from windowing.engine.columns import KEY, OFFSET, RETRACTS, REVISION, WINDOW_ID
 from windowing.engine.plan import Plan
@@ -80,7 +80,7 @@ def rounded_up(instant_us: Ints, epoch_us: int) -> Ints:
 )
 class EagerShardPart(SlidingShardPart):
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        ahead = Shifted(after, self._query.late.every_us or 0)
+        ahead = ShiftedProgress(after, self._query.late.every_us or 0)
         return super()._revisions(tables, before, ahead)
 
 

@@ -155,7 +155,7 @@ def the_other_rest(dtype: pl.DataType, *, largest: bool) -> Any:
 
 
 # Members' numbers of refused records, looked up by the number of a variant. How one gets it: in a
-# test, each query has windows of its own, and both numbers are the same.
+# test, each query has its own windows, and both numbers are the same.
 @planted(
     "counts_of_another_member",
     "conservation",

@@ -1,4 +1,4 @@
-"""Defects in telling rows apart: keys as words of machines, hashed."""
+"""Defects in distinguishing rows: keys as words of machines, hashed."""
 
 from __future__ import annotations
 

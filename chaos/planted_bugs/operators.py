@@ -336,7 +336,7 @@ class ForgetfulStage(Stage):
         self._operator.restore(snapshot)
 
 
-# Partitions with windows of their own although evictions look at all partitions. How one gets it:
+# Partitions with their own windows although evictions look at all partitions. How one gets it:
 # records are sent to the shard of their key, as those of other windows are.
 @planted(
     "unit_of_a_partition",

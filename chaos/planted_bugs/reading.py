@@ -59,7 +59,7 @@ def with_its_sign(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
 
 
 # Arrow's bitmap of what is not null, its bits in the wrong order. How one gets it: `packbits` puts
-# the first bit highest unless told otherwise, which bitmaps of eight equal bits do not show.
+# the first bit highest by default, which bitmaps of eight equal bits do not show.
 @planted(
     "shape_nulls_from_the_other_end",
     _BY_VALUES,
@@ -229,7 +229,7 @@ def whole_although_cut(batches: Batches, limits: Tuning) -> Batches:
         yield _joined(rows.slice(0, end), starts, pieces)
 
 
-# Each piece that is large is the first of a value. How one gets it: the sizes tell where values
+# Each piece that is large is the first of a value. How one gets it: the sizes say where values
 # begin, and pieces were equal to the limit when that was written.
 @planted(
     "every_piece_begins_a_value",

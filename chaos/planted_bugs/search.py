@@ -47,8 +47,8 @@ class SearchResult:
         reasons = ", ".join(self.found_by)
         if not self.found_by:
             return f"{self.name:34} not found in {self.runs} runs"
-        told = f"{self.name:34} after {self.runs:4} by {reasons}"
-        return told if self.ok else f"{told}: expected {', '.join(sorted(self.expected))}"
+        line = f"{self.name:34} after {self.runs:4} by {reasons}"
+        return line if self.ok else f"{line}: expected {', '.join(sorted(self.expected))}"
 
 
 def search(name: str, seed: int, runs: int = RUNS) -> SearchResult:

@@ -66,8 +66,8 @@ def of_the_last_task(frames: Sequence[SinkFrame]) -> dict[str, list[DataFile]]:
     return {table: files[-1:] for table, files in files_of(frames).items()}
 
 
-# A file of which only the rows of its first kind are told. How one gets it: a file of one pane or
-# reason, as most are.
+# A file of which only the rows of its first kind are counted. How one gets it: a file of one
+# pane or reason, as most are.
 @planted(
     "files_told_by_their_first_pane",
     "sound tables",
@@ -75,7 +75,7 @@ def of_the_last_task(frames: Sequence[SinkFrame]) -> dict[str, list[DataFile]]:
     disk=True,
     tuning=IN_FILES,
 )
-def told_by_the_first_pane(stage: FileStage, name: str, rows: pa.Table) -> DataFile:
+def counted_by_the_first_pane(stage: FileStage, name: str, rows: pa.Table) -> DataFile:
     file = _write(stage, name, rows)
     return msgspec.structs.replace(file, portions=file.portions[:1])
 

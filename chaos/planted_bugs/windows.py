@@ -29,7 +29,7 @@ from windowing.model.windows.window import Window
 
 
 @dataclass(frozen=True)
-class Shifted:
+class ShiftedProgress:
     """A progress that is too high or too low by a fixed amount.
 
     Attributes:
@@ -83,7 +83,7 @@ class EndlessGrid(Grid):
 @planted("closes_after_end", "deterministic, closing", shows_in=some_query(sliding))
 class HesitantShardPart(SlidingShardPart):
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        return super().rows(tables, Shifted(before, -1), Shifted(after, -1))
+        return super().rows(tables, ShiftedProgress(before, -1), ShiftedProgress(after, -1))
 
     def next_due_us(self, tables: object, after: object) -> int:
         return NOTHING_YET  # look every time
@@ -141,7 +141,7 @@ def joins(_: Pipeline, query: Query) -> bool:
     at="windowing.engine.windows.sliding_lane:ActiveWindows",
     shows_in=some_query(joins),
 )
-class Hasty(ActiveWindows):
+class HastyActiveWindows(ActiveWindows):
     @classmethod
     def of(cls, window: Window) -> Self | None:
         found, active = super().of(window), window.active

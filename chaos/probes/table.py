@@ -17,7 +17,7 @@ from jobs.live_engines.findings import (
 
 FILE, PAGE = "probes.json", "README.md"
 
-Told = dict[str, Any]
+Probe = dict[str, Any]
 """What a probe found, as `jobs.live_engines.findings` gives it."""
 
 
@@ -27,7 +27,7 @@ class TableError(ValueError):
     exit_code = 2
 
 
-def read_probes(folder: Path) -> list[Told]:
+def read_probes(folder: Path) -> list[Probe]:
     """Read the table; empty if there is none.
 
     Raises:
@@ -37,7 +37,7 @@ def read_probes(folder: Path) -> list[Told]:
     if not file.exists():
         return []
     try:
-        found: list[Told] = json.loads(file.read_text(encoding="utf-8"))
+        found: list[Probe] = json.loads(file.read_text(encoding="utf-8"))
         {_name(one): one for one in found}
     except (ValueError, TypeError, KeyError) as error:
         msg = f"{file} holds no probes ({error}): take it from the repository's last commit"
@@ -45,12 +45,12 @@ def read_probes(folder: Path) -> list[Told]:
     return found
 
 
-def keep(told: Told, folder: Path) -> Told | None:
+def keep(probe: Probe, folder: Path) -> Probe | None:
     """Put a probe into the table, and rewrite the page; return the entry that it replaces.
 
     Of the evidence only the sample is kept. Nothing is written if the entry is as it was.
     """
-    new = {**told, "evidence": sample(told), "inputs": len(told["evidence"])}
+    new = {**probe, "evidence": sample(probe), "inputs": len(probe["evidence"])}
     known = {_name(one): one for one in read_probes(folder)}
     old = known.get(_name(new))
     if new == old:
@@ -63,7 +63,7 @@ def keep(told: Told, folder: Path) -> Told | None:
     return old
 
 
-def differences(old: Told, new: Told) -> list[str]:
+def differences(old: Probe, new: Probe) -> list[str]:
     """Say in what two probes of one engine differ; its version and the inputs are no difference."""
     left_out = {"version", "evidence", "inputs", "title"}
     names = [name for name in {**old, **new} if name not in left_out]
@@ -74,11 +74,11 @@ def differences(old: Told, new: Told) -> list[str]:
     ]
 
 
-def _name(told: Told) -> tuple[str, str, str]:
-    return told["engine"], told["mode"], told["windows"]
+def _name(probe: Probe) -> tuple[str, str, str]:
+    return probe["engine"], probe["mode"], probe["windows"]
 
 
-def _page(found: Sequence[Told]) -> str:
+def _page(found: Sequence[Probe]) -> str:
     return page(
         "probes.md.j2",
         probes=found,

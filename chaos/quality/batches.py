@@ -130,7 +130,7 @@ class RunLines:
         return counts_of(self._metrics, letters, queries, self._pipeline.source.fates)
 
     def reached(self) -> Reached:
-        """Return nothing: lines do not tell how far the run was when they were read."""
+        """Return nothing: lines do not show how far the run was when they were read."""
         return {}
 
     def size(self) -> int:

@@ -46,14 +46,14 @@ class PageView:
 
     def render(self, document: Any, **_: object) -> str:
         """Return the page of a document."""
-        told: Mapping[str, Any] = (
+        data: Mapping[str, Any] = (
             document if isinstance(document, dict) else document.to_json_dict()
         )
-        title = _BY_RENDERER.get(str(told.get("renderer_type")), "Data Docs")
+        title = _BY_RENDERER.get(str(data.get("renderer_type")), "Data Docs")
         sections = [
-            Markup("").join(map(block, section["content_blocks"])) for section in told["sections"]
+            Markup("").join(map(block, section["content_blocks"])) for section in data["sections"]
         ]
-        return page("data_docs.html.j2", title=title, about=told.get("page_title"), body=sections)
+        return page("data_docs.html.j2", title=title, about=data.get("page_title"), body=sections)
 
 
 def block(content: object) -> Markup:
@@ -83,18 +83,18 @@ def _heading(content: Mapping[str, Any]) -> Markup:
 
 def _template(content: Mapping[str, Any]) -> Markup:
     """Return a text with its parameters inserted, some of which are links or icons."""
-    told = content["string_template"]
-    if not isinstance(told, Mapping):
-        return escape(str(told))
-    styling = told.get("styling") or {}
+    template = content["string_template"]
+    if not isinstance(template, Mapping):
+        return escape(str(template))
+    styling = template.get("styling") or {}
     styles = styling.get("params") or {}
     params = {
         name: _parameter(name, value, styles.get(name) or {})
-        for name, value in (told.get("params") or {}).items()
+        for name, value in (template.get("params") or {}).items()
     }
-    text = Template(str(escape(str(told.get("template", ""))))).safe_substitute(params)
+    text = Template(str(escape(str(template.get("template", ""))))).safe_substitute(params)
     lines = Markup(text.replace("\n", "<br>"))  # noqa: S704 - escaped, parameter by parameter
-    return _linked(lines, told.get("tag"), styling)
+    return _linked(lines, template.get("tag"), styling)
 
 
 def _parameter(name: str, value: object, style: Mapping[str, Any]) -> Markup:

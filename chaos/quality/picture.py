@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib import dates
 from matplotlib.figure import Figure
 
-from chaos.quality.results import Kept
+from chaos.quality.results import HistoryEntry
 from jobs.tools.picture_file import save
 
 _TIME: Final = "datetime64[us]"
@@ -19,7 +19,7 @@ _PASSED: Final = "#1a7f37"
 _FAILED: Final = "#c62828"
 
 
-def draw(found: Sequence[Kept], picture: Path) -> None:
+def draw(found: Sequence[HistoryEntry], picture: Path) -> None:
     """Draw the checks; those that failed are crosses, so that color is not needed.
 
     Args:
@@ -58,6 +58,6 @@ def draw(found: Sequence[Kept], picture: Path) -> None:
     save(figure, picture, dpi=150)
 
 
-def _line(one: Kept) -> tuple[str, str, str]:
+def _line(one: HistoryEntry) -> tuple[str, str, str]:
     name = one.expectation.removeprefix("expect_").replace("_", " ")
     return one.query, name, f"({one.threshold})" if one.threshold else ""

@@ -96,7 +96,7 @@ def threshold(arguments: Mapping[str, Any]) -> str | None:
 
 
 @dataclass(frozen=True)
-class Kept:
+class HistoryEntry:
     """What one check found of one expectation: a line of the file, with these names.
 
     Attributes:
@@ -134,7 +134,7 @@ def keep(report: QualityReport, run_folder: Path, at: datetime | None = None) ->
     """
     time = (at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
     found = [
-        Kept(
+        HistoryEntry(
             at=time,
             query=result.query or EVERY_QUERY,
             expectation=result.expectation,
@@ -155,7 +155,7 @@ def keep(report: QualityReport, run_folder: Path, at: datetime | None = None) ->
     return file
 
 
-def history(run_folder: Path) -> list[Kept]:
+def history(run_folder: Path) -> list[HistoryEntry]:
     """Return what the checks of a run have found, oldest first; none: it was not checked yet.
 
     A line that is cut off is left out; those of other versions may have further names.
@@ -170,10 +170,10 @@ def history(run_folder: Path) -> list[Kept]:
     return [one for line in content.splitlines() if (one := _read(line)) is not None]
 
 
-def _read(line: bytes) -> Kept | None:
+def _read(line: bytes) -> HistoryEntry | None:
     try:
-        told = json.loads(line)
-        return Kept(**{one.name: told[one.name] for one in fields(Kept)})
+        values = json.loads(line)
+        return HistoryEntry(**{one.name: values[one.name] for one in fields(HistoryEntry)})
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -198,7 +198,7 @@ def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[An
 
 
 def lines_of(table: pa.Table, flows: Sequence[Flow], place: Path) -> Iterable[Line]:
-    """Yield the rows of a table as lines, each by the columns of its own query.
+    """Yield the rows of a table as lines, each by the columns of its query.
 
     Raises:
         OutputError: this is not a table of the sink, or a query is not the pipeline's.

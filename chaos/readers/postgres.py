@@ -62,7 +62,7 @@ def read_postgres(
             missing, or the run does not exist or is ambiguous.
     """
     with reading(pipeline, run) as (connection, chosen):
-        schema, written = schema_of(pipeline), _Written(chosen, before)
+        schema, written = schema_of(pipeline), _RowFilter(chosen, before)
         dead = list(_dead_letters(connection, schema, written))
         rows = [
             line
@@ -85,7 +85,7 @@ def read_schema(
 
 
 @dataclass(frozen=True)
-class _Written:
+class _RowFilter:
     """Which rows of a table are read.
 
     Attributes:
@@ -155,7 +155,7 @@ def _choose(connection: psycopg.Connection, schema: str, run: str | None) -> str
 
 
 def _rows(
-    connection: psycopg.Connection, table: sql.Identifier, query: Flow, written: _Written
+    connection: psycopg.Connection, table: sql.Identifier, query: Flow, written: _RowFilter
 ) -> Iterable[Line]:
     fields = tuple(dict.fromkeys(query.key))  # PATTR may be in group_by too
     columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *query.shows)))
@@ -207,7 +207,9 @@ def _mark(mark: str, query: Flow) -> sql.Composable:
     return sql.Identifier(mark) if mark in query.marks else sql.SQL("null")
 
 
-def _dead_letters(connection: psycopg.Connection, schema: str, written: _Written) -> Iterable[Line]:
+def _dead_letters(
+    connection: psycopg.Connection, schema: str, written: _RowFilter
+) -> Iterable[Line]:
     statement = sql.SQL(
         'select source, partition, "offset", query, reason from {} where {}'
     ).format(sql.Identifier(schema, "dead_letters"), sql.SQL(written.CONDITION))
@@ -217,7 +219,7 @@ def _dead_letters(connection: psycopg.Connection, schema: str, written: _Written
 
 
 def _counts(
-    connection: psycopg.Connection, schema: str, written: _Written, columns: Iterable[str]
+    connection: psycopg.Connection, schema: str, written: _RowFilter, columns: Iterable[str]
 ) -> list[tuple[str, int, list[int]]]:
     sums = sql.SQL(", ").join(
         sql.SQL("sum({})::bigint").format(sql.Identifier(name)) for name in columns

@@ -271,7 +271,7 @@ def run_trial(
 
 
 def run_once(file: Path, endpoints: Endpoints, ranged: LogRange) -> Output:
-    """Run a range on the cluster, in tables of its own, in few batches.
+    """Run a range on the cluster, in its own tables, in few batches.
 
     Raises:
         ReplayError: a job occupies the cluster, or the run did not finish.

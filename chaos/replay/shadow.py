@@ -67,8 +67,8 @@ def shadow(old: Pipeline, new: Pipeline, records: int, run: Callable[[Pipeline],
     """
     sources = [(p.source.topic, p.source.partitions) for p in (old, new)]
     if sources[0] != sources[1]:
-        told = " and ".join(f"{topic!r} with {lanes} partitions" for topic, lanes in sources)
-        msg = f"a shadow reads the log of the pipeline that it might replace; these read {told}"
+        topics = " and ".join(f"{topic!r} with {lanes} partitions" for topic, lanes in sources)
+        msg = f"a shadow reads the log of the pipeline that it might replace; these read {topics}"
         raise ReplayError(msg)
     outputs = run(old), run(new)
     names = ("as it runs", "as it would")

@@ -91,15 +91,15 @@ def junit(report: RunReport) -> ET.ElementTree[ET.Element]:
     )
     for check in report.checks:
         case = ET.SubElement(suite, "testcase", classname=report.plan.name, name=check.name)
-        told = "\n".join((check.detail, *check.evidence, f"again: {report.command}"))
+        text = "\n".join((check.detail, *check.evidence, f"again: {report.command}"))
         if check.outcome is Outcome.failed:
-            ET.SubElement(case, "failure", message=check.detail).text = told
+            ET.SubElement(case, "failure", message=check.detail).text = text
         elif check.outcome is Outcome.unknown:
-            ET.SubElement(case, "error", message=check.detail).text = told
+            ET.SubElement(case, "error", message=check.detail).text = text
         elif check.outcome is Outcome.unsupported:
-            ET.SubElement(case, "skipped", message=check.detail).text = told
+            ET.SubElement(case, "skipped", message=check.detail).text = text
         else:
-            ET.SubElement(case, "system-out").text = told
+            ET.SubElement(case, "system-out").text = text
     return ET.ElementTree(suite)
 
 

@@ -66,7 +66,7 @@ def read_states(job: JobHandle, drained: DrainedLog, bootstrap: str) -> Mapping[
         "--max-offsets": str(size),
         "--jars": connector_jars(),
     }
-    told = subprocess.run(
+    ended = subprocess.run(
         [
             *(sys.executable, "-m", "jobs.clean_state", "/dev/stdin"),
             *(word for option in options.items() for word in option),
@@ -78,9 +78,9 @@ def read_states(job: JobHandle, drained: DrainedLog, bootstrap: str) -> Mapping[
         check=False,
         timeout=_READ_S,
     )
-    lines = [json.loads(line) for line in told.stdout.splitlines() if line.startswith("{")]
-    if told.returncode != 0:
-        why = lines[-1]["error"] if lines and "error" in lines[-1] else told.stderr.strip()[-400:]
+    lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+    if ended.returncode != 0:
+        why = lines[-1]["error"] if lines and "error" in lines[-1] else ended.stderr.strip()[-400:]
         msg = f"the clean run beside {job.checkpoint} has no state to compare: {why}"
         raise StateError(msg)
     states: dict[str, dict[tuple[str, str], list[Any]]] = {"judged": {}, "clean": {}}

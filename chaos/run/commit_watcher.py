@@ -54,7 +54,7 @@ class CommitWatcher:
     def look(self) -> None:
         """Record what is new in the checkpoint.
 
-        A job that goes on with other queries has another checkpoint, which begins with batch 0.
+        A job that continues with other queries has another checkpoint, which begins with batch 0.
         """
         first = self._first()
         for number, at_s in self._new("offsets"):

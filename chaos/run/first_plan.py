@@ -58,15 +58,15 @@ def first_plan(pipeline: Pipeline, file: Path, log: PlanLog, folder: Path) -> st
     if log.records is not None:
         faults, size = _fitting(faults, log.records)
     source = f"topic: {pipeline.source.topic}"
-    told = "copied from the cluster that runs, or that of --kafka; from: and to: take a range"
+    remark = "copied from the cluster that runs, or that of --kafka; from: and to: take a range"
     if log.file is not None:
-        source, told = f"events: {_relative(log.file, folder)}", f"{log.records} records"
+        source, remark = f"events: {_relative(log.file, folder)}", f"{log.records} records"
     lines = [
         f"# A first plan for {pipeline.name}: `slackwater chaos run` carries it out, on a stack",
         "# of its own; --dry-run says what it would do. Every key: chaos/README.md.",
         f"name: {pipeline.name[:_NAME_MAX]}",
         f"pipeline: {_relative(file, folder)}",
-        f"workload: {{{source}, max_offsets: {size}}}   # {told}",
+        f"workload: {{{source}, max_offsets: {size}}}   # {remark}",
         *_of_sinks(pipeline),
         "faults:",
         *(f"  - {{fault: {name}, after: {least_after(name)}}}   # {why}" for name, why in faults),
@@ -122,11 +122,11 @@ def _of_sinks(pipeline: Pipeline) -> list[str]:
 def _others(pipeline: Pipeline, chosen: list[str]) -> list[str]:
     """Return comment lines with the other suggestions."""
     last = next((name for name in chosen if FAULTS[name].last_because), None)
-    told = "# Others:" if last is None else f"# Others, for the place before {last}:"
+    heading = "# Others:" if last is None else f"# Others, for the place before {last}:"
     others = [(name, one) for name, one in _suggested(pipeline) if one.aside]
     anywhere = [one for one in others if not _needs_more(one[0])]
     elsewhere = [one for one in others if _needs_more(one[0])]
-    return [told, *_mentioned(anywhere), *_mentioned(elsewhere)]
+    return [heading, *_mentioned(anywhere), *_mentioned(elsewhere)]
 
 
 def _needs_more(fault: str) -> bool:

@@ -183,10 +183,10 @@ def _unfit(records: Sequence[WorkloadRecord], pipeline: Pipeline) -> str | None:
             dead[reason] += 1
     if 2 * dead.total() <= len(sample):
         return None
-    told = ", ".join(f"{reason} {count}" for reason, count in dead.most_common())
+    reasons = ", ".join(f"{reason} {count}" for reason, count in dead.most_common())
     first = (data[0].value or b"")[:80].decode("utf-8", "replace")
     return (
-        f"{dead.total()} of {len(sample)} records would be dead letters ({told}), as {first}: "
+        f"{dead.total()} of {len(sample)} records would be dead letters ({reasons}), as {first}: "
         f"the pipeline reads {pipeline.source.event_time.field} and "
         f"{', '.join(pipeline.source.fields) or 'no other field'}: give records of its own, as "
         "workload: {events: mine.jsonl, max_offsets: 300}"

@@ -29,7 +29,7 @@ def forecast(order: PreparedPlan) -> Iterator[str]:
     rounds = "" if plan.rounds == 1 else f", {plan.rounds} times"
     yield f"  faults, {drawn}{rounds}:"
     for step in plan.faults:
-        yield f"    {_told(step)}"
+        yield f"    {_forecast(step)}"
     yield "  then the end of each partition is sent, the job comes to it, and is stopped"
     yield f"  checks: {', '.join(('took effect', *plan.checks))}"
     yield (
@@ -49,7 +49,7 @@ def seconds(plan: Plan, records: int) -> float:
     return _START_S + _SUBMIT_S + faults + _BATCH_S * batches + _END_S + judged
 
 
-def _told(step: PlannedFault) -> str:
+def _forecast(step: PlannedFault) -> str:
     batches = "1 batch" if step.after == 1 else f"{step.after} batches"
     hold_s = _hold_s(step)
     held = f", for {hold_s:g} s" if hold_s else ""

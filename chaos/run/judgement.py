@@ -57,7 +57,7 @@ def judge(fault_run: FaultRun, bootstrap: str) -> Judgement:
             kinds = [kind for kind in kinds if {"states", "imported"} & {*kind.asks}]
         else:
             run = replace(run, verdict=verdict, output=output)
-        # Checks of the state come last: the clean run goes on in the meantime.
+        # Checks of the state come last: the clean run continues in the meantime.
         kinds.sort(key=lambda kind: "states" in kind.asks)
         found += [kind.judge(run) for kind in kinds if kind.when(run)]
     return Judgement(tuple(sorted(found, key=lambda check: _place(plan, check))), run.verdict)

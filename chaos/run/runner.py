@@ -91,7 +91,7 @@ def run_plans(
     kind: StackKind = "local",
     done: Callable[[PreparedPlan, RunReport], None] = lambda order, report: None,
 ) -> list[RunReport]:
-    """Run plans one after another on a stack of their own, and stop the stack.
+    """Run plans one after another on their own stack, and stop the stack.
 
     Each plan has its own job, topics and tables. If any of them needs Airflow, several brokers or
     a proxied broker, the stack provides them for all.
@@ -178,7 +178,7 @@ def _with_pipelines(pipelines: Sequence[Pipeline], layout: Layout) -> Iterator[L
 def commit_here() -> str:
     """Return the commit of the checkout; empty without git."""
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"],
             cwd=ROOT,
             capture_output=True,
@@ -187,4 +187,4 @@ def commit_here() -> str:
         )
     except FileNotFoundError:
         return ""
-    return told.stdout.strip()
+    return answer.stdout.strip()

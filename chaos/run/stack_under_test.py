@@ -83,14 +83,14 @@ def _processes(
     instead = {"spark": "yarn"} if kind == "yarn" else {}
     only = [instead.get(name, name) for name in components]
 
-    def told(component: str, message: str, seconds: float) -> None:
+    def report(component: str, message: str, seconds: float) -> None:
         news(f"{component}: {message} ({seconds:.0f} s)")
 
     def restart(component: str) -> None:
         stack.up(only=[instead.get(component, component)], layout=layout)
 
     try:
-        endpoints = stack.up(told, only=only, layout=layout)
+        endpoints = stack.up(report, only=only, layout=layout)
         with _proxy(endpoints, proxied) as proxy:
             yield StackUnderTest(
                 look=lambda: stack.endpoints(layout=layout, only=only, check=False),

@@ -1,4 +1,4 @@
-"""Lanes that are added while a run goes on: the run's file, and where the stream stands.
+"""Lanes that are added during a run: the run's file, and where the stream stands.
 
 `slackwater topics FILE --accept-partitions` writes a lane and its settings into the run's own file,
 and leaves the state as it is: the engine adds the lane when it next opens it.

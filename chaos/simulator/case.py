@@ -74,7 +74,7 @@ class PlannedBatch(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
             batch, and the job restarts; 0: no restore.
         lose_table: table of the sink that is lost before the batch, and the job restarts; None:
             no loss.
-        shards: number of shards with which the job goes on before the batch; 0: as many.
+        shards: number of shards with which the job continues before the batch; 0: as many.
         joins: whether, before the batch, the next of the pipeline's joined lanes joins; those that
             have a step begin without, and any other one has always been there.
         dies_in_change: number of steps of a change of the pipeline after which the driver dies, the
@@ -196,7 +196,7 @@ def write_case(case: Case, path: Path, indent: int | None = 1) -> None:
 
 
 def _renamed(said: Any) -> Any:
-    """Return a case as it would be written today: two thresholds were fields of their own."""
+    """Return a case as it would be written today: two thresholds were separate fields."""
     if isinstance(said, dict) and {"compact_after", "shared"} & said.keys():
         named = {"compact_after_deltas": said.pop("compact_after", None)}
         named["share_from_queries"] = 2 if said.pop("shared", False) else None

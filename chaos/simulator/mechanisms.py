@@ -45,9 +45,9 @@ def _is_too_rare(met: int, runs: int, share: float) -> bool:
 
 def shares(met: Counter[Mechanism], runs: int) -> Iterator[str]:
     """Describe in how many runs each mechanism took effect, the rarest first."""
-    told = ", ".join(
+    listed = ", ".join(
         f"{one} {met[one] / runs:.1%}" for one in sorted(MECHANISMS, key=lambda one: met[one])
     )
-    yield f"mechanisms that took effect, by share of runs: {told}"
+    yield f"mechanisms that took effect, by share of runs: {listed}"
     for one in too_rare(met, runs):
         yield f"too rare: {one} in {met[one]} of {runs} runs, at least {least_percent(one)} %"

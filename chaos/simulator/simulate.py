@@ -29,7 +29,7 @@ SHRUNK = 5
 """Number of failures to shrink, which takes seconds each; the first ones say most."""
 _SHOWN_MAX = 5
 
-Told = Callable[[int], None]
+OnFinished = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class SimulationReport:
         lines = [line for failed in self.failures[:_SHOWN_MAX] for line in failed.lines()]
         lines += [failed.short() for failed in self.failures[_SHOWN_MAX:]]
         if self.faults:
-            told = ", ".join(f"{kind} {times}" for kind, times in self.faults.most_common())
-            lines.append(f"faults that took effect: {told}")
+            counts = ", ".join(f"{kind} {times}" for kind, times in self.faults.most_common())
+            lines.append(f"faults that took effect: {counts}")
         lines += [f"no effect in any run: {kind}" for kind in self.without_effect]
         if self.pairs is not None:
             lines += [*shares(self.mechanisms, self.runs), *summary(self.pairs)]
@@ -139,7 +139,7 @@ def simulate(
     keep: Path = KEEP,
     stop_at: int | None = None,
     shrunk: int = SHRUNK,
-    told: Told = lambda _: None,
+    on_finished: OnFinished = lambda _: None,
 ) -> SimulationReport:
     """Run a number of random cases.
 
@@ -152,7 +152,7 @@ def simulate(
         keep: folder for failures.
         stop_at: number of failures after which to stop; None: never.
         shrunk: number of failures to shrink; later ones are kept as drawn.
-        told: called with the number of runs that have just finished.
+        on_finished: called with the number of runs that have just finished.
     """
     parts = parts or EngineParts()
     drawn = pipeline_text is None and parts.name == OWN
@@ -160,7 +160,7 @@ def simulate(
     for results in _results(runs, seed, parts, pipeline_text, jobs):
         for result in results:
             _enter(report, result, parts, keep, shrunk)
-        told(len(results))
+        on_finished(len(results))
         if stop_at is not None and len(report.failures) >= stop_at:
             break
     report.failures.sort(key=lambda failed: (failed.drawn is None, _number(failed.case)))

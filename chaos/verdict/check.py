@@ -161,8 +161,8 @@ class CheckKind:
         try:
             return self.function(**facts)
         except Exception as error:
-            told = f"{self.function.__module__}.{self.function.__qualname__} raised "
-            return Check(self.name, Outcome.unknown, f"{told}{type(error).__name__}: {error}")
+            raised = f"{self.function.__module__}.{self.function.__qualname__} raised "
+            return Check(self.name, Outcome.unknown, f"{raised}{type(error).__name__}: {error}")
 
 
 check = CheckKind

@@ -78,7 +78,7 @@ class WindowPair:
     @property
     def differing(self) -> list[tuple[str, object, object]]:
         """(name, before, after) of the values that differ in the last revisions; None if absent."""
-        old, new = _told(self.before), _told(self.after)
+        old, new = _values(self.before), _values(self.after)
         names = dict.fromkeys([*old, *new])
         return [(n, old.get(n), new.get(n)) for n in names if old.get(n) != new.get(n)]
 
@@ -109,8 +109,8 @@ class Contrast:
     def summary(self) -> str:
         """Return the counts in one sentence."""
         changes = [change for change in Change if change is not Change.same]
-        told = ", ".join(f"{self.counts[change]:,} {change}" for change in changes)
-        return f"{len(self.differing):,} of {len(self.pairs):,} windows differ: {told}"
+        counts = ", ".join(f"{self.counts[change]:,} {change}" for change in changes)
+        return f"{len(self.differing):,} of {len(self.pairs):,} windows differ: {counts}"
 
     def as_data(self) -> dict[str, Any]:
         """Return counts, and the differing windows with their lines, as plain data."""
@@ -165,10 +165,10 @@ def _by_place(lines: Lines) -> dict[WindowPlace, list[str]]:
     return {place: [line for _, line in sorted(revised)] for place, revised in found.items()}
 
 
-def _told(lines: tuple[str, ...]) -> dict[str, object]:
+def _values(lines: tuple[str, ...]) -> dict[str, object]:
     """Return the values of a window's last revision, with names for display."""
     if not lines:
         return {}
     row = json.loads(lines[-1])
-    told = {"revisions": len(lines), "records": row["records"], **row["values"]}
-    return told | {"window_id": row["window_id"], "offsets": row["offsets"]}
+    values = {"revisions": len(lines), "records": row["records"], **row["values"]}
+    return values | {"window_id": row["window_id"], "offsets": row["offsets"]}

@@ -27,7 +27,7 @@ from chaos.verdict.part_lines import (
     lines_of,
     task_of,
 )
-from chaos.verdict.point import Digest, Last, Packed, Point, PointError
+from chaos.verdict.point import Digest, LastEntry, Packed, Point, PointError
 from chaos.verdict.spool import Shelf, Spool
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
@@ -178,7 +178,7 @@ class DividedLog:
             if number is None:
                 continue
             if self._since is not None and self._since.is_before(number, entry.offset):
-                if awaited.get(number) == Last.of(entry):
+                if awaited.get(number) == LastEntry.of(entry):
                     del awaited[number]
                 continue
             if number in awaited:
@@ -235,7 +235,7 @@ class DividedLog:
         """
         streams = [(attribute, one.state()) for attribute, one in self._streams.items()]
         lasts = {} if self._since is None else self._since.lasts_by_lane()
-        lasts |= {number: Last.of(entry) for number, entry in self._ends.items()}
+        lasts |= {number: LastEntry.of(entry) for number, entry in self._ends.items()}
         return Point(
             fingerprint=self._pipeline.fingerprint,
             lasts=[lasts.get(number) for number in range(self._pipeline.source.partitions)],
@@ -253,13 +253,13 @@ class DividedLog:
         Raises:
             HiddenStateError: a cluster evaluates, and a plug-in's generator may keep anything.
             IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
-            PartRefused: the same, and a cluster evaluates.
+            PartError: the same, and a cluster evaluates.
             ProcessLost: a process was killed.
         """
         parts = list(self._parts())
         if self._means.cluster is not None:
             tasks = (task_of(flow.query.name, path, spool) for flow, path, spool in parts)
-            answers = self._means.cluster(evaluated, self._evaluation.told(), tasks)
+            answers = self._means.cluster(evaluated, self._evaluation.as_json(), tasks)
             yield from map(lines_of, answers)
             return
         in_memory = sum(len(spool) for _, _, spool in parts) < self._means.values_max

@@ -1,7 +1,7 @@
 """The lines of one part of a log, evaluated in this process or in another one.
 
 All that a part needs besides its records is what the whole log leaves: the lanes, at the start of
-the range and at its end. Both are JSON (`Evaluation.told`), so that a part can be evaluated
+the range and at its end. Both are JSON (`Evaluation.as_json`), so that a part can be evaluated
 anywhere (`evaluated`).
 """
 
@@ -26,7 +26,7 @@ from windowing.semantics.units import Item
 from windowing.semantics.view import View
 
 
-class PartRefused(RuntimeError):
+class PartError(RuntimeError):
     """A part that another process could not evaluate, since the definition has no result."""
 
     exit_code = 1
@@ -108,7 +108,7 @@ class Evaluation:
         fields = dict(zip(part.fields, values, strict=True))
         return Item(value, part.topic, partition, offset, progress, fields)
 
-    def told(self) -> str:
+    def as_json(self) -> str:
         """Return all of this as JSON.
 
         Raises:
@@ -147,12 +147,12 @@ def task_of(query: str, path: Path, records: Iterable[Packed]) -> str:
     return json.dumps([query, path, [*records]])
 
 
-def evaluated(told: str, task: str) -> str:
+def evaluated(evaluation_text: str, task: str) -> str:
     """Evaluate a part in a process that has nothing of the log; return its lines as JSON.
 
-    The arguments are what `Evaluation.told` and `task_of` give.
+    The arguments are what `Evaluation.as_json` and `task_of` give.
     """
-    evaluation = _evaluation(told)
+    evaluation = _evaluation(evaluation_text)
     name, path, records = tuples(json.loads(task))
     query = next(query for query in evaluation.pipeline.flows if query.name == name)
     try:
@@ -165,11 +165,11 @@ def lines_of(answer: str) -> PartLines:
     """Return the lines that another process has evaluated.
 
     Raises:
-        PartRefused: the definition has no result.
+        PartError: the definition has no result.
     """
     found = json.loads(answer)
     if isinstance(found, str):
-        raise PartRefused(found)
+        raise PartError(found)
     return PartLines(**{name: tuples(value) for name, value in found.items()})
 
 
@@ -179,8 +179,8 @@ def dead_line(letter: DeadLetter) -> Line:
 
 
 @lru_cache(maxsize=1)
-def _evaluation(told: str) -> Evaluation:
-    text, streams, starts, judges, keeps = json.loads(told)
+def _evaluation(evaluation_text: str) -> Evaluation:
+    text, streams, starts, judges, keeps = json.loads(evaluation_text)
     pipeline = parse_pipeline(text)
     now, before = (
         {attribute: _stream_at(pipeline, attribute, state) for attribute, state in there}

@@ -1,4 +1,4 @@
-"""The point at which a verification ended, and from which the next one goes on.
+"""The point at which a verification ended, and from which the next one continues.
 
 It has what the log up to there says about later rows: how far each lane was read and what its
 records promise, the accounting, and the records that may still be in rows to come. It also has a
@@ -30,7 +30,7 @@ FORMAT: Final = 3
 
 
 class PointError(ValueError):
-    """A point that a verification cannot go on from."""
+    """A point that a verification cannot continue from."""
 
     exit_code = 2
 
@@ -54,7 +54,7 @@ class Digest:
 
 
 @dataclass(frozen=True)
-class Last:
+class LastEntry:
     """The last entry of a lane.
 
     Attributes:
@@ -66,7 +66,7 @@ class Last:
     content: str
 
     @classmethod
-    def of(cls, entry: LogEntry) -> Last:
+    def of(cls, entry: LogEntry) -> LastEntry:
         """Describe an entry."""
         parts = (entry.value, entry.control, str(entry.append_us).encode())
         spelled = json.dumps([None if part is None else part.hex() for part in parts])
@@ -96,7 +96,7 @@ class Point:
     """
 
     fingerprint: str
-    lasts: Sequence[Last | None]
+    lasts: Sequence[LastEntry | None]
     streams: Sequence[tuple[str | None, list[Any]]]
     read: int
     arrived: int
@@ -125,7 +125,7 @@ class Point:
             for line in lines:
                 yield tuples(json.loads(line))
 
-    def lasts_by_lane(self) -> dict[int, Last]:
+    def lasts_by_lane(self) -> dict[int, LastEntry]:
         """Return the last entry of each lane that has one."""
         return {number: last for number, last in enumerate(self.lasts) if last is not None}
 
@@ -160,7 +160,7 @@ def read_point(file: Path) -> Point:
             head = json.loads(next(lines))
         form = head.pop("format")
         if form == FORMAT:
-            lasts = [None if one is None else Last(**one) for one in head.pop("lasts")]
+            lasts = [None if one is None else LastEntry(**one) for one in head.pop("lasts")]
             digests = [_digest(head.pop(name)) for name in ("rows", "dead")]
             streams = [(attribute, state) for attribute, state in head.pop("streams")]
             return Point(
@@ -179,5 +179,5 @@ def read_point(file: Path) -> Point:
     raise PointError(msg)
 
 
-def _digest(told: dict[str, int] | None) -> Digest | None:
-    return None if told is None else Digest(**told)
+def _digest(values: dict[str, int] | None) -> Digest | None:
+    return None if values is None else Digest(**values)

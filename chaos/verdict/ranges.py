@@ -123,7 +123,7 @@ def point_before(
 
 
 def why_no_point(pipeline: Pipeline) -> str | None:
-    """Return why no verification of a pipeline can go on from a point; None: it can."""
+    """Return why no verification of a pipeline can continue from a point; None: it can."""
     try:
         Stream(pipeline, None).state()
     except HiddenStateError as error:
@@ -143,7 +143,7 @@ def offsets_at(pipeline: Pipeline, log: Iterable[LogEntry], at_us: int) -> dict[
 
     Raises:
         BadLogError: this is not a log of the pipeline.
-        PointError: keys have progress of their own, so that no offset is that of an instant.
+        PointError: keys have their own progress, so that no offset is that of an instant.
     """
     stream, order, found = Stream(pipeline, None), LogOrder(pipeline.source), dict[int, int]()
     ends: dict[int, int] = {}

@@ -74,8 +74,8 @@ class Workload(BaseModel):
     def _one_source(self) -> Workload:
         given = [name for name in _SOURCES if getattr(self, name) is not None]
         if len(given) != 1:
-            told = " and ".join(given) or "none"
-            msg = f"exactly one of {', '.join(_SOURCES)} says what is sent, and here is {told}"
+            named = " and ".join(given) or "none"
+            msg = f"exactly one of {', '.join(_SOURCES)} says what is sent, and here is {named}"
             raise ValueError(f"{msg}: as {{events: mine.jsonl, max_offsets: 300}}")
         wrong = {
             "from": self.from_ is not None and self.topic is None,

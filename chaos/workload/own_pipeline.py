@@ -60,7 +60,7 @@ def _move(source: dict[str, Any], topic: str) -> None:
         source["control"] = {"believe": believe, "queries": rule.queries}
 
     def moved(by_lane: dict[str, Any]) -> dict[str, Any]:
-        pairs = ((str(lane), told) for lane, told in by_lane.items())
+        pairs = ((str(lane), value) for lane, value in by_lane.items())
         # Through a YAML alias, names may already have been changed.
         return {n.replace(old, topic, 1) if n.startswith(f"{old}/") else n: v for n, v in pairs}
 

@@ -115,7 +115,7 @@ class _Course:
                 self._active ^= {query.id}
 
     def parts(self, after: int, until: int) -> Iterator[tuple[int, int]]:
-        """Yield the parts of a batch in which no query comes or goes, as `at` is told of each."""
+        """Yield the parts of a batch in which no query comes or goes; `at` precedes each."""
         changes = {
             where - 1
             for query in self.queries.values()

@@ -216,7 +216,7 @@ class Drive:
             if case.window == "sliding":
                 window = policies.SlidingWindow(eviction, policy(case.trigger), **common)
             else:
-                summarizer = (lambda key: Told(self, key)) if case.summarizer else None
+                summarizer = (lambda key: LoggingSummarizer(self, key)) if case.summarizer else None
                 window = policies.TumblingWindow(eviction, summarizer=summarizer, **common)
             window.on_selection(self._selection())
         for kind in Event:
@@ -274,7 +274,7 @@ class Drive:
         elif isinstance(window, policies.TumblingWindow) and event.kind in _FLUSHES:
             fields["tupleCount"] = window.size(event.key)
             summary = window.summary(event.key)
-            if isinstance(summary, Told):
+            if isinstance(summary, LoggingSummarizer):
                 fields["summarizer"] = summary.number
         return fields
 
@@ -300,7 +300,7 @@ def _ids(rows: Sequence[Any] | None) -> list[int] | None:
     return None if rows is None else [row["id"] for row in rows]
 
 
-class Told:
+class LoggingSummarizer:
     """A summarizer that remembers the ids of its tuples, and logs its calls."""
 
     def __init__(self, drive: Drive, key: Any) -> None:

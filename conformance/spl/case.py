@@ -28,7 +28,7 @@ def _library_name(name: str) -> str:
     return to_camel(name).replace("Lhs", "LHS").replace("Rhs", "RHS")
 
 
-class _Named(_Strict):
+class _LibraryModel(_Strict):
     """Data with the library's own names."""
 
     model_config = ConfigDict(alias_generator=_library_name)
@@ -73,7 +73,7 @@ class PolicyCase(_Strict):
     selection: Literal["LRU", "LFU", "oldest"] | MarkCase | None = None
 
 
-class IntervalCase(_Named):
+class IntervalCase(_LibraryModel):
     """The lengths of an interval window; null: the library's default."""
 
     interval_duration: int
@@ -181,7 +181,7 @@ class PortCase(_Strict):
     partition_eviction: PolicyCase | None = None
 
 
-class ParamsCase(_Named):
+class ParamsCase(_LibraryModel):
     """The parameters of an operator, by the library's names."""
 
     group_by: list[str] = Field(default_factory=list)

@@ -13,7 +13,7 @@ from chaos.mutants.draw import Mutant, Tree, copy_of
 from chaos.mutants.judge import Judge, Sentence, UnsoundError
 from chaos.mutants.results import (
     Equivalent,
-    Judged,
+    MutantVerdict,
     append,
     proof_of,
     read_equivalent,
@@ -137,14 +137,16 @@ def test_survivors_are_judged_again_by_the_tests_of_now(tree: Tree, tmp_path: Pa
     """But for those with a proof, and those that they have judged."""
     gone = Mutant(ADDED.file, 11, ADDED.operator, 1)
     lost = TIMES.replace("return n + 1", "return n + 2")
-    append(Judged(COMPARED, "abc", "abc", "killed by tests"), tmp_path)
-    append(Judged(ADDED, "abc", "abc", "survived", "", TIMES), tmp_path)
-    append(Judged(gone, "abc", "abc", "survived", "", lost), tmp_path)
+    append(MutantVerdict(COMPARED, "abc", "abc", "killed by tests"), tmp_path)
+    append(MutantVerdict(ADDED, "abc", "abc", "survived", "", TIMES), tmp_path)
+    append(MutantVerdict(gone, "abc", "abc", "survived", "", lost), tmp_path)
     judged = Mutant(ADDED.file, ADDED.line, ADDED.operator, 7)
-    append(Judged(judged, "abc", "abd", "survived", "", TIMES), tmp_path)
+    append(MutantVerdict(judged, "abc", "abd", "survived", "", TIMES), tmp_path)
     same = read_equivalent()[-1]
     proved = Mutant(same.file, 1, ADDED.operator, 2)
-    append(Judged(proved, "abc", "abc", "survived", "", f"---\n+++\n{same.change}"), tmp_path)
+    append(
+        MutantVerdict(proved, "abc", "abc", "survived", "", f"---\n+++\n{same.change}"), tmp_path
+    )
     test = tree.folder / "tests" / "test_toy.py"
     test.write_text(TESTS.replace("larger\n", "larger, unseen\n", 1) + UNSEEN)
     bench = Bench(tree, "abd", tmp_path, lambda _: None, judge(tree))
@@ -157,8 +159,10 @@ def test_survivors_are_judged_again_by_the_tests_of_now(tree: Tree, tmp_path: Pa
 def test_the_page_has_killed_of_all_and_every_survivor(tmp_path: Path) -> None:
     change = "-    return n + 1\n+    return n * 1"
     difference = f"--- a/x\n+++ b/x\n@@ -9,2 +9,2 @@\n def unseen(n):\n{change}\n"
-    killed = Judged(COMPARED, "abc", "abc", "killed by tests", "tests/test_toy.py::test_larger")
-    survivor = Judged(ADDED, "abc", "abc", "survived", "", difference)
+    killed = MutantVerdict(
+        COMPARED, "abc", "abc", "killed by tests", "tests/test_toy.py::test_larger"
+    )
+    survivor = MutantVerdict(ADDED, "abc", "abc", "survived", "", difference)
     for one in (killed, survivor):
         append(one, tmp_path)
     known = read_judged(tmp_path)
@@ -174,9 +178,9 @@ def test_the_page_has_killed_of_all_and_every_survivor(tmp_path: Path) -> None:
         proof_of(survivor, [Equivalent("windowing/engine/other.py", change, "n is always 1.")])
         == ""
     )
-    append(Judged(ADDED, "abc", "abd", "gone"), tmp_path)
+    append(MutantVerdict(ADDED, "abc", "abd", "gone"), tmp_path)
     assert read_judged(tmp_path) == [killed]
-    append(Judged(ADDED, "abc", "abe", "killed by tests"), tmp_path)
+    append(MutantVerdict(ADDED, "abc", "abe", "killed by tests"), tmp_path)
     assert score(read_judged(tmp_path)) == "2 of 2 killed (100.0 %)"
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from chaos.readers.output import output_of
 from chaos.verdict.in_parts import Means
-from chaos.verdict.part_lines import PartRefused
+from chaos.verdict.part_lines import PartError
 from chaos.verdict.point import read_point
 from chaos.verdict.verify import verify
 from slackwater.main import app
@@ -73,7 +73,7 @@ def test_a_sum_that_overflows_is_refused_in_the_same_words(spark: SparkSession) 
     nothing = output_of([], [], "nothing")
     with pytest.raises(IntSumError) as here:
         verify(pipeline, log, nothing)
-    with pytest.raises(PartRefused) as there:
+    with pytest.raises(PartError) as there:
         verify(pipeline, log, nothing, on(spark))
     assert str(there.value) == str(here.value)
 

@@ -25,7 +25,7 @@ Lanes = tuple[tuple[Event, ...], ...]
 _INT64_MAX = 2**63 - 1
 _LONG = (150, 200, 300)
 _CROWDED = (300, 700, 3_600)
-"""Numbers of records where each may have a key of its own."""
+"""Numbers of records where each may have its own key."""
 
 
 FORMAT_DRAWS: Final = Registry[Callable[[Any, dict[str, Any]], str]]("format_draw", "format_draws")
@@ -181,8 +181,8 @@ def _content(
 ) -> Event:
     source, _ = log.pipeline.source.place(number)
     # Where records give no bounds, control records must.
-    told = isinstance(source.disorder, Punctuation | Heartbeat) or _keyed(source)
-    if rng.random() < (0.25 if told else 0.1):
+    by_control = isinstance(source.disorder, Punctuation | Heartbeat) or _keyed(source)
+    if rng.random() < (0.25 if by_control else 0.1):
         return _appended(rng, log, ts_us, {"control": _control(rng, log, source, ts_us)})
     if log.bad_values and rng.random() < 0.04:
         return rng.choice([{"raw": draw_raw(rng)}, {"control": draw_no_control(rng)}])

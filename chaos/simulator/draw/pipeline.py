@@ -39,7 +39,7 @@ TOPIC = "s"
 _QUERIES = (*(1,) * 4, *(2,) * 6, 3, 3, 3, 4, 4, 5, 5)
 _SHARDS = (1, 1, 1, 2, 2, 2, 3, 4)
 _ROWS = ("rows in the log's order", "rows by event time", "session of rows")
-# Their clock, or the number of their windows, goes on until the last legal time.
+# Their clock, or the number of their windows, continues until the last legal time.
 _BOUNDED = frozenset({"landmark", OPERATORS})
 
 

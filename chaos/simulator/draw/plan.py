@@ -22,7 +22,7 @@ _LONG_BATCHES = 26
 # The machine's clock is measured against the scale of a pipeline, which may be any.
 _WALL_UNITS = (1, 1_000_000, 1_000_000_000, 1_000_000_000_000)
 _RESHARDED = 0.04
-"""How often the job goes on with other shards before a batch."""
+"""How often the job continues with other shards before a batch."""
 _DEFAULTS: Final = Tuning()
 _ALL_DEFAULT: Final = 0.15
 """How often all thresholds are what they are in production."""

@@ -223,7 +223,7 @@ def _late_of(
     if unfit or rng.random() < 0.35:
         every = spell(around.every)
         query["late"] = draw_late(rng, every, update=update, consistent=consistent)
-    # Where retention is a time, windows over a number need one of their own.
+    # Where retention is a time, windows over a number need their own.
     if number or rng.random() < 0.35:
         windows = kind in ("sliding", "keyed sliding", "landmark")
         query["retention"] = draw_retention(rng, spell, wish, windows=windows)

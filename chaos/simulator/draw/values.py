@@ -24,7 +24,7 @@ HARD_FLOATS: Final = (
 _ZEROS: Final = (0.0, -0.0, 0.0, -0.0, 5e-324, -5e-324, 1.0)
 _STRINGS = ("a", "a", "a", "b", "b", "", "Z", "é", "😀", "\ufffd", "line\nbreak", '"', "\u0000")
 _FEW_STRINGS = ("a", "a", "b", "b", "")
-# Texts of one stem are told apart only behind so many bytes of it, by tails or by their lengths.
+# Texts of one stem differ only behind so many bytes of it, by tails or by their lengths.
 _STEM_BYTES: Final = (4, 8, 12, 16)
 _STEM_LETTERS: Final = ("k", "k", "é", "😀")
 _TAILS: Final = ("", "a", "b", "\u0000", "aaa", "aab", "é", "aaaaaaaa", "aaaaaaab", "b" * 24)

@@ -20,7 +20,7 @@ Seeded = Callable[[Pipeline, Mapping[Task, MemoryStore]], dict[Task, Values]]
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _PreparedStates:
     """States for a changed pipeline, which take the place of those of a version."""
 
     version: int
@@ -40,7 +40,7 @@ class RunFile:
     def __init__(self, pipeline: Pipeline, files: StateFiles, seeded: Seeded) -> None:
         self._files, self._seeded = files, seeded
         self._since = {0: pipeline}
-        self._ready: _Prepared | None = None
+        self._ready: _PreparedStates | None = None
 
     @property
     def pipeline(self) -> Pipeline:
@@ -49,7 +49,7 @@ class RunFile:
 
     @property
     def version(self) -> int:
-        """The version of the state with which the file begins: it goes on from no older one."""
+        """The version of the state with which the file begins: it continues from no older one."""
         return max(self._since)
 
     def change(self, after: Pipeline, version: int, tasks: Sequence[Task]) -> Iterator[str]:
@@ -63,7 +63,7 @@ class RunFile:
         # Before the first batch there is no state to convert.
         states = self._converted(after, version, tasks) if version else {}
         yield "converted"
-        self._ready = _Prepared(version, after, states)
+        self._ready = _PreparedStates(version, after, states)
         yield "ready"
         yield from self.resume()
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from chaos.simulator.platform.copies import damage
 from chaos.simulator.platform.map_state import SimulatedMap
-from chaos.simulator.platform.stages import Scanning, SimulatedLanes, SimulatedShards
+from chaos.simulator.platform.stages import ScanningStage, SimulatedLanes, SimulatedShards
 from chaos.simulator.platform.state import StateFiles, Task, Values
 from windowing.spark.storage.copies import Copies
 
-Engine = Scanning | SimulatedLanes | SimulatedShards
+Engine = ScanningStage | SimulatedLanes | SimulatedShards
 
 
 @dataclass

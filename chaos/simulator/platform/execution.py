@@ -15,7 +15,7 @@ from chaos.simulator.platform.between import Between, RawTask
 from chaos.simulator.platform.cluster import OpenState, SimulatedCluster
 from chaos.simulator.platform.death import Fate
 from chaos.simulator.platform.map_state import SimulatedMap
-from chaos.simulator.platform.stages import Scanning, begin
+from chaos.simulator.platform.stages import ScanningStage, begin
 from chaos.simulator.platform.state import Task
 from chaos.simulator.platform.tasks import Tasks
 from windowing.engine.reading.pack import RawRows
@@ -111,7 +111,7 @@ class Execution:
         stage, state = self.cluster.engine(task), self._open(task)
         if task not in waiting:
             return []
-        assert not isinstance(stage, Scanning)  # noqa: S101 - which has no state
+        assert not isinstance(stage, ScanningStage)  # noqa: S101 - which has no state
         begin(stage, state)
         rows = stage.step(number_of(slot_of(task[1])), waiting[task])
         return self.between.returned(rows, schema)

@@ -1,7 +1,7 @@
 """Draw hostile producers: control records of every kind, in lanes that may believe them or not.
 
 Malformed, huge, conflicting, repeated, beyond limits, with classes of their own, signed wrongly or
-not at all. Whatever a log says, a run goes on, and what is refused is a dead letter.
+not at all. Whatever a log says, a run continues, and what is refused is a dead letter.
 """
 
 from __future__ import annotations

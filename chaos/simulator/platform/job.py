@@ -30,7 +30,7 @@ from chaos.simulator.platform.spelling import DEAD, Tables, early_rows, names, s
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task, Values
 from chaos.simulator.platform.tables import Rival, TableFolder
-from chaos.simulator.platform.tasks import Tasks, UnderTest
+from chaos.simulator.platform.tasks import EngineUnderTest, Tasks
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
@@ -58,7 +58,7 @@ class SimulatedJob:
         self,
         pipeline: Pipeline,
         lanes: Sequence[Sequence[SimulatedRecord]],
-        parts: UnderTest,
+        parts: EngineUnderTest,
         case: Case,
     ) -> None:
         self._case, self._parts, self._scratch = case, parts, Scratch()
@@ -191,7 +191,7 @@ class SimulatedJob:
             self._finish_batch(PlannedBatch(order=step.order + 2))
 
     def _join(self, lanes: int) -> None:
-        """Go on with so many lanes, from the state that there is."""
+        """Continue with so many lanes, from the state that there is."""
         self.history.joined |= dict.fromkeys(range(self._lanes, lanes), self.commits)
         self._file.join(with_lanes_of(self._pipeline, self._whole, lanes), self.commits)
         self._adopt(self._file.pipeline)
@@ -282,7 +282,7 @@ class SimulatedJob:
         raise RuntimeError(msg)
 
     def change(self, after: Pipeline, batch: int, dies_at: int | None) -> None:
-        """Go on with another pipeline, from the state before a batch; the driver dies at a step."""
+        """Continue with another pipeline, from the state before a batch; the driver may die."""
         for number, _ in enumerate(self._file.change(after, batch, self._tasks.stateful)):
             if number == dies_at:
                 self._took_effect("driver dies in a change of the pipeline")

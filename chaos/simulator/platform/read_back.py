@@ -38,7 +38,7 @@ def read_back(tables: TableFolder, pipeline: Pipeline, history: SimulationHistor
 
 
 def _read_back(tables: TableFolder, pipeline: Pipeline, history: SimulationHistory) -> None:
-    folder, plans, told = tables.folder, tables.plans, tables.told
+    folder, plans, reported = tables.folder, tables.plans, tables.reported
     fates, counted = pipeline.source.fates, dict[int, Counter[str]]()
     for name in (*pipeline.tables, DEAD_LETTERS, METRICS):
         for batch, rows in _by_batch(folder / name):
@@ -55,12 +55,12 @@ def _read_back(tables: TableFolder, pipeline: Pipeline, history: SimulationHisto
         *(fault for name in (*pipeline.tables, DEAD_LETTERS, METRICS, TOKENS)
           for fault in _wrong_in_log(folder / name)),
         *_wrong_tokens(folder / TOKENS, pipeline, plans),
-        *_wrong_counts(told, counted),
+        *_wrong_counts(reported, counted),
     ]  # fmt: skip
 
 
 def _promised(rows: pa.Table) -> pa.Table:
-    """Return the rows without early ones: each attempt has its own, and the last one tells them."""
+    """Return the rows without early ones: each attempt has its own; the last one reports them."""
     is_result = "pane" in rows.column_names
     return rows.filter(pc.not_equal(rows["pane"], EARLY)) if is_result else rows
 
@@ -104,10 +104,10 @@ def _wrong_tokens(folder: Path, pipeline: Pipeline, plans: Plans) -> Iterator[st
 
 
 def _wrong_counts(
-    told: Mapping[int, WrittenBatch], counted: Mapping[int, Counter[str]]
+    reported: Mapping[int, WrittenBatch], counted: Mapping[int, Counter[str]]
 ) -> Iterator[str]:
-    """Yield the batches of which the sink has told other numbers of rows than it has written."""
-    for batch, written in told.items():
+    """Yield the batches of which the sink has reported other numbers of rows than it wrote."""
+    for batch, written in reported.items():
         said = Counter[str]()
         for portion in written.portions:
             said[portion.table] += portion.count * (portion.what != EARLY)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from chaos.simulator.platform.between import Between
 from chaos.simulator.platform.map_state import SimulatedMap
-from chaos.simulator.platform.stages import Scanning, begin
+from chaos.simulator.platform.stages import ScanningStage, begin
 from chaos.simulator.platform.state import Task, Values
 from chaos.simulator.platform.tasks import Tasks
 from windowing.engine.storage.state import MemoryStore
@@ -46,7 +46,7 @@ def seeded(
         rows = pl.read_parquet((folder / f"{column}.parquet").read_bytes()).to_arrow()
         for task in (task for task in stores if task[0] == kind):
             state, stage = SimulatedMap({}), tasks.build(task)
-            assert not isinstance(stage, Scanning)  # noqa: S101 - which has no state
+            assert not isinstance(stage, ScanningStage)  # noqa: S101 - which has no state
             own = rows.filter(pc.equal(rows[column], task[1])).drop_columns([column])
             begin(stage, state)
             stage.begin_with(between.sent(own.to_batches()))

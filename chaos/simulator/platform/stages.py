@@ -29,7 +29,7 @@ from windowing.spark.storage.store import MapStateStore
 
 
 @dataclass(frozen=True)
-class Packing:
+class PackingStage:
     """The first stage: from raw rows to chunks.
 
     Attributes:
@@ -44,7 +44,7 @@ class Packing:
 
 
 @dataclass(frozen=True)
-class Scanning:
+class ScanningStage:
     """The first stage of the fused plan: from raw rows to messages for shards.
 
     Attributes:

@@ -62,7 +62,7 @@ class TableFolder:
     Attributes:
         folder: the folder.
         plans: the plans.
-        told: what the sink has told of each batch that it has written.
+        reported: what the sink has reported of each batch that it has written.
     """
 
     def __init__(self, scratch: Scratch, plans: Sequence[Ends], lanes: int) -> None:
@@ -70,10 +70,10 @@ class TableFolder:
         self.plans, self._lanes = plans, lanes
         self._sink: TableSink | None = None
         self._frames: Frames = ()
-        self.told: dict[int, WrittenBatch] = {}
+        self.reported: dict[int, WrittenBatch] = {}
 
     def restart(self, sink: TableSink | None = None) -> TableSink | None:
-        """Let another driver go on, which knows nothing of the tables yet, or has a sink.
+        """Let another driver continue, which knows nothing of the tables yet, or has a sink.
 
         Returns:
             the sink of the driver before.
@@ -171,18 +171,18 @@ class TableFolder:
         return RunPlace(pipeline, RUN, self.folder, token_of, on_written=self._note)
 
     def _note(self, written: WrittenBatch) -> None:
-        self.told[written.batch_id] = written
+        self.reported[written.batch_id] = written
 
 
 def token(pipeline: Pipeline, plans: Sequence[Ends], batch: int) -> Token:
     """Return the token of a batch, whose offsets are numbers of records."""
     begin = plans[batch - 1] if batch else (0,) * len(plans[batch])
     lanes = [pipeline.source.lane(lane) for lane in range(len(begin))]
-    told = stretches(lanes, begin, plans[batch])
+    parts = stretches(lanes, begin, plans[batch])
     # A plan has no lane that joined later.
     later = [lane for lane, end in zip(lanes, plans[batch], strict=True) if not end]
     later = [lane for lane in later if lane not in lanes[: pipeline.source.founding]]
-    known = {lane: part for lane, part in told.items() if lane not in later}
+    known = {lane: part for lane, part in parts.items() if lane not in later}
     return Token(batch, known, topics_of(pipeline))
 
 

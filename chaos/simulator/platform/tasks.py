@@ -10,8 +10,8 @@ from chaos.simulator.case import Case
 from chaos.simulator.platform.cluster import Engine, SimulatedCluster
 from chaos.simulator.platform.sink import SimulatedSink
 from chaos.simulator.platform.stages import (
-    Packing,
-    Scanning,
+    PackingStage,
+    ScanningStage,
     Setup,
     SimulatedFusedShards,
     SimulatedLanes,
@@ -28,7 +28,7 @@ from windowing.spark.stages import rules_of
 from windowing.spark.storage.copies import Copies
 
 
-class UnderTest(Protocol):
+class EngineUnderTest(Protocol):
     """What makes an engine under test: its lanes and shards, and the platform that runs them."""
 
     @property
@@ -65,19 +65,19 @@ class Tasks:
         case: its set-up.
 
     Attributes:
-        packing: the first stage, where lanes have a stage of their own; None: it scans.
+        packing: the first stage, where lanes have a separate stage; None: it scans.
         lanes, shards: the tasks.
         stateful: those with state.
     """
 
-    def __init__(self, pipeline: Pipeline, parts: UnderTest, case: Case) -> None:
+    def __init__(self, pipeline: Pipeline, parts: EngineUnderTest, case: Case) -> None:
         self._plan, self._parts, self._case = plan_of(pipeline), parts, case
         self._make_lane = parts.lanes(self._plan)
         numbers, self._rules = range(pipeline.source.partitions), rules_of(pipeline)
         self.lanes: list[Task] = [("lane", number) for number in numbers]
         self.shards: list[Task] = [("shard", number) for number in range(self._plan.shards)]
         self._fused = case.fused and self._plan.why_lanes is None
-        self.packing = None if self._fused else Packing(self._rules)
+        self.packing = None if self._fused else PackingStage(self._rules)
         self.stateful = self.shards if self._fused else [*self.lanes, *self.shards]
 
     def build(self, task: Task, copies: Copies | None = None) -> Engine:
@@ -91,7 +91,7 @@ class Tasks:
         redelivered: Redelivered = "error" if self._case.strict else "skip"
         if task[0] == "lane":
             if self._fused:
-                return Scanning(self._rules, Scanner(self._plan))
+                return ScanningStage(self._rules, Scanner(self._plan))
             return SimulatedLanes(setup, partial(self._lane, redelivered))
         shard = self._parts.shard(self._plan)
         if self._fused:

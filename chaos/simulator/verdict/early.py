@@ -35,7 +35,7 @@ _Window = tuple[str, int, Key]
 
 
 @dataclass
-class _Shown:
+class _EarlyRows:
     """The last early row of each window, of which there is any."""
 
     rows: dict[_Window, Row] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def early(
     may = pipeline.source.idle_timeout_us is not None
     if not may and not any(flow.early for flow in pipeline.flows):
         return
-    shown, due = _Shown(), _records(pipeline)
+    shown, due = _EarlyRows(), _records(pipeline)
     for batch in range(len(history.ends)):
         before = dict(shown.rows)
         for row in history.early.get(batch, ()):
@@ -173,7 +173,7 @@ def _window(row: Row) -> _Window:
 
 
 def _plain(row: Row) -> Row:
-    """Return a row without what tells early rows from others."""
+    """Return a row without what distinguishes early rows."""
     return replace(row, pane="full", revision=0)
 
 

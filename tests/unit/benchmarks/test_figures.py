@@ -11,11 +11,11 @@ import pytest
 from benchmarks import figures
 from benchmarks.cases import CASE, CASES
 from benchmarks.events import END_US, Load, as_lines, batch_files, dataset
-from benchmarks.runs import OURS, Measured
+from benchmarks.runs import OURS, RunTiming
 
 
-def run(rows_per_s: float, peak_bytes: int = 1_000) -> Measured:
-    return Measured(1_000, 1.0, 1_000, 1_000 / rows_per_s, peak_bytes, 1.0)
+def run(rows_per_s: float, peak_bytes: int = 1_000) -> RunTiming:
+    return RunTiming(1_000, 1.0, 1_000, 1_000 / rows_per_s, peak_bytes, 1.0)
 
 
 def test_a_ratio_is_the_median_of_those_within_rounds() -> None:

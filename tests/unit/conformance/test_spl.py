@@ -58,7 +58,7 @@ def judged(path: Path, *rows: dict[str, Any] | str, kind: str = "spl") -> Result
         ),
     ],
 )
-def test_what_is_no_scenario_is_told_with_its_line(
+def test_what_is_no_scenario_is_named_with_its_line(
     tmp_path: Path, row: dict[str, Any] | str, says: str
 ) -> None:
     result = judged(tmp_path / "f.jsonl", ROW, row)

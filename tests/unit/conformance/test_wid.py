@@ -29,7 +29,7 @@ def test_every_case_by_definition_in_any_order_of_arrival(case: Case) -> None:
     assert verdict.difference is None
 
 
-def test_a_changed_row_a_missing_one_and_an_extra_one_are_told_apart() -> None:
+def test_a_changed_row_a_missing_one_and_an_extra_one_are_distinguished() -> None:
     case = CASES["worked/01-tumbling"]
     rows = case.expected["rows"]
     other = [[*rows[0][:-1], -1], *rows[1:]]

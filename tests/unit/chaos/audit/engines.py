@@ -1,4 +1,4 @@
-"""Small engines with a schedule of their own: what an audit must explain, whatever they draw."""
+"""Small engines with their own schedule: what an audit must explain, whatever they draw."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def flink(events: Sequence[Event], rng: random.Random) -> list[Row]:
 
 
 def kafka_streams(events: Sequence[Event], rng: random.Random) -> list[Row]:
-    """A row for each record that a window takes; a task per partition, with a clock of its own."""
+    """A row for each record that a window takes; a task per partition, with its own clock."""
     held: Held = {}
     seen: dict[int, int] = {}
     found = []

@@ -68,9 +68,9 @@ def report(like: str, folder: Path, output: Path) -> dict[str, Any]:
     """Audit what an engine wrote, which is possible; return the report."""
     code, said = audited(like, folder, output, "--report", str(folder / "page"))
     assert code == 0, said
-    told: dict[str, Any] = json.loads((folder / "page" / "report.json").read_text())
-    assert told["verdicts"]["impossible"] == told["verdicts"]["unproven"] == 0
-    return told
+    report: dict[str, Any] = json.loads((folder / "page" / "report.json").read_text())
+    assert report["verdicts"]["impossible"] == report["verdicts"]["unproven"] == 0
+    return report
 
 
 def miscounted(rows: pl.DataFrame, place: int) -> Iterator[tuple[str, pl.DataFrame]]:

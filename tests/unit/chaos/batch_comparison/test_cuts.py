@@ -86,7 +86,7 @@ def test_a_plan_says_what_kind_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("cuts: [75, 500]", "cuts: [75, 75]", "75 twice compares a run with itself"),
         ("cuts: [75, 500]", "cuts: [75, 0]", "cuts"),
@@ -95,12 +95,12 @@ def test_a_plan_says_what_kind_it_is() -> None:
         ("draw:", "drawn:", "drawn"),
     ],
 )
-def test_mistakes_in_a_plan_are_named(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_mistakes_in_a_plan_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     text = (PLANS / "spark_builtin.yml").read_text()
     assert old in text
     file = tmp_path / "plan.yml"
     file.write_text(text.replace(old, new))
-    with pytest.raises(PipelineError, match=told):
+    with pytest.raises(PipelineError, match=message):
         load_cuts_plan(file)
 
 

@@ -106,13 +106,13 @@ class Job:
     """A stand-in for a job: when submitted, it reruns the batch whose commit is lost."""
 
     def __init__(self, commits: Path, works: bool = True) -> None:
-        self.commits, self.works, self.told = commits, works, [""]
+        self.commits, self.works, self.calls = commits, works, [""]
 
     def stop(self) -> None:
-        self.told.append("stop")
+        self.calls.append("stop")
 
     def submit(self) -> None:
-        self.told.append("submit")
+        self.calls.append("submit")
         if self.works:
             (self.commits / "11").touch()
 
@@ -146,9 +146,9 @@ def test_the_last_commit_is_lost_while_the_job_stands(commits: Path, tmp_path: P
     context = context_of(job, tmp_path)
     assert attack.inject(context) == "commits/11 is deleted"
     assert sorted(path.name for path in commits.iterdir()) == [".9.crc", "10", "9"]
-    assert job.told == ["", "stop"]
+    assert job.calls == ["", "stop"]
     assert attack.heal(context) == "batch 11 was run again"
-    assert job.told == ["", "stop", "submit"]
+    assert job.calls == ["", "stop", "submit"]
 
 
 def test_a_lost_commit_that_is_not_rerun_is_not_evidence(

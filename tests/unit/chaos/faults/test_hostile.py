@@ -211,8 +211,8 @@ def written(folder: Path, reasons: list[str], read: int) -> tuple[HostileProduce
 
 def test_it_took_effect_once_the_job_has_refused_it(tmp_path: Path) -> None:
     attack, context = written(tmp_path, ["malformed", "not_allowed"], read=9)
-    told = attack.heal(context)
-    assert told == "the job has read past them; dead letters: malformed 1, not_allowed 1"
+    evidence = attack.heal(context)
+    assert evidence == "the job has read past them; dead letters: malformed 1, not_allowed 1"
     assert not context.imported
     assert nothing_imported(context.imported).outcome is Outcome.passed
 

@@ -123,22 +123,22 @@ def test_what_the_machine_lacks_is_said_and_leaves_the_row_as_it_is(
     parts = [python("old", "pass"), python("new", "print('ran')")]
     night(tmp_path, *parts)
     monkeypatch.setitem(machine._INSTALLED, "flink", (tmp_path / "none", "make setup-flink"))
-    told: list[str] = []
+    lines: list[str] = []
     lacking = python("old", "raise SystemExit(1)", needs=("flink",))
-    found, unable = night(tmp_path, lacking, parts[1], news=told.append)
+    found, unable = night(tmp_path, lacking, parts[1], news=lines.append)
     assert ([verdict.part for verdict in found], unable) == (["new"], {"old"})
-    assert "old: cannot run on this machine: flink is not installed: make setup-flink" in told
+    assert "old: cannot run on this machine: flink is not installed: make setup-flink" in lines
     assert read_verdicts(tmp_path)["old"].outcome is Outcome.passed
 
 
 def test_every_night_draws_another_seed_and_records_it(tmp_path: Path) -> None:
     part = python("drawn", "import sys; print(*sys.argv[1:])", seeded=True)
-    told: list[str] = []
+    lines: list[str] = []
     seeds = set()
     for _ in range(2):
-        (verdict,), _ = night(tmp_path, part, news=told.append)
+        (verdict,), _ = night(tmp_path, part, news=lines.append)
         assert verdict.said == f"--seed {verdict.seed}"
-        assert f"seed {verdict.seed};" in told[-1]
+        assert f"seed {verdict.seed};" in lines[-1]
         seeds.add(verdict.seed)
     assert len(seeds) == 2
     assert f"| {verdict.seed} |" in (tmp_path / "README.md").read_text()
@@ -294,7 +294,7 @@ except KeyboardInterrupt:
     assert read_verdicts(tmp_path)["long"] == done
 
 
-def test_a_night_without_end_goes_round_until_it_is_told_to_stop(tmp_path: Path) -> None:
+def test_a_night_without_end_goes_round_until_it_is_stopped(tmp_path: Path) -> None:
     """The command itself: parts in turn, then Ctrl-C in the middle of one, then on from there."""
     code = """
 import sys

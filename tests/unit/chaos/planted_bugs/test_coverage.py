@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.planted_bugs import PLANTED_BUGS
-from chaos.planted_bugs.coverage import Reached, reached, table, with_table
+from chaos.planted_bugs.coverage import BugCoverage, reached, table, with_table
 from slackwater.main import app
 from windowing.engine.effects import MECHANISMS
 
@@ -24,9 +24,11 @@ def test_a_case_comes_through_what_its_bug_is_of() -> None:
 
 
 def test_the_table_names_few_counts_many_and_says_what_is_left_to_nights() -> None:
-    many = [Reached(f"bug{n:02}", frozenset({"merged deltas"})) for n in range(13)]
-    many += [Reached(f"other{n:02}", frozenset({"conversion"})) for n in range(12)]
-    lines = table([*many, Reached("rare", frozenset({"families"})), Reached("lacking", None)])
+    many = [BugCoverage(f"bug{n:02}", frozenset({"merged deltas"})) for n in range(13)]
+    many += [BugCoverage(f"other{n:02}", frozenset({"conversion"})) for n in range(12)]
+    lines = table(
+        [*many, BugCoverage("rare", frozenset({"families"})), BugCoverage("lacking", None)]
+    )
     assert "| families | 1 | `rare` |" in lines
     assert "| merged deltas | 13 | many |" in lines
     assert f"| conversion | 12 | {', '.join(f'`other{n:02}`' for n in range(12))} |" in lines

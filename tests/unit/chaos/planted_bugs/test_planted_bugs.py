@@ -119,9 +119,9 @@ def test_the_command_searches_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.exit_code == expected, result.output
         return result.output
 
-    told = run(0).splitlines()
-    assert told[-1] == "2 found, 0 not found"
-    assert "sum_of_nulls_is_zero" in told[0]
-    assert "by deterministic" in told[0]
+    lines = run(0).splitlines()
+    assert lines[-1] == "2 found, 0 not found"
+    assert "sum_of_nulls_is_zero" in lines[0]
+    assert "by deterministic" in lines[0]
     few["never"] = never
     assert "1 not found" in run(1)

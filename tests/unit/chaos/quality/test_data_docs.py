@@ -39,7 +39,7 @@ BLOCK = f"""\
 P = parse_pipeline(HEAD + BLOCK)
 
 
-class Seen(HTMLParser):
+class PageParser(HTMLParser):
     """Every tag with its attributes, and the text of a page."""
 
     def __init__(self) -> None:
@@ -54,8 +54,8 @@ class Seen(HTMLParser):
         self.text.append(data)
 
 
-def seen(page: str) -> Seen:
-    parser = Seen()
+def seen(page: str) -> PageParser:
+    parser = PageParser()
     parser.feed(page)
     return parser
 

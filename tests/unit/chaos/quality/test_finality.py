@@ -39,10 +39,10 @@ queries:
 P = parse_pipeline(HEAD)
 
 
-def micros(told: str | None) -> int | None:
-    if told is None:
+def micros(instant: str | None) -> int | None:
+    if instant is None:
         return None
-    since = datetime.fromisoformat(told) - datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    since = datetime.fromisoformat(instant) - datetime.fromisoformat("1970-01-01T00:00:00+00:00")
     return since.seconds * 10**6 + since.microseconds + since.days * 86400 * 10**6
 
 
@@ -58,7 +58,7 @@ def micros(told: str | None) -> int | None:
 )
 def test_the_slowest_lane_decides(reached: dict[str, Any], expected: dict[str, Any]) -> None:
     found = final_until(P, reached)
-    assert {name: micros(told) for name, told in found.items()} == expected
+    assert {name: micros(instant) for name, instant in found.items()} == expected
 
 
 def test_everything_is_final_at_the_end() -> None:
@@ -66,17 +66,17 @@ def test_everything_is_final_at_the_end() -> None:
     assert found == {"w": ALL, "revised": ALL, "at_records": ALL, "of_rows": None}
 
 
-def test_the_metrics_of_a_run_tell_its_progress(tmp_path: Path) -> None:
+def test_the_metrics_of_a_run_show_its_progress(tmp_path: Path) -> None:
     """The furthest of a lane's batches, whatever their order, and lanes apart."""
 
-    def told(tables: dict[str, Rows]) -> None:
+    def spoil(tables: dict[str, Rows]) -> None:
         batches = [("s/0", 40, False), ("s/0", 70, False), ("s/1", 5, False), ("s/1", None, True)]
         tables["metrics"] = [
             {**tables["metrics"][0], "lane": lane, "progress_us": us, "ended": ended}
             for lane, us, ended in batches
         ]
 
-    write_tables(tmp_path, P, evaluate(P, []), spoil=told)
+    write_tables(tmp_path, P, evaluate(P, []), spoil=spoil)
     tables = RunTables(TableColumns(P, tmp_path, "r1"))
     assert tables.reached() == {"s/0": 70, "s/1": math.inf}
     assert final_until(P, tables.reached())["w"] == "1970-01-01T00:00:00.000070+00:00"
@@ -90,13 +90,13 @@ def test_what_is_final_does_not_change_any_more(case: Case, share: float) -> Non
     some = [entry(e) for lane in case.lanes for e in lane[: round(share * len(lane))]]
     before = evaluate(pipeline, some)
     after = evaluate(pipeline, [entry(event) for event in case.events])
-    for name, told in final_until(pipeline, before.progress).items():
-        if told is None:
+    for name, final in final_until(pipeline, before.progress).items():
+        if final is None:
             continue
-        until = math.inf if told == ALL else micros(told)
+        until = math.inf if final == ALL else micros(final)
         assert until is not None
         first, then = (
             [row for row in of.rows if row.query == name and row.window_end_us <= until]
             for of in (before, after)
         )
-        assert first == then, f"{name}, final until {told}"
+        assert first == then, f"{name}, final until {final}"

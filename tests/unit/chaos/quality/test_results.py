@@ -143,8 +143,8 @@ def test_the_command_shows_the_history_though_nothing_is_running(
     assert "was not checked yet" in none.stderr
     keep(report_of(results=2), tmp_path, AT)
     keep(report_of(success=False, results=2), tmp_path, AT + timedelta(hours=1))
-    told = json.loads(call(app, ["quality", str(file), "--history", "--json"]).stdout)
-    assert told == [vars(one) for one in history(tmp_path)]
+    listed = json.loads(call(app, ["quality", str(file), "--history", "--json"]).stdout)
+    assert listed == [vars(one) for one in history(tmp_path)]
     picture = tmp_path / "h.png"
     shown = call(app, ["quality", str(file), "--history", "--picture", str(picture)])
     assert shown.exit_code == 0, shown.output

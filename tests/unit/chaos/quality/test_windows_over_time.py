@@ -83,9 +83,9 @@ def test_windows_without_a_row_are_counted(
     expected: tuple[bool, str],
 ) -> None:
     frame = numbered(*numbers, k=list(keys))
-    told = found(frame, made(COMPLETE, **arguments))
-    assert told[0] is expected[0], told
-    assert expected[1] in told[1]
+    result = found(frame, made(COMPLETE, **arguments))
+    assert result[0] is expected[0], result
+    assert expected[1] in result[1]
 
 
 @given(st.sets(st.integers(-40, 40)), st.none() | st.integers(1, 20))
@@ -156,10 +156,10 @@ RARE = revised((0, "a", 0), (0, "a", 1), (0, "a", 2), (0, "b", 0), (1, "a", 0), 
 def test_revisions_are_bounded(found: Any, arguments: dict[str, Any], success: bool) -> None:
     """Of four windows two were revised, three times in all."""
     few = made(FEW_REVISED, window_columns=["window_id", "k"], **arguments)
-    told = found(RARE, few)
-    assert told[0] is success, told
+    result = found(RARE, few)
+    assert result[0] is success, result
     if "last" not in arguments:
-        assert told[1] == "2 of 4 windows revised, 50.0%; 0.75 revisions per window"
+        assert result[1] == "2 of 4 windows revised, 50.0%; 0.75 revisions per window"
 
 
 def test_a_row_that_is_stored_twice_is_one_revision() -> None:
@@ -202,9 +202,9 @@ def test_a_value_is_compared_with_the_windows_before(
     found: Any, values: list[float | None], arguments: dict[str, Any], success: bool, text: str
 ) -> None:
     steady = made(STEADY, column="n", previous=3, **arguments)
-    told = found(valued(values), steady)
-    assert told[0] is success, told
-    assert text in told[1]
+    result = found(valued(values), steady)
+    assert result[0] is success, result
+    assert text in result[1]
 
 
 def test_keys_are_one_window_or_series_of_their_own(found: Any) -> None:
@@ -213,9 +213,9 @@ def test_keys_are_one_window_or_series_of_their_own(found: Any) -> None:
     together = made(STEADY, column="n", previous=2, max_change=1)
     apart = made(STEADY, column="n", previous=2, max_change=1, per=["k"])
     assert found(frame, together) == (True, "0 of 1 windows drifted")
-    told = found(frame, apart)
-    assert told[0] is False
-    assert told[1].startswith("1 of 3 windows drifted, most at 1970-01-01 02:00:00+00:00: 9 after")
+    drift = found(frame, apart)
+    assert drift[0] is False
+    assert drift[1].startswith("1 of 3 windows drifted, most at 1970-01-01 02:00:00+00:00: 9 after")
 
 
 def test_text_does_not_drift(found: Any) -> None:

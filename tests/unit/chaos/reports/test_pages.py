@@ -228,7 +228,7 @@ def test_a_report_from_before_there_was_a_mark_is_known(tmp_path: Path) -> None:
     claim(tmp_path)
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ReportFolderError, match=r"file cannot be written \(File exists\)"):
         claim(tmp_path / "file")

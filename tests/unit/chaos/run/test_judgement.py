@@ -83,14 +83,14 @@ def test_a_job_that_died_before_it_made_a_change_of_its_log_has_failed(
 def test_three_brokers_take_containers_and_no_proxy(
     tmp_path: Path, kind: StackKind, proxied: bool, rule: str
 ) -> None:
-    told: list[str] = []
+    lines: list[str] = []
     wanted = {"components": ["kafka"], "proxied": proxied, "brokers": 3}
     with (
         pytest.raises(InfraError, match=rule),
-        stack_under_test(kind, Layout(tmp_path), told.append, **wanted),  # type: ignore[arg-type]
+        stack_under_test(kind, Layout(tmp_path), lines.append, **wanted),  # type: ignore[arg-type]
     ):
         pass
-    assert not told
+    assert not lines
     assert not list(tmp_path.iterdir())
 
 

@@ -113,7 +113,7 @@ def test_a_change_in_the_first_batch_needs_no_state() -> None:
 
 
 class _OldFile(SimulatedJob):
-    """A job that goes on with the converted state, and with the old pipeline."""
+    """A job that continues with the converted state, and with the old pipeline."""
 
     def change(self, after: object, batch: int, dies_at: int | None) -> None:
         before = self._pipeline

@@ -58,8 +58,8 @@ def test_refused_control_records_are_counted_by_reason() -> None:
     """One says what another lane denies, one is there already, and one is of no shape."""
     case = Case("by hand", "slackwater", PIPELINE, LANES, (PlannedBatch(take=(5, 2)),))
     faults = run_case(case, EngineParts()).faults
-    told = {name: count for name, count in faults.items() if name.startswith("control record ")}
-    assert told == {"control record not_allowed": 2, "control record malformed": 1}
+    counts = {name: count for name, count in faults.items() if name.startswith("control record ")}
+    assert counts == {"control record not_allowed": 2, "control record malformed": 1}
 
 
 def test_what_is_drawn() -> None:

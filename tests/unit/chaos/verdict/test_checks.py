@@ -65,8 +65,8 @@ def test_a_window_emitted_before_a_lane_has_reported_progress_fails() -> None:
 def test_a_lane_that_joined_counts_from_where_it_joined() -> None:
     """It holds back what ends behind that, and nothing before."""
     for end_us, expected in ((20, Outcome.passed), (21, Outcome.failed)):
-        told = history(step(0, "t/0", 100, 0, 4), emitted(0, end_us))
-        assert checks.progress(told, {"t/0": None, "t/1": 20}).outcome is expected
+        log = history(step(0, "t/0", 100, 0, 4), emitted(0, end_us))
+        assert checks.progress(log, {"t/0": None, "t/1": 20}).outcome is expected
 
 
 def test_a_window_that_waits_for_the_next_batch_of_its_lane_must_not_be_sent_now() -> None:
@@ -106,18 +106,18 @@ def fault(number: int, kind: str, **facts: object) -> tuple[float, str, dict[str
 
 
 def test_recovery_is_judged_by_the_bound() -> None:
-    told = history(
+    log = history(
         fault(0, "fault", evidence="gone", batches=2),
         fault(0, "recovered", batch=3, seconds=9.0, batches=2),
     )
-    assert checks.recovered(told, 10.0).outcome is Outcome.passed
-    slow = checks.recovered(told, 8.0)
+    assert checks.recovered(log, 10.0).outcome is Outcome.passed
+    slow = checks.recovered(log, 8.0)
     assert (slow.outcome, slow.evidence) == (Outcome.failed, ("kill_driver: 9.0 s",))
 
 
 def test_a_job_that_does_not_recover_fails() -> None:
-    told = history(fault(0, "fault", evidence="gone", batches=2), fault(0, "stuck", seconds=300.0))
-    assert checks.recovered(told, 1000.0).outcome is Outcome.failed
+    log = history(fault(0, "fault", evidence="gone", batches=2), fault(0, "stuck", seconds=300.0))
+    assert checks.recovered(log, 1000.0).outcome is Outcome.failed
 
 
 def test_no_recovery_shows_nothing() -> None:

@@ -37,7 +37,7 @@ def test_every_window_becomes_one_of_four() -> None:
     assert found.summary() == "3 of 4 windows differ: 1 changed, 1 added, 1 gone"
 
 
-def test_of_a_changed_window_is_told_what_changed() -> None:
+def test_of_a_changed_window_is_shown_what_changed() -> None:
     found = contrast([line(1), line(1, 1, n=2)], [line(1)], names=NAMES)
     (pair,) = found.differing
     offsets = {"t/0": [0, 2]}, {"t/0": [0, 1]}
