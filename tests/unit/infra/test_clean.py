@@ -89,7 +89,7 @@ def test_a_folder_without_a_marker_is_left_as_it_is(tmp_path: Path, there: tuple
     assert names(tmp_path) == set(there)
 
 
-def test_what_has_another_name_is_left_alone_and_told(layout: Layout) -> None:
+def test_what_has_another_name_is_left_alone_and_reported(layout: Layout) -> None:
     claim(layout)
     fill(layout.state_dir, "thesis", "kafka")
     assert clean(layout=layout) == ["thesis"]

@@ -222,8 +222,8 @@ def test_an_executor_in_a_pod_has_what_its_driver_tells_it_to_use() -> None:
     named = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_IP")
     more = ("RESOURCE_PROFILE_ID", "EXECUTOR_POD_NAME", "EXECUTOR_MEMORY")
     given = {f"SPARK_{name}": "1" for name in (*named, *more)}
-    told = spark_start._kubernetes_executor(given | {local_files.CLASS_PATH: "a:b"})
-    assert told[told.index("-cp") + 1].endswith("/jars/*:a:b")
+    arguments = spark_start._kubernetes_executor(given | {local_files.CLASS_PATH: "a:b"})
+    assert arguments[arguments.index("-cp") + 1].endswith("/jars/*:a:b")
 
 
 def test_a_missing_jar_is_a_note(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
