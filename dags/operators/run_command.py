@@ -134,5 +134,5 @@ class RunOnSubmitted(RunCommand):
     def carried_out(self, context: Context, *more: str) -> dict[str, Any] | None:
         """Run the command; return its result."""
         submission = context["ti"].xcom_pull(task_ids=self.submit_task_id)
-        told = (submission["file"], "--run", submission["run"], "--json")
-        return super().carried_out(context, *told, *more)
+        arguments = (submission["file"], "--run", submission["run"], "--json")
+        return super().carried_out(context, *arguments, *more)

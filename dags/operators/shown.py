@@ -48,11 +48,11 @@ class Shown:
         Raises:
             ValueError: that is something else.
         """
-        told = (conf or {}).get(SHOWN)
-        if told is None:
+        noted = (conf or {}).get(SHOWN)
+        if noted is None:
             return None
-        if isinstance(told, dict) and told.keys() == {"run", "file"}:
-            run, digest = told["run"], told["file"]
+        if isinstance(noted, dict) and noted.keys() == {"run", "file"}:
+            run, digest = noted["run"], noted["file"]
             if isinstance(digest, str) and (run is None or isinstance(run, str)):
                 return cls(run, digest)
         msg = f'{SHOWN} is what a page notes, as {{"run": "r1", "file": "DIGEST"}}: leave it out'

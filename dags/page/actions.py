@@ -72,7 +72,7 @@ class Action:
         Raises:
             ValueError: a field is missing, or cannot be what it stands for.
         """
-        told = dict(self.conf)
+        conf = dict(self.conf)
         for blank in self.blanks:
             value = form.get(blank.name, "").strip()
             if value and not blank.pattern.fullmatch(value):
@@ -82,8 +82,8 @@ class Action:
                 msg = f"{self.label}: {blank.label} is missing"
                 raise ValueError(msg)
             if value:
-                told[blank.name] = value
-        return told
+                conf[blank.name] = value
+        return conf
 
 
 _PLACE: Final = re.compile(r'[0-9TZ:.+-]{4,40}|\{[0-9:,"\s]{0,2000}\}')

@@ -146,15 +146,15 @@ async def index(user: User, search: Annotated[Text, Query(max_length=100)] = "")
 
 
 def _index(user: BaseUser, answer: Answer, search: str) -> str:
-    told = answer.told or []
-    visible = readable(user, [one["pipeline"] for one in told])
-    seen = [one for one in told if one["pipeline"] in visible]
+    overviews = answer.overviews or []
+    visible = readable(user, [one["pipeline"] for one in overviews])
+    seen = [one for one in overviews if one["pipeline"] in visible]
     chosen = [one for one in seen if search.casefold() in one["pipeline"].casefold()]
     return page(
         "index.html",
         title="Pipelines",
         answer=answer,
-        told=sorted_by_light(chosen),
+        overviews=sorted_by_light(chosen),
         hidden=len(seen) - len(chosen),
         search=search,
     )
@@ -169,7 +169,7 @@ async def pipeline(dag_id: str, user: User) -> HTMLResponse:
 
 
 def _pipeline(user: BaseUser, deployment: Deployment, answer: Answer) -> str:
-    one = answer.told[0] if answer.told else None
+    one = answer.overviews[0] if answer.overviews else None
     return page(
         "pipeline.html",
         title=deployment.name,
@@ -187,8 +187,8 @@ def _pipeline(user: BaseUser, deployment: Deployment, answer: Answer) -> str:
 async def as_json(dag_id: str) -> JSONResponse:
     """Return the answer that the page shows."""
     answer = await answers.of(dag_id, [(await _deployment_of(dag_id)).file])
-    told = answer.told[0] if answer.told else None
-    shown = {"overview": told, "age_s": answer.age_s, "error": answer.error}
+    overview = answer.overviews[0] if answer.overviews else None
+    shown = {"overview": overview, "age_s": answer.age_s, "error": answer.error}
     return await run_in_threadpool(JSONResponse, shown)
 
 
@@ -280,8 +280,8 @@ async def act(
         await run_in_threadpool(refuse, action, deployment.name, str(error.detail), name)
         raise
     place = urlencode({"action": action.name, "dag_run": run_id})
-    told = {"dag_id": dag, "dag_run_id": run_id}
-    return JSONResponse(told, status_code=303, headers={"Location": f"started?{place}"})
+    started_run = {"dag_id": dag, "dag_run_id": run_id}
+    return JSONResponse(started_run, status_code=303, headers={"Location": f"started?{place}"})
 
 
 def _filled(action: Action, form: Asked) -> dict[str, str]:
@@ -332,8 +332,8 @@ def has_started(
     if chosen is not None and may(user, chosen.dag_of(dag_id), "GET"):
         found = started(chosen, dag_id, dag_run)
         if found is not None:
-            told = page("started.html", title=dag_id, action=chosen, started=found)
-            return HTMLResponse(told)
+            text = page("started.html", title=dag_id, action=chosen, started=found)
+            return HTMLResponse(text)
     raise HTTPException(404, "no action of this page has started such a run")
 
 

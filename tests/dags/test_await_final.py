@@ -65,7 +65,7 @@ def test_it_waits_for_the_windows(cluster, waited, final_until, states_by_until)
 
 
 def test_a_check_that_fails_holds_the_news_back(cluster, waited):
-    """The rows are there, and go on; nobody downstream is told of them."""
+    """The rows are there, and stay; nobody downstream hears of them."""
     assert deploy().state == "success"
     cluster.script(
         fail={"quality": "1 of 9 expectations does not hold"},
