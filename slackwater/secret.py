@@ -238,13 +238,13 @@ def probe(
     tell(f"starting {asked.title}")
     with asked.opened() as opened:
         probed = Probed(asked, opened.version, domain, find(opened.box, domain, tell))
-    told = probed.as_data()
+    data = probed.as_data()
     if as_json:
-        say(json.dumps(told, ensure_ascii=False))
+        say(json.dumps(data, ensure_ascii=False))
     else:
-        for line in words(told):
+        for line in words(data):
             say(line)
-    raise typer.Exit(_code(probed) if record is None else _recorded(probed, told, record))
+    raise typer.Exit(_code(probed) if record is None else _recorded(probed, data, record))
 
 
 def _code(probed: Probed) -> int:
@@ -253,15 +253,15 @@ def _code(probed: Probed) -> int:
     return PASSED if probed.is_expressible else FAILED
 
 
-def _recorded(probed: Probed, told: dict[str, Any], folder: Path) -> int:
+def _recorded(probed: Probed, data: dict[str, Any], folder: Path) -> int:
     """Keep what was found; return whether it is what was found before."""
     from chaos.probes.table import PAGE, differences, keep
 
     if probed.is_unsteady:
         tell(f"{folder / PAGE} is left as it is: two runs of one input differ")
         return UNKNOWN
-    old = keep(told, folder)
-    changed = differences(old, told) if old is not None else []
+    old = keep(data, folder)
+    changed = differences(old, data) if old is not None else []
     for line in changed:
         tell(f"was | is: {line}")
     said = "differs from" if changed else "is as in" if old else "is new in"

@@ -62,8 +62,8 @@ def look(progress: Any, source: Source) -> None:
     Raises:
         UndeclaredPartition: it has.
     """
-    for told in progress.sources if progress is not None else ():
-        for offsets in (told.endOffset, told.latestOffset):
+    for read in progress.sources if progress is not None else ():
+        for offsets in (read.endOffset, read.latestOffset):
             undeclared = _undeclared(offsets, source)
             if undeclared is not None:
                 raise UndeclaredPartition(source.undeclared(undeclared))
@@ -189,8 +189,8 @@ def _grown(pipeline: Pipeline, own: Pipeline, lanes: tuple[AddedLane, ...]) -> P
             "names lanes, declare as many partitions as there are, and say what holds for these)"
         )
         raise PartitionsError(msg) from error
-    told = pipeline.source.added_lanes
-    if own.fingerprint not in grown.earlier or known[: len(told)] != told:
+    declared = pipeline.source.added_lanes
+    if own.fingerprint not in grown.earlier or known[: len(declared)] != declared:
         msg = (
             "the file differs from the one that the run was submitted with in more than its "
             "partitions: accept with that one, or start a new run"

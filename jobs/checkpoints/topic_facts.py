@@ -30,8 +30,8 @@ def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:
         TopicError: a topic does not exist.
     """
     names = [part.topic for part in source.parts]
-    told = asking(bootstrap, "describe", ", ".join(names))
-    with told as admin, closing(make_consumer(bootstrap)) as consumer:
+    asked = asking(bootstrap, "describe", ", ".join(names))
+    with asked as admin, closing(make_consumer(bootstrap)) as consumer:
         ids, settings = ids_of(admin, names), settings_of(admin, names)
         return {name: _topic(consumer, name, ids[name], settings[name]) for name in names}
 

@@ -120,17 +120,17 @@ def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
     if found.alive and grows:
         raise Refused(_stop_first(wish, run, known))
     if found.alive:
-        told = f"run {run} of pipeline {wish.pipeline} lives, and nothing is submitted: "
+        opening = f"run {run} of pipeline {wish.pipeline} lives, and nothing is submitted: "
         return Plan(
             Step.attach,
             run,
             beside=found.beside or wish.beside,
             takes_file=found.change.kind is Kind.compatible,
-            said=_meaning(told, found.change),
+            said=_meaning(opening, found.change),
         )
     beside = wish.beside or (found.beside and run != live)
     ends = _ends(wish, run, known, beside=beside)
-    told = f"run {run} of pipeline {wish.pipeline} goes on from its checkpoint: "
+    opening = f"run {run} of pipeline {wish.pipeline} goes on from its checkpoint: "
     return Plan(
         Step.go_on,
         run,
@@ -138,7 +138,7 @@ def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
         beside,
         takes_file=found.change.kind is Kind.compatible,
         grows=grows,
-        said=(*_meaning(told, found.change), *_ending(ends)),
+        said=(*_meaning(opening, found.change), *_ending(ends)),
     )
 
 
@@ -166,12 +166,12 @@ def fresh_name(known: Mapping[str, Known]) -> str:
 def _begin(wish: Wish, run: str, known: Mapping[str, Known], live: str | None) -> Plan:
     ends = _ends(wish, run, known, beside=wish.beside)
     where = "the beginning of the log" if wish.origin is None else wish.origin
-    told = [f"run {run} of pipeline {wish.pipeline} is a new one, and begins at {where}"]
+    sentences = [f"run {run} of pipeline {wish.pipeline} is a new one, and begins at {where}"]
     if wish.beside and live is not None:
         over = shlex.join(["slackwater", "handover", str(wish.file), "--to", run])
-        told.append(f"it works beside run {live}, which stays the live one until `{over}`")
+        sentences.append(f"it works beside run {live}, which stays the live one until `{over}`")
     beside = wish.beside and live is not None
-    return Plan(Step.begin, run, ends, beside, said=(*told, *_ending(ends)))
+    return Plan(Step.begin, run, ends, beside, said=(*sentences, *_ending(ends)))
 
 
 def _ends(wish: Wish, run: str, known: Mapping[str, Known], *, beside: bool) -> tuple[str, ...]:
@@ -237,13 +237,13 @@ def _stop_first(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
     )
 
 
-def _meaning(told: str, change: Change) -> tuple[str, ...]:
+def _meaning(opening: str, change: Change) -> tuple[str, ...]:
     if change.kind is Kind.same:
         spelled = f"; spelled otherwise: {', '.join(change.sentences)}" if change.sentences else ""
-        return (f"{told}the file means what it was begun with{spelled}",)
+        return (f"{opening}the file means what it was begun with{spelled}",)
     if change.kind is Kind.other_queries:
-        return (f"{told}its state is converted first, for its queries", *change.effects)
-    return (f"{told}what has changed is not part of the result", *change.effects)
+        return (f"{opening}its state is converted first, for its queries", *change.effects)
+    return (f"{opening}what has changed is not part of the result", *change.effects)
 
 
 def _ending(ends: tuple[str, ...]) -> tuple[str, ...]:

@@ -189,7 +189,7 @@ def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[in
     """
     source = pipeline.source
     if origin.lstrip().startswith("{"):
-        found = _told(origin)
+        found = _offsets(origin)
         if strange := sorted(set(found) - set(range(source.partitions))):
             msg = f"--from {origin}: there is no lane {strange[0]} (of {source.lanes})"
             raise OriginError(msg)
@@ -203,7 +203,7 @@ def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[in
     return {lane: found.get(lane, _EARLIEST) for lane in range(source.partitions)}
 
 
-def _told(text: str) -> dict[int, int]:
+def _offsets(text: str) -> dict[int, int]:
     try:
         found = {int(lane): int(offset) for lane, offset in json.loads(text).items()}
     except (ValueError, TypeError, AttributeError):
@@ -253,5 +253,5 @@ def _placed(endpoints: Endpoints, pipeline: Pipeline) -> tuple[Placement, list[s
         placement = place(pipeline, lambda name: sink.clashes(pipeline, name, folder_of))
         return placement, sink.additions(pipeline, placement.name, folder_of)
     except SinkUnreachable as error:
-        told = f"{error}: the job looks at its tables itself"
-        return Placement(pipeline.output, {}), [told]
+        notice = f"{error}: the job looks at its tables itself"
+        return Placement(pipeline.output, {}), [notice]

@@ -57,11 +57,11 @@ class FlinkWindows:
             "slide": asked[1],
             "inputs": [[one.time for one in stream] for _, stream in inputs],
         }
-        told = self._asked(task)
-        if "refused" in told:
-            raise Refused(told["refused"])
+        reply = self._asked(task)
+        if "refused" in reply:
+            raise Refused(reply["refused"])
         return [
-            _by_tuple(rows, stream) for rows, (_, stream) in zip(told["rows"], inputs, strict=True)
+            _by_tuple(rows, stream) for rows, (_, stream) in zip(reply["rows"], inputs, strict=True)
         ]
 
     def _asked(self, task: dict[str, Any]) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class Lineage:
         )
 
     def _send(self) -> None:
-        told = False
+        complained = False
         try:
             client = OpenLineageClient()
         except Exception as error:  # its settings are the user's: no job fails for them
@@ -162,9 +162,9 @@ class Lineage:
             try:
                 client.emit(event)
             except Exception as error:  # nor for a server that does not answer
-                if not told:
+                if not complained:
                     sys.stderr.write(f"lineage: events cannot be sent: {error}\n")
-                told = True
+                complained = True
 
 
 def lineage_of(subject: Subject) -> Lineage | None:

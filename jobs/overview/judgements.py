@@ -98,7 +98,7 @@ def _checked(line: Mapping[str, Any]) -> list[Checked]:
 
 
 def over_time(checks: Iterable[Checked]) -> list[QualityOverTime]:
-    """Return the expectations over time; those with the same name are told apart by their order."""
+    """Return the expectations over time; their order distinguishes equal names."""
     points: dict[tuple[str | None, str, int], list[Checked]] = {}
     turns: dict[tuple[str, str | None, str], int] = {}
     for one in checks:

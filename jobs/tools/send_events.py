@@ -31,7 +31,7 @@ def send_events(
     pipeline: Pipeline,
     bootstrap: str,
     entries: Iterable[Entry],
-    told: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Sent]:
     """Make a pipeline's topics hold a log, each record once, however often this is called.
 
@@ -42,7 +42,7 @@ def send_events(
         pipeline: reads the topics.
         bootstrap: `host:port` of a broker.
         entries: the log, checked: of the pipeline's lanes, in order.
-        told: called periodically with the number of records sent to a topic.
+        progress: called periodically with the number of records sent to a topic.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
@@ -54,14 +54,14 @@ def send_events(
         lane = logs[entry.source].setdefault(entry.partition, [])
         if not lane or entry.offset > lane[-1].offset:  # else a redelivery, which has no effect
             lane.append(entry)
-    return [_send(bootstrap, topic, lanes, told) for topic, lanes in logs.items()]
+    return [_send(bootstrap, topic, lanes, progress) for topic, lanes in logs.items()]
 
 
 def _send(
     bootstrap: str,
     topic: str,
     lanes: dict[int, list[Entry]],
-    told: Callable[[int], None] | None,
+    progress: Callable[[int], None] | None,
 ) -> Sent:
     ends = last_records(bootstrap, topic)
     for partition, (end, record) in ends.items():
@@ -72,7 +72,7 @@ def _send(
         for entry in entries[ends[partition][0] :]
     ]
     if missing:
-        send_all(bootstrap, topic, missing, told)
+        send_all(bootstrap, topic, missing, progress)
     return Sent(topic, sum(map(len, lanes.values())), len(missing))
 
 

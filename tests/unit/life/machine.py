@@ -65,7 +65,7 @@ class Expected:
 
     Attributes:
         topic: of its own copy of the file.
-        order: None: it is to run; else the state that it was told to have.
+        order: None: it is to run; else the state that it was asked to have.
     """
 
     topic: str
@@ -121,7 +121,7 @@ class Runs(RuleBasedStateMachine):
         return runs.find(self.endpoints, load_pipeline(self.file), run).own_pipeline().source.topic
 
     def _may_have_failed(self, run: str) -> bool:
-        """Whether a job may have ended by itself before it could be told to."""
+        """Whether a job may have ended by itself before it could be asked to."""
         return self._states()[run].life.state is State.failed
 
     def _states(self) -> dict[str, Overview]:

@@ -63,7 +63,7 @@ class Site:
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
-        """Nothing that the project has written changes, and nobody is told anything."""
+        """Nothing that the project has written changes, and nothing is reported."""
         sent, files = len(self.master.sent), self._files()
         yield
         assert (len(self.master.sent), self._files()) == (sent, files)

@@ -113,8 +113,8 @@ def test_a_second_driver_steps_back_and_has_not_died(driver: Driver) -> None:
     text = "windowing.model.run_errors.SecondDriver: run r1 belongs to another"
     for error in (SecondDriver("run r1 belongs to another"), StreamingQueryException(text)):
         assert driver.dies_of(error) == 0
-        told = json.loads((driver.folder / REFUSED_FILE).read_text())["error"]
-        assert told == "run r1 belongs to another"
+        refusal = json.loads((driver.folder / REFUSED_FILE).read_text())["error"]
+        assert refusal == "run r1 belongs to another"
         assert driver.reason is None
 
 

@@ -71,11 +71,11 @@ def test_a_pipeline_has_the_worst_of_its_outputs_lights() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "spelled"),
     [
         *((0, "0 s"), (59.4, "59 s"), (60, "1 min"), (3599, "59 min"), (3660, "1 h 1 min")),
         *((86_399, "23 h 59 min"), (90_000, "1 d 1 h"), (200 * 86_400, "200 d")),
     ],
 )
-def test_durations_are_told_in_two_units(seconds: float, told: str) -> None:
-    assert spell_s(seconds) == told
+def test_durations_are_spelled_in_two_units(seconds: float, spelled: str) -> None:
+    assert spell_s(seconds) == spelled

@@ -74,12 +74,12 @@ def test_what_releases_a_window_is_what_why_says() -> None:
         line for line in Told(pipeline, why(pipeline, sought, log)).lines() if "s/1 h" in line
     ]
     assert found.release is not None
-    told = found.release.removesuffix(" on s/1")
+    release = found.release.removesuffix(" on s/1")
     assert (
-        told
+        release
         == "a record of 1970-01-01T00:00:00.000025Z, or a bound of 1970-01-01T00:00:00.000020Z,"
     )
-    assert told in line
+    assert release in line
     assert found.open == 4  # 10 to 50: the furthest record was at 40
 
 
