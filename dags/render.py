@@ -20,8 +20,8 @@ from dags.entities import (
     WAIT,
     BrokenFile,
     Deployment,
-    Step,
     StepKind,
+    TaskStep,
     broken_file,
     read_deployments,
 )
@@ -166,7 +166,7 @@ def render_upkeep(deployment: Deployment) -> DAG:
     return dag
 
 
-def _task(deployment: Deployment, step: Step) -> BaseOperator:
+def _task(deployment: Deployment, step: TaskStep) -> BaseOperator:
     common: dict[str, Any] = {"task_id": step.task_id, "retries": step.retries}
     file, increments = deployment.file, deployment.cron is not None
     match step.kind:

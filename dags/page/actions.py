@@ -152,7 +152,7 @@ ACTION: Final = {action.name: action for action in ACTIONS}
 
 
 @dataclass(frozen=True)
-class Started:
+class StartedRun:
     """A DAG run that was triggered.
 
     Attributes:
@@ -218,7 +218,7 @@ def _entry(
     )
 
 
-def started(action: Action, pipeline: str, run_id: str) -> Started | None:
+def started(action: Action, pipeline: str, run_id: str) -> StartedRun | None:
     """Return a DAG run that an action has started; None: there is no such run."""
     dag_id = action.dag_of(pipeline)
     with create_session() as session:
@@ -226,7 +226,7 @@ def started(action: Action, pipeline: str, run_id: str) -> Started | None:
         if session.scalar(found) is None:
             return None
         dag = DagModel.get_current(dag_id, session=session)
-        return Started(dag_id, run_id, waits=dag is not None and bool(dag.is_paused))
+        return StartedRun(dag_id, run_id, waits=dag is not None and bool(dag.is_paused))
 
 
 def comes_from_here(request: Request) -> bool:

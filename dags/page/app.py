@@ -25,7 +25,7 @@ from starlette.concurrency import run_in_threadpool
 from dags.entities import Deployment, plan_names
 from dags.operators.command import CommandError, pipelines_folder, project_root
 from dags.operators.job import jobs_arguments, jobs_of
-from dags.operators.shown import SHOWN, Shown, digest_now
+from dags.operators.shown import SHOWN, ShownState, digest_now
 from dags.page.actions import ACTION, ACTIONS, Action, comes_from_here, refuse, start, started
 from dags.page.answers import ALL, NAME, Answer, Answers
 from dags.page.calls import Calls
@@ -68,7 +68,7 @@ Value = Annotated[Text, Field(max_length=4_096)]
 """A value of a key; a longer one would not fit an address, either."""
 
 
-class Asked(BaseModel):
+class ActionForm(BaseModel):
     """A form, as it was sent.
 
     Attributes:
@@ -87,9 +87,9 @@ class Asked(BaseModel):
     shown_file: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""
 
     @property
-    def shown(self) -> Shown | None:
+    def shown(self) -> ShownState | None:
         """What the page showed; None: it was sent by no page."""
-        return Shown(self.shown_run or None, self.shown_file) if self.shown_file else None
+        return ShownState(self.shown_run or None, self.shown_file) if self.shown_file else None
 
 
 class Window(BaseModel):
@@ -248,7 +248,7 @@ async def act(
     request: Request,
     dag_id: str,
     user: User,
-    form: Annotated[Asked, Form()],
+    form: Annotated[ActionForm, Form()],
 ) -> JSONResponse:
     """Start the DAG run of an action, and lead to the page that tells of it.
 
@@ -284,7 +284,7 @@ async def act(
     return JSONResponse(started_run, status_code=303, headers={"Location": f"started?{place}"})
 
 
-def _filled(action: Action, form: Asked) -> dict[str, str]:
+def _filled(action: Action, form: ActionForm) -> dict[str, str]:
     try:
         return action.filled(form.model_dump())
     except ValueError as error:
@@ -298,7 +298,7 @@ def _start(action: Action, pipeline: str, conf: dict[str, Any], user: str) -> st
         raise HTTPException(404, str(error)) from None
 
 
-async def _check(shown: Shown, file: str, request: Request) -> None:
+async def _check(shown: ShownState, file: str, request: Request) -> None:
     """Check that the file and the live run are those that the page showed.
 
     Raises:

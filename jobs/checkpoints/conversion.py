@@ -23,7 +23,7 @@ from jobs.file_run import own_session
 from jobs.runs import Run
 from jobs.runs.folder import NOTE_FILE, read_run, write_note
 from jobs.runs.owner import Owner
-from jobs.state import Converted, converted
+from jobs.state import ConvertedState, converted
 from jobs.tools.dead_letters import letters_of
 from windowing.engine.plan import plan_of
 from windowing.files.places import move_file, remove_folder
@@ -304,7 +304,7 @@ def _convert(run: Run, after: Pipeline, checkpoint: Checkpoint, *, dry_run: bool
     return replace(result, run=read_run(run.folder), kept=kept)
 
 
-def _make(run: Run, before: Pipeline, state: Converted, checkpoint: Checkpoint) -> Path | None:
+def _make(run: Run, before: Pipeline, state: ConvertedState, checkpoint: Checkpoint) -> Path | None:
     """Make the new checkpoint, and put it in the place of the old one; return where that is."""
     batch = checkpoint.committed + 1
     earlier = (*read_base(run.checkpoint).fingerprints, before.fingerprint)
@@ -314,7 +314,7 @@ def _make(run: Run, before: Pipeline, state: Converted, checkpoint: Checkpoint) 
     return _take_place(run)
 
 
-def _prepare(run: Run, state: Converted, base: Base) -> None:
+def _prepare(run: Run, state: ConvertedState, base: Base) -> None:
     """Write all that the run will have, into a folder that gets its name when it is complete."""
     folder = run.checkpoint.with_name(f".{_READY}.new")
     remove_folder(folder)

@@ -40,7 +40,7 @@ class PartitionsError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Accepted:
+class Acceptance:
     """The result of accepting partitions.
 
     Attributes:
@@ -84,7 +84,7 @@ def pending(checkpoint: Path) -> int | None:
     return planned if planned > newest(checkpoint / "commits") else None
 
 
-def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
+def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Acceptance:
     """Let undeclared partitions join a run, and record them in the run's own file.
 
     Args:
@@ -127,7 +127,7 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
         written.replace(run.file)
     finally:
         owner.release()
-    return Accepted(grown, lanes)
+    return Acceptance(grown, lanes)
 
 
 def _new(source: Source, bootstrap: str) -> list[tuple[Source, int]]:

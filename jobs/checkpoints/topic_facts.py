@@ -10,7 +10,7 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import AuthorizationError, KafkaError
 
-from jobs.brokers.broker import BrokerError, Refused, broker_error
+from jobs.brokers.broker import BrokerError, BrokerRefusal, broker_error
 from jobs.brokers.broker import admin as admin_client
 from jobs.brokers.broker import consumer as make_consumer
 from jobs.brokers.topic_admin import Settings, asking, ids_of, settings_of
@@ -61,7 +61,7 @@ class TopicIds:
             try:
                 self._client = self._client or admin_client(self._bootstrap)
                 return ids_of(self._client, self._names)
-            except Refused:
+            except BrokerRefusal:
                 self.close()
                 raise
             except (KafkaError, OSError, BrokerError) as error:

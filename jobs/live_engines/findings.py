@@ -18,7 +18,7 @@ from windowing.research.prober.unexplained import UNSTEADY, Trial, Unmodelable
 _FORMULAS_SHOWN, _REPORTS_SHOWN = 3, 6
 
 
-class Probed(NamedTuple):
+class ProbeResult(NamedTuple):
     """A live engine, and what a probe found.
 
     Attributes:

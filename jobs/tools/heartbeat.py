@@ -64,7 +64,7 @@ class Beat:
 
 
 @dataclass
-class Seen:
+class PartitionFacts:
     """The observed facts about a topic's partitions.
 
     Attributes:
@@ -110,7 +110,7 @@ def delays_of(pipeline: Pipeline, given: Delays | None) -> dict[str, Delays]:
 def beats(
     pipeline: Pipeline,
     delays: dict[str, Delays],
-    seen: Seen,
+    seen: PartitionFacts,
     *,
     now_us: int,
     silent_us: int,
@@ -174,7 +174,7 @@ class Watch:
     """
 
     def __init__(self, pipeline: Pipeline, consumer: Any) -> None:
-        self.seen = Seen()
+        self.seen = PartitionFacts()
         self._rules = ValueRules.of(pipeline)
         self._gates = [Gate.of(pipeline, number) for number in range(pipeline.source.partitions)]
         self._consumer = consumer

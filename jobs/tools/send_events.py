@@ -13,7 +13,7 @@ from windowing.model import Pipeline
 
 
 @dataclass(frozen=True)
-class Sent:
+class TopicCounts:
     """The result for the events of one topic.
 
     Attributes:
@@ -32,7 +32,7 @@ def send_events(
     bootstrap: str,
     entries: Iterable[Entry],
     progress: Callable[[int], None] | None = None,
-) -> list[Sent]:
+) -> list[TopicCounts]:
     """Make a pipeline's topics hold a log, each record once, however often this is called.
 
     Missing topics are created. Records keep their order within a partition; the broker renumbers
@@ -62,7 +62,7 @@ def _send(
     topic: str,
     lanes: dict[int, list[Entry]],
     progress: Callable[[int], None] | None,
-) -> Sent:
+) -> TopicCounts:
     ends = last_records(bootstrap, topic)
     for partition, (end, record) in ends.items():
         _check_held(topic, partition, end, record, lanes.get(partition, []))
@@ -73,7 +73,7 @@ def _send(
     ]
     if missing:
         send_all(bootstrap, topic, missing, progress)
-    return Sent(topic, sum(map(len, lanes.values())), len(missing))
+    return TopicCounts(topic, sum(map(len, lanes.values())), len(missing))
 
 
 def _check_held(topic: str, partition: int, end: int, record: Any, entries: list[Entry]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from infra import doctor, jars, layout, local_files, setup
 from infra.images import spark_start
-from infra.setup import SetupError, Step
+from infra.setup import SetupError, SetupStep
 
 
 def _program(path: Path, script: str) -> None:
@@ -89,10 +89,10 @@ class Kitchen:
         for name in ("base", "top"):
             (root / f"{name}.txt").write_text("1")
 
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[SetupStep, ...]:
         return (self._step("base", ()), self._step("top", ("base",)))
 
-    def _step(self, name: str, after: tuple[str, ...]) -> Step:
+    def _step(self, name: str, after: tuple[str, ...]) -> SetupStep:
         source, output = self.root / f"{name}.txt", self.root / f"{name}.out"
 
         def run(log: Path) -> None:
@@ -100,7 +100,7 @@ class Kitchen:
             setup._run(["/bin/sh", "-c", f"echo working; . {source}"], log, cwd=self.root)
             output.touch()
 
-        return Step(name, (source,), output, run, after)
+        return SetupStep(name, (source,), output, run, after)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.deployment.change import Change, Kind, compare
-from jobs.deployment.decision import Known, Refused, Wish, plan
+from jobs.deployment.decision import KnownRun, RequestRefusal, Wish, plan
 from tests.unit.model.test_fingerprint import OTHER_MEANINGS, PIPELINE, changed
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.added_lanes import AddedLane
@@ -227,8 +227,8 @@ def test_a_change_of_meaning_is_refused(edits: list[tuple[str, str]], *, alive: 
     old, new = changed(), changed(*edits)
     change = compare(old, new)
     assert change.kind is Kind.new_run
-    with pytest.raises(Refused) as refused:
-        plan(Wish(Path("p.yml"), "p", run="r1"), {"r1": Known(change, alive=alive)}, "r1")
+    with pytest.raises(RequestRefusal) as refused:
+        plan(Wish(Path("p.yml"), "p", run="r1"), {"r1": KnownRun(change, alive=alive)}, "r1")
     first, *others = str(refused.value).splitlines()
     assert "r1" in first
     known = paths(yaml.safe_load(PIPELINE)) | paths(yaml.safe_load(new.text))

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from jobs.overview.light import NEVER_RUN, Facts, light, spell_s, worst
-from jobs.overview.schema import Judged, Light
+from jobs.overview.schema import CheckOutcome, Light
 
-GOOD = Judged(at="2026-11-23T17:00:00Z", passed=True, sentence="all is well")
-BAD = Judged(at="2026-11-23T17:00:00Z", passed=False, sentence="lost 1")
+GOOD = CheckOutcome(at="2026-11-23T17:00:00Z", passed=True, sentence="all is well")
+BAD = CheckOutcome(at="2026-11-23T17:00:00Z", passed=False, sentence="lost 1")
 ALL_WELL = Facts(state="running", quality=GOOD, proof=GOOD, proof_age_s=60.0)
 HOUR = 3600.0
 

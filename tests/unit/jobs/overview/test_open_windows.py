@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.overview.lanes import Stand, open_windows
-from jobs.overview.metrics_file import Measured
+from jobs.overview.metrics_file import BatchMetrics
 from jobs.overview.totals import LaneCount, LaneCounts
 from tests.strategies import entry
 from windowing.model import Pipeline, parse_pipeline
@@ -35,7 +35,7 @@ def stand(pipeline: Pipeline, *progress: int | None, ended: tuple[int, ...] = ()
         f"s/{n}": LaneCount(1, 0, 1, 1, None, None if n in ended else us, n in ended)
         for n, us in enumerate(progress)
     }
-    return Stand.of(pipeline, LaneCounts(lanes), Measured())
+    return Stand.of(pipeline, LaneCounts(lanes), BatchMetrics())
 
 
 @given(
