@@ -199,7 +199,7 @@ def _owner_of(name: str) -> str | None:
 
 
 def digest_of(content: bytes) -> str:
-    """Return what tells one content of a pipeline file from another."""
+    """Return what distinguishes one content of a pipeline file from another."""
     return hashlib.sha256(content).hexdigest()
 
 

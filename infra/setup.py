@@ -51,7 +51,7 @@ class SetupError(Exception):
 
 
 @dataclass(frozen=True)
-class SetupStep:
+class Step:
     """One thing to install.
 
     Attributes:
@@ -72,32 +72,32 @@ class SetupStep:
     optional: bool = False
 
 
-def steps() -> tuple[SetupStep, ...]:
+def steps() -> tuple[Step, ...]:
     """List what has to be installed, in an order that respects `after`."""
     poms = tuple(sorted(set(POMS.rglob("pom.xml")) - {HADOOP_POM}))
     hadoop = (POMS / "pom.xml", HADOOP_POM, jars.HADOOP_LOCK)
     build, locked = REQUIREMENTS / "build.txt", REQUIREMENTS / "airflow.txt"
     airflow = AIRFLOW_VENV / "bin" / "airflow"
     listed = [
-        SetupStep("uv", (REQUIREMENTS / "uv.txt",), UV, _install_uv),
-        SetupStep("jvm", (*poms, jars.LOCK), HOME / "jvm", _install_jars),
-        SetupStep("hadoop", hadoop, HOME / "hadoop", _install_hadoop, optional=True),
-        SetupStep("airflow", (locked, build), airflow, _install_airflow, ("uv",)),
+        Step("uv", (REQUIREMENTS / "uv.txt",), UV, _install_uv),
+        Step("jvm", (*poms, jars.LOCK), HOME / "jvm", _install_jars),
+        Step("hadoop", hadoop, HOME / "hadoop", _install_hadoop, optional=True),
+        Step("airflow", (locked, build), airflow, _install_airflow, ("uv",)),
     ]
     if PACKAGED:  # pip has installed the rest
         return tuple(listed)
     python = VENV / "bin" / "python"
     main = REQUIREMENTS / "main.txt"
     run = partial(_install_environment, VENV, main)
-    listed.append(SetupStep("python", (main, build), python, run, ("uv",)))
+    listed.append(Step("python", (main, build), python, run, ("uv",)))
     project = ROOT / "pyproject.toml"
     if project.exists():
         command = VENV / "bin" / "slackwater"
-        listed.append(SetupStep("slackwater", (project,), command, _install_project, ("python",)))
+        listed.append(Step("slackwater", (project,), command, _install_project, ("python",)))
     for name, target in (("flink", FLINK_VENV), ("mutants", MUTANTS_VENV)):
         lock, output = REQUIREMENTS / f"{name}.txt", target / "bin" / "python"
         run = partial(_install_environment, target, lock)
-        listed.append(SetupStep(name, (lock, build), output, run, ("uv",), optional=True))
+        listed.append(Step(name, (lock, build), output, run, ("uv",), optional=True))
     return tuple(listed)
 
 
@@ -270,7 +270,7 @@ def java_version() -> int | None:
 # --- running the steps -------------------------------------------------------------------------
 
 
-def _wanted(step: SetupStep, stamps: dict[str, str]) -> str:
+def _wanted(step: Step, stamps: dict[str, str]) -> str:
     """Return the hash that the step's stamp must hold; it includes other steps' stamps."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {step.name}".encode())
     for path in step.inputs:
@@ -280,14 +280,14 @@ def _wanted(step: SetupStep, stamps: dict[str, str]) -> str:
     return digest.hexdigest()
 
 
-def _is_done(step: SetupStep, stamp: str) -> bool:
+def _is_done(step: Step, stamp: str) -> bool:
     try:
         return (STAMPS / step.name).read_text() == stamp and step.output.exists()
     except FileNotFoundError:
         return False
 
 
-def _perform(step: SetupStep, stamp: str) -> float:
+def _perform(step: Step, stamp: str) -> float:
     log = LOGS / f"setup-{step.name}.log"
     log.unlink(missing_ok=True)
     (STAMPS / step.name).unlink(missing_ok=True)
@@ -328,7 +328,7 @@ def install(say: Callable[[str], None], only: Collection[str] = ()) -> int:
     return len(todo)
 
 
-def _run_all(todo: list[SetupStep], stamps: dict[str, str], say: Callable[[str], None]) -> None:
+def _run_all(todo: list[Step], stamps: dict[str, str], say: Callable[[str], None]) -> None:
     waiting = {step.name: step for step in todo}
     running: dict[Future[float], str] = {}
     with ThreadPoolExecutor(max_workers=len(todo)) as pool:

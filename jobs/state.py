@@ -80,7 +80,7 @@ def read_state(
 
 
 def is_there(checkpoint: Path) -> bool:
-    """Whether a checkpoint has state: a committed batch, or what it goes on from."""
+    """Whether a checkpoint has state: a committed batch, or what it continues."""
     return (checkpoint / "commits").is_dir() or read_base(checkpoint).batch > 0
 
 

@@ -5,7 +5,7 @@ which raises `Interrupted`, so that it cleans up as after an error; its children
 get SIGTERM at the same time. (SIGINT itself is of no use there: polars takes it over in a way that
 leaves a waiting interpreter asleep.) This process only waits, so blocking code in the child cannot
 stop its countdown; it kills whatever is left after the grace period. Daemons of the stack live in
-sessions of their own and are not affected: a command that starts them registers their clean-up with
+separate sessions and are not affected: a command that starts them registers their clean-up with
 `when_interrupted`.
 """
 

@@ -68,7 +68,7 @@ class CheckAgain(CommandTask):
     Args:
         submit_task_id: the task whose result is the submission.
         publish_task_id: the task that sent the first news.
-        news_dag_id: the DAG that tells further news.
+        news_dag_id: the DAG that sends further news.
     """
 
     operator_extra_links = (DataDocsLink(),)

@@ -79,7 +79,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
 
     def submit_job(self, context: Context) -> Submission:
         """Call `slackwater submit`, which attaches if a job with this name is running already."""
-        # A clear is an order of its own: what is there now goes on, and no younger job is ended.
+        # A clear is a separate order: what is there now continues, and no younger job is ended.
         shown = None if clear_number(context) else check_file(context, self.file)
         # An increment reads up to the topic's ends at its start: the target must be fixed before.
         until = fixed_ends(self, context, self.file) if self.available_now else None

@@ -250,7 +250,7 @@ async def act(
     user: User,
     form: Annotated[ActionForm, Form()],
 ) -> JSONResponse:
-    """Start the DAG run of an action, and lead to the page that tells of it.
+    """Start the DAG run of an action, and lead to the page that shows it.
 
     Who may do so is asked of the DAG that the action starts a run of. What the page showed goes
     into the DAG run, whose tasks look once more whether it still is so.

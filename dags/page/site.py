@@ -105,7 +105,7 @@ class Site(FastAPI):
         return await self._refused(request, HTTPException(422, "; ".join(mistakes)))
 
     async def _broken(self, request: Request, error: Exception) -> Response:
-        """Say that it is our fault; Airflow's log has the rest, as the error goes on to it."""
+        """Say that it is our fault; Airflow's log has the rest, as the error is passed to it."""
         message = f"this page could not be made ({type(error).__name__}): see the API server's log"
         return await self._refused(request, HTTPException(500, message))
 

@@ -1,4 +1,4 @@
-"""A changed pipeline for a stopped run: a checkpoint that goes on where the old one ends.
+"""A changed pipeline for a stopped run: a checkpoint that continues where the old one ends.
 
 It has another number of shards, or other queries. The new checkpoint is made beside the old one,
 whole, and then takes its place; an interruption is made good by the next call, and until then no
@@ -98,7 +98,7 @@ def reshard_run(run: Run, shards: int, *, dry_run: bool = False) -> Conversion:
 
 
 def add_queries(run: Run, after: Pipeline, *, dry_run: bool = False) -> Conversion | None:
-    """Let a stopped run go on with queries in addition to its own.
+    """Let a stopped run continue with queries in addition to its own.
 
     Args:
         run: the run.
@@ -128,7 +128,7 @@ def add_queries(run: Run, after: Pipeline, *, dry_run: bool = False) -> Conversi
 
 
 def change_file(run: Run, after: Pipeline) -> None:
-    """Let a stopped run go on with a file that believes other control records.
+    """Let a stopped run continue with a file that believes other control records.
 
     Args:
         run: the run.
@@ -152,7 +152,7 @@ def change_file(run: Run, after: Pipeline) -> None:
 
 
 def change_queries(spark: SparkSession, run: Run, after: Pipeline) -> None:
-    """Let a run go on with queries that its log has changed; for the driver that owns it.
+    """Let a run continue with queries that its log has changed; for the driver that owns it.
 
     Args:
         spark: the driver's session.

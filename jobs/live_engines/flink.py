@@ -37,7 +37,7 @@ class FlinkWindows:
         self.version = str(self._next()["version"])
 
     def run(self, domain: Domain, asked: Size, stream: Sequence[StreamTuple]) -> Answer:
-        """Run tuples through a job of their own."""
+        """Run tuples through their own job."""
         return self.run_all(domain, [(asked, stream)])[0]
 
     def run_all(self, domain: Domain, inputs: Sequence[Input]) -> list[Answer]:

@@ -52,7 +52,7 @@ class Place:
         address: host and port of the endpoint, port 0 for a free one; None: no endpoint.
         targets: the folder for Prometheus; None: there is none.
         first_batch: the run's number of the checkpoint's batch 0.
-        subject: of what lineage tells, if anybody wants it; None: of nothing.
+        subject: of what lineage reports, if anybody wants it; None: of nothing.
         windows: the pipeline whose open windows are counted; None: they are not.
         updater: updates what overviews count in the run's tables; None: they are not ours.
     """
@@ -70,7 +70,7 @@ class Place:
 
 
 class Metrics:
-    """What a driver tells of its run while it runs."""
+    """What a driver reports of its run while it runs."""
 
     def __init__(self, place: Place) -> None:
         self._place, self._lines = place, Lines(place.folder)

@@ -327,7 +327,7 @@ def _state_size(known: _Known) -> StateSize:
 
 
 def _links(about: Surroundings, run: Run, state: Mapping[str, Any]) -> list[Link]:
-    """Return places to go on from, those that there are."""
+    """Return places to continue from, those that there are."""
     docs = Layout(about.endpoints.state_dir).data_docs(run.pipeline) / "index.html"
     places = {
         "tables": str(run.table),
@@ -358,7 +358,7 @@ def pipelines(about: Surroundings, folder: Path, limits: Limits = LIMITS) -> dic
 def overviews(
     about: Surroundings, found: Mapping[str, Path | None], limits: Limits = LIMITS
 ) -> Iterator[Overview]:
-    """Yield how several pipelines stand; one whose master does not answer is a problem of its own.
+    """Yield how several pipelines stand; one whose master does not answer is its own problem.
 
     Args: as for `overview`.
     """

@@ -59,7 +59,7 @@ def counted(kind: type[Totals], files: Files, times: BatchTimes) -> Totals:
     Args:
         kind: what the table has.
         files: those that have not been counted.
-        times: of batches; it learns those that the files tell.
+        times: of batches; it learns those that the files show.
 
     Raises:
         Unreadable: a file cannot be read.
@@ -103,7 +103,7 @@ def lanes(files: Files, times: BatchTimes) -> LaneCounts:
     by_lane = (
         rows_in(files, METRICS)
         .group_by(BATCH, "lane")
-        # Every query counts all that is read, so one of them tells.
+        # Every query counts all that is read, so one of them is enough.
         .agg(
             pl.col("read").max(),
             pl.col("dropped").sum(),

@@ -79,7 +79,7 @@ def added_since(
 ) -> tuple[Files, TableVersion] | None:
     """Return the files that were committed after a version, and the version now.
 
-    None: the commits do not tell, because they are gone or take files away.
+    None: the commits do not say, because they are gone or take files away.
 
     Args:
         table: its folder.

@@ -1,4 +1,4 @@
-"""Opens a run's Delta tables: for what their newest commits alone do not tell."""
+"""Opens a run's Delta tables: for what their newest commits alone do not show."""
 
 from __future__ import annotations
 

@@ -298,7 +298,7 @@ class PastVerdict(Part):
 
 
 class Link(Part):
-    """A place to go on from.
+    """A place to continue from.
 
     Attributes:
         name: what is there.
@@ -330,7 +330,7 @@ class Overview(Part):
         quality: expectations over time.
         verdicts: the last verdicts, the newest first.
         plan: what `slackwater explain` prints.
-        links: places to go on from.
+        links: places to continue from.
         problems: what could not be read, and why.
     """
 

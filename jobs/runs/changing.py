@@ -44,7 +44,7 @@ def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Logged
     Args:
         run: the run.
         bootstrap: `host:port` of the broker.
-        queries: what stands under `queries` in the control record.
+        queries: what is under `queries` in the control record.
 
     Raises:
         NoChange: the pipeline is a join, which has no queries.
@@ -69,7 +69,7 @@ def costs(run: Run, added: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
     Args:
         run: the run.
-        added: what stands under `queries.add` in the control record.
+        added: what is under `queries.add` in the control record.
 
     Raises:
         NoChange: no file can have them beside the run's queries, or its log may not add them.

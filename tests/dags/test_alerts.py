@@ -1,4 +1,4 @@
-"""A task that failed tells the user's own callbacks; one that works tells nobody."""
+"""A task that failed calls the user's own callbacks; one that works calls none."""
 
 import json
 import sys

@@ -27,7 +27,7 @@ with DAG("report", schedule=None, start_date=datetime(2020, 1, 1, tzinfo=UTC)):
 def waited(tmp_path_factory):
     """Gives the state of a wait that gives up soon, in a DAG of a user's own file.
 
-    Each file has a folder of its own: Python takes what it compiled of a file for another of the
+    Each file has its own folder: Python takes what it compiled of a file for another of the
     same name, length and second.
     """
 

@@ -9,7 +9,7 @@ import pytest
 
 from infra import doctor, jars, layout, local_files, setup
 from infra.images import spark_start
-from infra.setup import SetupError, SetupStep
+from infra.setup import SetupError, Step
 
 
 def _program(path: Path, script: str) -> None:
@@ -81,7 +81,7 @@ def test_missing_maven_is_one_sentence_and_a_hint(machine: Path) -> None:
 
 
 class Kitchen:
-    """Two small steps, the second built on the first, in a folder of their own."""
+    """Two small steps, the second built on the first, in their own folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -89,10 +89,10 @@ class Kitchen:
         for name in ("base", "top"):
             (root / f"{name}.txt").write_text("1")
 
-    def steps(self) -> tuple[SetupStep, ...]:
+    def steps(self) -> tuple[Step, ...]:
         return (self._step("base", ()), self._step("top", ("base",)))
 
-    def _step(self, name: str, after: tuple[str, ...]) -> SetupStep:
+    def _step(self, name: str, after: tuple[str, ...]) -> Step:
         source, output = self.root / f"{name}.txt", self.root / f"{name}.out"
 
         def run(log: Path) -> None:
@@ -100,7 +100,7 @@ class Kitchen:
             setup._run(["/bin/sh", "-c", f"echo working; . {source}"], log, cwd=self.root)
             output.touch()
 
-        return SetupStep(name, (source,), output, run, after)
+        return Step(name, (source,), output, run, after)
 
 
 @pytest.fixture

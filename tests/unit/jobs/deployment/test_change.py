@@ -1,4 +1,4 @@
-"""A changed file: whether a run may go on with it is its fingerprint's word, and is said why."""
+"""A changed file: whether a run may continue with it is its fingerprint's word, and is said why."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ EDITS: dict[str, tuple[tuple[str, ...], Any, bool]] = {
     "a schedule": (("schedule",), "@daily", True),
     "a check": (("quality",), [{"expect_column_values_to_not_be_null": {"column": "n"}}], True),
 }
-"""Edits of the file: where, what stands there then, and whether a run may go on."""
+"""Edits of the file: where, what stands there then, and whether a run may continue."""
 
 
 def edited(*edits: str) -> Pipeline:
@@ -122,7 +122,7 @@ def test_two_pipelines_are_no_versions_of_one() -> None:
 
 
 def test_other_code_of_a_users_aggregate_is_another_meaning() -> None:
-    """The copy of the file is the same: only what was noted tells."""
+    """The copy of the file is the same: only what was noted shows it."""
     text = TEXT.replace("{n: count}", "{n: 'python:pipelines.swing:Swing(v)'}")
     pipeline = parse_pipeline(text)
     assert compare(pipeline, pipeline, pipeline.fingerprint).kind is Kind.same

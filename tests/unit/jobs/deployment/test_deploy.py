@@ -152,7 +152,7 @@ def test_a_run_works_beside_and_takes_over(site: Site) -> None:
         assert (len(site.master.living), site.live()) == (2, "blue")
     blue, green = (meant(site.endpoints, site.file, name) for name in ("blue", "green"))
     runs.stop_run(site.endpoints, green)
-    site.submit(MORE, "green")  # it goes on beside, as it was
+    site.submit(MORE, "green")  # it continues beside, as it was
     assert (len(site.master.living), site.live()) == (2, "blue")
     for ended in (["blue"], []):  # and once more, where the first was cut off
         assert runs.take_over(site.endpoints, green, blue) == ended

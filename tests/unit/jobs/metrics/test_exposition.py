@@ -171,7 +171,7 @@ def test_what_cannot_be_written_is_said_once_and_fails_nothing(
         _, found = scraped(tmp_path)
     said = capsys.readouterr().err
     assert said.count("figures of batches are missing: IsADirectoryError") == 1
-    assert found  # the endpoint goes on
+    assert found  # the endpoint continues
 
 
 @pytest.mark.parametrize("text", ["9095", "host", "host:", ":9095", "host:99999", "host:x", ""])

@@ -60,7 +60,7 @@ def with_subject(folder: Path) -> Place:
 
 @contextmanager
 def clean_environment() -> Iterator[None]:
-    """Take back what is set meanwhile: OpenLineage's client sets variables of its own."""
+    """Take back what is set meanwhile: OpenLineage's client sets its own variables."""
     before = dict(os.environ)
     for name in [name for name in before if name.startswith("OPENLINEAGE")]:
         del os.environ[name]

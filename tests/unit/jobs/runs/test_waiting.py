@@ -27,7 +27,7 @@ def application(name: str, cores: int) -> dict[str, Any]:
 
 
 def page(*applications: dict[str, Any], drivers: dict[str, int]) -> dict[str, Any]:
-    """What a master tells; the test on a real one is `tests/stack/test_life.py`."""
+    """What a master reports; the test on a real one is `tests/stack/test_life.py`."""
     alive = {"state": "ALIVE", "coresfree": 1, "memoryfree": 1024}
     entries = [
         {"id": driver, "state": "RUNNING" if cores else "SUBMITTED", "cores": 1, "memory": 1024}
