@@ -1,6 +1,6 @@
 """The deployment of a pipeline as plain data, without Airflow.
 
-A pipeline file becomes a `Deployment`, a graph of `Step`s. `dags.render` turns it into a DAG.
+A pipeline file becomes a `Deployment`, a graph of `TaskStep`s. `dags.render` turns it into a DAG.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class StepKind(Enum):
 
 
 @dataclass(frozen=True)
-class Step:
+class TaskStep:
     """One task.
 
     Attributes:
@@ -111,7 +111,7 @@ class Deployment:
     keys: Mapping[str, tuple[str, ...]]
     text: str
     digest: str
-    steps: tuple[Step, ...]
+    steps: tuple[TaskStep, ...]
 
     @property
     def continuous(self) -> bool:
@@ -138,22 +138,22 @@ class BrokenFile:
 
 
 _STEPS = (
-    Step("validate", StepKind.COMMAND, "validate"),
-    Step("create_topics", StepKind.COMMAND, "topics", after="validate", retries=2),
-    Step(SUBMIT, StepKind.SUBMIT, "submit", after="create_topics", retries=2),
-    Step(WAIT, StepKind.AWAIT, "progress", after=SUBMIT, retries=2),
-    Step(QUALITY, StepKind.RUN_COMMAND, "quality", after=WAIT),
-    Step(PUBLISH, StepKind.PUBLISH, after=QUALITY, retries=2),
-    Step(STOP, StepKind.STOP, "stop", retries=2),
-    Step(HAND_OVER, StepKind.HAND_OVER, "handover"),
-    Step("verify", StepKind.CHECK, "verify"),
-    Step("replay", StepKind.CHECK, "replay"),
+    TaskStep("validate", StepKind.COMMAND, "validate"),
+    TaskStep("create_topics", StepKind.COMMAND, "topics", after="validate", retries=2),
+    TaskStep(SUBMIT, StepKind.SUBMIT, "submit", after="create_topics", retries=2),
+    TaskStep(WAIT, StepKind.AWAIT, "progress", after=SUBMIT, retries=2),
+    TaskStep(QUALITY, StepKind.RUN_COMMAND, "quality", after=WAIT),
+    TaskStep(PUBLISH, StepKind.PUBLISH, after=QUALITY, retries=2),
+    TaskStep(STOP, StepKind.STOP, "stop", retries=2),
+    TaskStep(HAND_OVER, StepKind.HAND_OVER, "handover"),
+    TaskStep("verify", StepKind.CHECK, "verify"),
+    TaskStep("replay", StepKind.CHECK, "replay"),
 )
 """Return the steps of every deployment; only their arguments differ between pipelines."""
 
 _AS_LONG_AS_IT_LIVES = (
-    Step(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3),
-    Step("check_again", StepKind.CHECK_AGAIN, "quality", after=PUBLISH),
+    TaskStep(MONITOR, StepKind.MONITOR, "runs", after=SUBMIT, retries=3),
+    TaskStep("check_again", StepKind.CHECK_AGAIN, "quality", after=PUBLISH),
 )
 """Return a continuous job's steps. The monitor is parallel to the wait, so it notices a death
 there."""
@@ -199,7 +199,7 @@ def _owner_of(name: str) -> str | None:
 
 
 def digest_of(content: bytes) -> str:
-    """Return what tells one content of a pipeline file from another."""
+    """Return what distinguishes one content of a pipeline file from another."""
     return hashlib.sha256(content).hexdigest()
 
 

@@ -20,8 +20,8 @@ from dags.entities import (
     WAIT,
     BrokenFile,
     Deployment,
-    Step,
     StepKind,
+    TaskStep,
     broken_file,
     read_deployments,
 )
@@ -116,8 +116,8 @@ def render(deployment: Deployment) -> DAG:
 def render_news(deployment: Deployment) -> DAG:
     """Create the DAG that updates the Asset after each later check of a continuous job.
 
-    A DAG of its own, as Airflow sends an Asset's event only when a task succeeds, and `check_again`
-    goes on as long as the job. It has nothing to be switched on: a paused one would hold news back.
+    A separate DAG, as Airflow sends an Asset's event only when a task succeeds, and `check_again`
+    runs as long as the job. It has nothing to be switched on: a paused one would hold news back.
     """
     with DAG(
         auto_register=False,
@@ -144,7 +144,7 @@ def asset_of(deployment: Deployment) -> Asset:
 def render_upkeep(deployment: Deployment) -> DAG:
     """Create the DAG that tends the tables of a pipeline, as its file schedules it.
 
-    A DAG of its own, as its times are others than those of deployments, which may run for months.
+    A separate DAG, as its times are others than those of deployments, which may run for months.
     """
     with DAG(
         auto_register=False,
@@ -166,7 +166,7 @@ def render_upkeep(deployment: Deployment) -> DAG:
     return dag
 
 
-def _task(deployment: Deployment, step: Step) -> BaseOperator:
+def _task(deployment: Deployment, step: TaskStep) -> BaseOperator:
     common: dict[str, Any] = {"task_id": step.task_id, "retries": step.retries}
     file, increments = deployment.file, deployment.cron is not None
     match step.kind:

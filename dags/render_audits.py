@@ -18,7 +18,7 @@ AUDIT_HOURS = 6
 def render_audits(deployments: Sequence[Deployment]) -> DAG:
     """Create the DAG; the same pipelines always give the same DAG.
 
-    Pipelines are audited one after the other, since their jobs go on meanwhile; a verdict that is
+    Pipelines are audited one after the other, as their jobs run meanwhile; a verdict that is
     bad does not hold up the next.
     """
     names = [deployment.name for deployment in deployments]

@@ -141,7 +141,7 @@ def database_url(file: Path) -> str:
     """Return the URL of Airflow's database in a file.
 
     Four services write to it, one at a time. After five seconds, SQLite's default, those that wait
-    are told that it is locked: on a busy machine the API then answers with a status of 500.
+    get the error that it is locked: on a busy machine the API then answers with a status of 500.
     """
     return f"sqlite:///{file}?timeout={DATABASE_LOCK_S}"
 

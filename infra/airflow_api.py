@@ -55,7 +55,7 @@ class AirflowApi:
         self._call("POST", f"/api/v2/dags/{dag}/dagRuns", body)
 
     def runs(self, dag: str) -> list[dict[str, Any]]:
-        """Return the runs of a DAG, as Airflow tells of them; none if it is not there yet."""
+        """Return the runs of a DAG, as Airflow reports them; none if it is not there yet."""
         answer = self._client.get(f"/api/v2/dags/{dag}/dagRuns")
         found: list[dict[str, Any]] = answer.json().get("dag_runs", [])
         return found

@@ -1,7 +1,7 @@
 """Options of the JVMs that run jobs; those of `cluster/spark.conf` are the same.
 
-The stack has few cores, and when a job begins, or goes on after a kill, all its JVMs start at once:
-then the second compiler takes a fifth of the time.
+The stack has few cores, and when a job begins, or continues after a kill, all its JVMs start at
+once: then the second compiler takes a fifth of the time.
 """
 
 DRIVER = (

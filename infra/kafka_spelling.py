@@ -175,19 +175,19 @@ def _jaas(settings: KafkaSettings) -> str:
 def _typed(name: str, value: str, default: Any) -> Any:
     if isinstance(default, bool):
         if value not in ("true", "false"):
-            text = f"the client property {name} is {_told(name, value)}: it must be true or false"
+            text = f"the client property {name} is {_shown(name, value)}: it must be true or false"
             raise InfraError(text)
         return value == "true"
     if isinstance(default, int | float):
         try:
             return type(default)(value)
         except ValueError:
-            text = f"the client property {name} is {_told(name, value)}: it must be a number"
+            text = f"the client property {name} is {_shown(name, value)}: it must be a number"
             raise InfraError(text) from None
     return value
 
 
-def _told(name: str, value: str) -> str:
+def _shown(name: str, value: str) -> str:
     return HIDDEN if is_secret(name, value) else repr(value)
 
 

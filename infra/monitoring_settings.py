@@ -1,4 +1,4 @@
-"""Where drivers tell of their work: Prometheus, OpenTelemetry, OpenLineage.
+"""Where drivers report their work: Prometheus, OpenTelemetry, OpenLineage.
 
 A driver's environment is its cluster's, not the submitter's. So what is no secret travels with the
 job, paths of receivers in a private file of the run's folder. Headers and keys, certificates,

@@ -148,7 +148,7 @@ class Proxy:
                 self.passed += len(data)
                 sink.write(data)
                 await sink.drain()
-        except ConnectionError:  # broken by a peer or by a cut: both sides are told
+        except ConnectionError:  # broken by a peer or by a cut: both sides notice
             pass
         finally:
             self._open.discard(sink)

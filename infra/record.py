@@ -21,7 +21,7 @@ LOCK_WAIT_S = 180.0
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningDaemon:
     """One daemon that was started.
 
     Attributes:
@@ -47,10 +47,10 @@ class Record:
 
     path: Path
     ports: dict[str, int] = field(default_factory=dict)
-    running: dict[str, Running] = field(default_factory=dict)
+    running: dict[str, RunningDaemon] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def started(self, name: str, running: Running) -> None:
+    def started(self, name: str, running: RunningDaemon) -> None:
         """Add a daemon and write the file.
 
         Raises:
@@ -115,7 +115,7 @@ def read(layout: Layout) -> Record:
     try:
         held = json.loads(path.read_text())
         running = {
-            name: Running(ProcessId(**one["process"]), one["recipe"], one["log"])
+            name: RunningDaemon(ProcessId(**one["process"]), one["recipe"], one["log"])
             for name, one in held["running"].items()
         }
         return Record(path, {name: int(port) for name, port in held["ports"].items()}, running)

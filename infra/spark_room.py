@@ -58,18 +58,18 @@ def look(page: str) -> Room:
     return room(spark.page(page))
 
 
-def room(told: Mapping[str, Any]) -> Room:
+def room(answer: Mapping[str, Any]) -> Room:
     """Parse the master's page as JSON."""
     try:
         return Room(
-            applications=tuple(map(_application, told["activeapps"])),
-            drivers=tuple(map(_driver, told["activedrivers"])),
+            applications=tuple(map(_application, answer["activeapps"])),
+            drivers=tuple(map(_driver, answer["activedrivers"])),
             free=tuple(
                 (worker["coresfree"], worker["memoryfree"])
-                for worker in told["workers"]
+                for worker in answer["workers"]
                 if worker["state"] == "ALIVE"
             ),
-            ended={one["name"]: one["id"] for one in told["completedapps"]},
+            ended={one["name"]: one["id"] for one in answer["completedapps"]},
         )
     except KeyError as error:
         text = f"the master's page lacks {error}: it is not that of Spark 4.2"

@@ -49,13 +49,13 @@ def pipelines_at_once() -> int:
     Raises:
         InfraError: the environment's value is not a number.
     """
-    told = os.environ.get(AT_ONCE_VARIABLE)
-    if told is None:
+    number = os.environ.get(AT_ONCE_VARIABLE)
+    if number is None:
         return borne(psutil.virtual_memory().total, os.cpu_count() or 1)
-    if not told.isascii() or not told.isdigit() or not 1 <= int(told) <= 100:
-        text = f"{AT_ONCE_VARIABLE}={told}: give the number of pipelines, from 1 to 100, as 3"
+    if not number.isascii() or not number.isdigit() or not 1 <= int(number) <= 100:
+        text = f"{AT_ONCE_VARIABLE}={number}: give the number of pipelines, from 1 to 100, as 3"
         raise InfraError(text)
-    return int(told)
+    return int(number)
 
 
 def borne(memory_bytes: int, cores: int) -> int:

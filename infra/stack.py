@@ -25,7 +25,7 @@ from infra.layout import Layout, default_layout
 from infra.ports import is_free, pick
 from infra.private import forget_all
 from infra.process import ProcessId, is_alive, marked, memory_of, start, stop
-from infra.record import Record, Running, only_one, read
+from infra.record import Record, RunningDaemon, only_one, read
 from infra.state_folder import claim
 
 PARTS = {"kafka": kafka, "spark": spark, "airflow": airflow, "yarn": yarn}
@@ -307,7 +307,7 @@ def _start_daemon(daemon: Daemon, layout: Layout, record: Record) -> None:
     environment = shared_environment(layout, daemon.keeps) | dict(daemon.environment)
     process = start(daemon.command, log=log, environment=environment, cwd=daemon.cwd)
     try:
-        record.started(daemon.name, Running(process, _recipe(daemon), str(log)))
+        record.started(daemon.name, RunningDaemon(process, _recipe(daemon), str(log)))
     except InfraError:
         stop([process], grace_s=1.0)  # what is not recorded could not be stopped later
         raise
@@ -362,7 +362,7 @@ def _stop_order(alive: Collection[str]) -> list[tuple[list[str], float]]:
     return [(sorted(names), grace_s) for names, grace_s in ordered if names]
 
 
-def _look(daemon: Daemon, running: Running | None, layout: Layout) -> DaemonStatus:
+def _look(daemon: Daemon, running: RunningDaemon | None, layout: Layout) -> DaemonStatus:
     log = layout.logs / f"{daemon.name}.log"
     if running is None:
         return DaemonStatus(daemon.name, "stopped", "", None, 0, 0.0, log)

@@ -324,7 +324,7 @@ def _resource_manager(layout: Layout, at: Callable[[str], str]) -> dict[str, str
         "yarn.resourcemanager.am.max-attempts": "1000",
         "yarn.am.liveness-monitor.expiry-interval-ms": str(SILENT_MS),
         "yarn.nm.liveness-monitor.expiry-interval-ms": str(SILENT_MS),
-        # A ResourceManager that was killed knows its applications again, and they go on.
+        # A ResourceManager that was killed knows its applications again, and they continue.
         "yarn.resourcemanager.recovery.enabled": "true",
         "yarn.resourcemanager.store.class": f"{package}.recovery.FileSystemRMStateStore",
         "yarn.resourcemanager.fs.state-store.uri": (layout.yarn / "recovery" / "rm").as_uri(),

@@ -76,10 +76,10 @@ def submit(
         if living is not None:
             return living
         settings = _settings(endpoints, supervise=supervise) | dict(conf or {})
-        told = _spark_submit(endpoints, name, settings, [str(script), *args])
-        found = _ID.search(told)
+        output = _spark_submit(endpoints, name, settings, [str(script), *args])
+        found = _ID.search(output)
         if found is None:
-            text = f"YARN did not take {name}: {_last_error(told)}"
+            text = f"YARN did not take {name}: {_last_error(output)}"
             raise InfraError(text)
         return found[1]
 
@@ -196,9 +196,9 @@ def _spark_submit(
     return done.stderr
 
 
-def _last_error(told: str) -> str:
-    lines = [line.strip() for line in told.splitlines() if "rror" in line or "xception" in line]
-    return lines[-1] if lines else f"spark-submit said {told.strip()[-200:] or 'nothing'}"
+def _last_error(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if "rror" in line or "xception" in line]
+    return lines[-1] if lines else f"spark-submit said {text.strip()[-200:] or 'nothing'}"
 
 
 def _settings(endpoints: Endpoints, *, supervise: bool) -> dict[str, str]:

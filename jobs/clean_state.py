@@ -1,6 +1,6 @@
 """The state of a run compared with a clean run of the same log, in one session.
 
-The clean run reads the log from its beginning into a checkpoint of its own, in batches of another
+The clean run reads the log from its beginning into its own checkpoint, in batches of another
 size, in this process, and discards its rows: they are checked elsewhere. Prints one JSON object per
 line, as `jobs.state` does, with `run`: `judged` or `clean`.
 """

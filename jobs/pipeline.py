@@ -17,7 +17,7 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from infra import kafka_settings
 from infra.errors import InfraError
 from infra.kafka_settings import settings_for
-from jobs.brokers.broker import Refused
+from jobs.brokers.broker import BrokerRefusal
 from jobs.brokers.topics import TopicError
 from jobs.checkpoints.base import read_base
 from jobs.checkpoints.checkpoint import examine
@@ -56,7 +56,7 @@ _FINAL = (
     ImportError,
     InfraError,
     ControlKeyError,
-    Refused,
+    BrokerRefusal,
 )
 
 

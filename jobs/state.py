@@ -80,7 +80,7 @@ def read_state(
 
 
 def is_there(checkpoint: Path) -> bool:
-    """Whether a checkpoint has state: a committed batch, or what it goes on from."""
+    """Whether a checkpoint has state: a committed batch, or what it continues."""
     return (checkpoint / "commits").is_dir() or read_base(checkpoint).batch > 0
 
 
@@ -137,7 +137,7 @@ def _owner(key: dict[str, int]) -> tuple[str, int]:
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedState:
     """A run's state, for a changed pipeline.
 
     Attributes:
@@ -154,7 +154,7 @@ class Converted:
 
 def converted(
     spark: SparkSession, checkpoint: Path, before: Pipeline, after: Pipeline
-) -> Converted:
+) -> ConvertedState:
     """Convert the newest committed state of a checkpoint for another pipeline.
 
     Args:
@@ -169,7 +169,7 @@ def converted(
     return _converted(_stores(spark, checkpoint, None), before, after)
 
 
-def _converted(stores: Stores, before: Pipeline, after: Pipeline) -> Converted:
+def _converted(stores: Stores, before: Pipeline, after: Pipeline) -> ConvertedState:
     numbers = [number for kind, number in sorted(stores) if kind == _LANE]
     found = convert(
         before,
@@ -179,7 +179,7 @@ def _converted(stores: Stores, before: Pipeline, after: Pipeline) -> Converted:
     )
     lanes = {(_LANE, number): store for number, store in zip(numbers, found.lanes, strict=True)}
     own = {(_SHARD, number): one for number, one in enumerate(found.shards)}
-    return Converted(lanes | own, after, found.digest, found.rows)
+    return ConvertedState(lanes | own, after, found.digest, found.rows)
 
 
 def _operators(spark: SparkSession, checkpoint: Path) -> list[int]:

@@ -20,7 +20,7 @@ def submission(run: Run, ui: str | None) -> dict[str, Any]:
         run: the submitted run.
         ui: the page of its job at the master, or of the master; None: there is none.
     """
-    return {**run.told(), "ui": ui}
+    return {**run.facts(), "ui": ui}
 
 
 def progress(found: Progress, pipeline: Pipeline, ui: str | None) -> dict[str, Any]:

@@ -129,12 +129,12 @@ def _show(found: Audit) -> None:
     """Print the first impossible windows."""
     from chaos.audit.report import as_data
 
-    told = [one for one in as_data(found)["told"] if one["verdict"] == "impossible"]
-    for one in told[:_SHOWN]:
+    impossible = [one for one in as_data(found)["told"] if one["verdict"] == "impossible"]
+    for one in impossible[:_SHOWN]:
         key = ", ".join(map(str, one["key"]))
         say(plain(f"impossible: {one['start']} to {one['end']}, key [{key}]: {one['why']}"))
-    if len(told) > _SHOWN:
-        say(f"and {len(told) - _SHOWN:,} more")
+    if len(impossible) > _SHOWN:
+        say(f"and {len(impossible) - _SHOWN:,} more")
 
 
 def _write(found: Audit, folder: Path) -> Path:

@@ -66,7 +66,7 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
     "Research": {"conform": "conform", "operators": "conform", "secret": "secret"},
 }
 """By the heading in `--help`: each command, and the module that has it, in its `COMMANDS` or, if it
-has commands of its own, by its name."""
+has its own commands, by its name."""
 
 _GROUP_OF: Final = {name: group for group, names in GROUPS.items() for name in names}
 

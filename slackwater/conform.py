@@ -33,7 +33,7 @@ class Kind(StrEnum):
     gsn_firings = "gsn-firings"
 
 
-class Judged(StrEnum):
+class JudgedEngine(StrEnum):
     """The engine that computes the output of a case."""
 
     engine = "engine"
@@ -52,8 +52,9 @@ def conform(
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Cases, one per line.")],
     by: Annotated[
-        Judged, typer.Option(help="What to judge: the engine, here or on Spark, or the definition.")
-    ] = Judged.engine,
+        JudgedEngine,
+        typer.Option(help="What to judge: the engine, here or on Spark, or the definition."),
+    ] = JudgedEngine.engine,
     interleavings: Annotated[
         int,
         typer.Option(
@@ -62,7 +63,7 @@ def conform(
     ] = 3,
 ) -> None:
     """Judge cases; for each, print pass or the first difference, and what computed it."""
-    if kind not in (Kind.wid, Kind.samza) and by is not Judged.engine:
+    if kind not in (Kind.wid, Kind.samza) and by is not JudgedEngine.engine:
         complain(f"cases of {kind.value} are judged in one way only: leave out --by {by.value}")
         raise typer.Exit(USAGE)
     prepare = {
@@ -109,7 +110,7 @@ def _run(case: Any, driver: Driver[Any]) -> tuple[Verdict, ...] | None:
     return found.verdicts
 
 
-def _spl(file: Path, by: Judged, interleavings: int) -> Work:
+def _spl(file: Path, by: JudgedEngine, interleavings: int) -> Work:
     from conformance.drivers.spl_windows import Windows
     from conformance.spl.case import WindowCase, read_lines
 
@@ -117,7 +118,7 @@ def _spl(file: Path, by: Judged, interleavings: int) -> Work:
     return read_lines(file, WindowCase), [Windows()]
 
 
-def _spl_operators(file: Path, by: Judged, interleavings: int) -> Work:
+def _spl_operators(file: Path, by: JudgedEngine, interleavings: int) -> Work:
     from conformance.drivers.spl_operators import Operators
     from conformance.spl.case import OperatorCase, read_lines
 
@@ -125,7 +126,7 @@ def _spl_operators(file: Path, by: Judged, interleavings: int) -> Work:
     return read_lines(file, OperatorCase), [Operators()]
 
 
-def _spl_validation(file: Path, by: Judged, interleavings: int) -> Work:
+def _spl_validation(file: Path, by: JudgedEngine, interleavings: int) -> Work:
     from conformance.drivers.spl_models import Models
     from conformance.spl.case import ValidationCase, read_lines
 
@@ -133,7 +134,7 @@ def _spl_validation(file: Path, by: Judged, interleavings: int) -> Work:
     return read_lines(file, ValidationCase), [Models()]
 
 
-def _secret(file: Path, by: Judged, interleavings: int) -> Work:
+def _secret(file: Path, by: JudgedEngine, interleavings: int) -> Work:
     from conformance.drivers.secret_model import Model
     from conformance.secret.case import read_cases
 
@@ -141,7 +142,7 @@ def _secret(file: Path, by: Judged, interleavings: int) -> Work:
     return read_cases(file), [Model()]
 
 
-def _gsn_graphs(file: Path, by: Judged, interleavings: int) -> Work:
+def _gsn_graphs(file: Path, by: JudgedEngine, interleavings: int) -> Work:
     from conformance.drivers.gsn_graphs import Graphs
     from conformance.gsn.case import read_cases
 
@@ -149,7 +150,7 @@ def _gsn_graphs(file: Path, by: Judged, interleavings: int) -> Work:
     return read_cases(file), [Graphs()]
 
 
-def _gsn_firings(file: Path, by: Judged, interleavings: int) -> Work:
+def _gsn_firings(file: Path, by: JudgedEngine, interleavings: int) -> Work:
     from conformance.drivers.gsn_firings import Firings
     from conformance.gsn.firings import read_cases
 
@@ -157,11 +158,11 @@ def _gsn_firings(file: Path, by: Judged, interleavings: int) -> Work:
     return read_cases(file), [Firings(cuts=interleavings)]
 
 
-def _wid(file: Path, by: Judged, interleavings: int) -> Work:
+def _wid(file: Path, by: JudgedEngine, interleavings: int) -> Work:
     from conformance.wid.judge import read_cases
 
     cases = read_cases(file)
-    if by is Judged.spark:
+    if by is JudgedEngine.spark:
         from conformance.drivers.wid_spark import OnSpark
         from jobs.many_runs import run_all
 
@@ -169,10 +170,10 @@ def _wid(file: Path, by: Judged, interleavings: int) -> Work:
         return every, [OnSpark(every, interleavings, run_all)]
     from conformance.drivers.wid_local import Definition, Local
 
-    return cases, [(Local if by is Judged.engine else Definition)(interleavings)]
+    return cases, [(Local if by is JudgedEngine.engine else Definition)(interleavings)]
 
 
-def _samza(file: Path, by: Judged, interleavings: int) -> Work:
+def _samza(file: Path, by: JudgedEngine, interleavings: int) -> Work:
     """Judge by our operators, and by engine or definition where they can express the case."""
     from conformance.drivers.samza_definition import Definition
     from conformance.drivers.samza_local import Local, OnSpark
@@ -181,9 +182,9 @@ def _samza(file: Path, by: Judged, interleavings: int) -> Work:
 
     scenarios = {scenario.id: scenario for scenario in read_scenarios(file)}
     every = list(scenarios.values())
-    if by is Judged.definition:
+    if by is JudgedEngine.definition:
         return every, [Definition()]
-    if by is Judged.engine:
+    if by is JudgedEngine.engine:
         return every, [Standalone(scenarios), Local(interleavings)]
     from jobs.many_runs import run_all
 

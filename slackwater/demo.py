@@ -194,7 +194,7 @@ class _DagWatch:
 
     def __init__(self, airflow: AirflowApi, dag: str, run_id: str, console: Console) -> None:
         self._airflow, self._dag, self._run_id, self._console = airflow, dag, run_id, console
-        self._told: dict[str, str] = {}
+        self._states: dict[str, str] = {}
         self._began = time.monotonic()
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
@@ -220,7 +220,7 @@ class _DagWatch:
         Raises:
             InfraError: a task fails, or it takes too long.
         """
-        self._tell_until(lambda: self._told.get(task) == "success")
+        self._tell_until(lambda: self._states.get(task) == "success")
 
     def _tell_until(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _RUN_S
@@ -234,9 +234,9 @@ class _DagWatch:
     def _tell(self) -> None:
         tasks = self._airflow.tasks(self._dag, self._run_id)
         for task, state in tasks.items():
-            if self._told.get(task) != state and state in ("success", "failed", "deferred"):
+            if self._states.get(task) != state and state in ("success", "failed", "deferred"):
                 self._console.print(f"  {time.monotonic() - self._began:6.1f} s  {task}: {state}")
-            self._told[task] = state
+            self._states[task] = state
         # The DAG run's own state is no help: it runs as long as the job.
         if failed := [task for task, its in tasks.items() if its == "failed"]:
             log = self._airflow.log(self._dag, self._run_id, failed[0])

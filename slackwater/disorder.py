@@ -92,7 +92,7 @@ def heartbeat(
         silent_us=silent_us,
         every_s=None if once else every_us / 1e6,
         stop=stop,
-        told=lambda beat: _tell_beat(spec, beat),
+        on_beat=lambda beat: _tell_beat(spec, beat),
         by_clock=clock,
     )
     tell(f"{written} bounds written")
@@ -180,7 +180,7 @@ def punctuate(
 
 
 def _send(
-    spec: Pipeline, bootstrap: str, to: str, log: Iterable[Entry], told: Callable[[int], None]
+    spec: Pipeline, bootstrap: str, to: str, log: Iterable[Entry], progress: Callable[[int], None]
 ) -> None:
     """Fill a new topic."""
     from jobs.brokers.producing import send_all
@@ -194,7 +194,7 @@ def _send(
         (entry.partition, entry.value if entry.control is None else b"", entry.control)
         for entry in log
     )
-    send_all(bootstrap, to, messages, told)
+    send_all(bootstrap, to, messages, progress)
 
 
 def tune(
@@ -238,7 +238,9 @@ def tune(
         recording = record(spec, shown.track(log.read(), task_id=shown.task_ids[0]))
     with bar("weighing slacks") as shown:
         task = shown.task_ids[0]
-        found = weigh(spec, recording, target, clock=clock.value, told=lambda: shown.advance(task))
+        found = weigh(
+            spec, recording, target, clock=clock.value, progress=lambda: shown.advance(task)
+        )
     for line in _tuned(found, clock, is_asked=late is not None):
         say(line)
     if png is not None:

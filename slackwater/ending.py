@@ -5,7 +5,7 @@ which raises `Interrupted`, so that it cleans up as after an error; its children
 get SIGTERM at the same time. (SIGINT itself is of no use there: polars takes it over in a way that
 leaves a waiting interpreter asleep.) This process only waits, so blocking code in the child cannot
 stop its countdown; it kills whatever is left after the grace period. Daemons of the stack live in
-sessions of their own and are not affected: a command that starts them registers their clean-up with
+separate sessions and are not affected: a command that starts them registers their clean-up with
 `when_interrupted`.
 """
 
@@ -36,17 +36,17 @@ _INTERRUPTED: Final = 128 + signal.SIGTERM  # an exit code by the shells' conven
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER of prctl(2)
 _at_once: list[Callable[[], None]] = []
-_told = Event()
+_interrupted = Event()
 _last_will: list[int] = []  # pipe to the parent, for actions that it must take for the child
 
 
 class Interrupted(BaseException):
-    """A signal told the command to end; not an `Exception`, so that no handler catches it."""
+    """A signal asked the command to end; not an `Exception`, so that no handler catches it."""
 
 
 def is_interrupted() -> bool:
-    """Whether this process was told to end; errors since then are consequences."""
-    return _told.is_set()
+    """Whether this process was asked to end; errors since then are consequences."""
+    return _interrupted.is_set()
 
 
 @contextlib.contextmanager
@@ -119,7 +119,7 @@ def _pass(number: int, frame: FrameType | None) -> None:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, _pass)  # clean-up must not be interrupted
-    _told.set()
+    _interrupted.set()
     for act in _at_once:
         with contextlib.suppress(Exception):
             act()
@@ -131,7 +131,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def _silence() -> None:
     """Silence stderr, except for the parent.
 
-    Compiled libraries print a stack trace of their own when an import inside them is interrupted.
+    Compiled libraries print their own stack trace when an import inside them is interrupted.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
@@ -140,21 +140,21 @@ def _silence() -> None:
 
 def _await(child: int, heard: set[signal.Signals], came_to_end: mmap.mmap) -> int:
     """Wait for the child, forward signals to it, and kill it if it does not end in time."""
-    told, killed_at_s = 0, float("inf")
+    received, killed_at_s = 0, float("inf")
     while True:
         left_s = max(0.0, killed_at_s - time.monotonic())
         got = signal.sigtimedwait(heard, min(left_s, 3600.0))
-        if got is not None and got.si_signo in _ENDING and not told:
-            told, killed_at_s = got.si_signo, time.monotonic() + GRACE_S
+        if got is not None and got.si_signo in _ENDING and not received:
+            received, killed_at_s = got.si_signo, time.monotonic() + GRACE_S
             os.kill(child, signal.SIGTERM)
         elif time.monotonic() >= killed_at_s:
             _end_offspring(signal.SIGKILL)
         code = _reaped(child)
         if code is not None:
-            if told and code in (_INTERRUPTED, 128 + signal.SIGKILL):
-                complain(f"ended by {signal.Signals(told).name}")
-                return 128 + told
-            if not told and (code > 128 or not came_to_end[0]):
+            if received and code in (_INTERRUPTED, 128 + signal.SIGKILL):
+                complain(f"ended by {signal.Signals(received).name}")
+                return 128 + received
+            if not received and (code > 128 or not came_to_end[0]):
                 return _said_of_sudden_end(code)
             return code
 
@@ -204,13 +204,13 @@ def _reaped(child: int) -> int | None:
 def _end_offspring(number: int) -> list[psutil.Process]:
     """Send a signal to all descendants of this process in the same session."""
     session = os.getsid(0)
-    told = []
+    signalled = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(OSError, psutil.Error):
             if os.getsid(process.pid) == session:
                 process.send_signal(number)
-                told.append(process)
-    return told
+                signalled.append(process)
+    return signalled
 
 
 def _prctl(option: int, value: int) -> None:

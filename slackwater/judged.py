@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedOutput:
     """The run or table whose output is judged.
 
     Attributes:
@@ -66,7 +66,7 @@ class Judged:
 
 def judged(
     file: Path, table: Path | None, run: str | None, *, is_needed: bool, is_file: bool
-) -> Judged:
+) -> JudgedOutput:
     """Determine the output to judge.
 
     Args:
@@ -93,9 +93,9 @@ def judged(
     else:
         found = _of_folder(file, table, run)
     if found is None:
-        return Judged(load_pipeline(file), run, None)
+        return JudgedOutput(load_pipeline(file), run, None)
     warn(endpoints, found, file)
-    return Judged(found.own_pipeline(), found.run, found)
+    return JudgedOutput(found.own_pipeline(), found.run, found)
 
 
 def _of_folder(file: Path, table: Path | None, run: str | None) -> Run | None:
@@ -118,7 +118,7 @@ def _of_folder(file: Path, table: Path | None, run: str | None) -> Run | None:
     return named[0] if len(named) == 1 else None
 
 
-class Until(StrEnum):
+class LogEnd(StrEnum):
     """Where the log ends."""
 
     end = "end"
@@ -126,7 +126,7 @@ class Until(StrEnum):
 
 
 @dataclass(frozen=True)
-class Committed:
+class CommittedOffsets:
     """What a run had committed at some moment, while its job may have gone on.
 
     Attributes:
@@ -141,7 +141,9 @@ class Committed:
         return f"up to batch {self.batches - 1}"
 
 
-def committed(until: Until | None, of: Judged, *, of_run: bool, is_file: bool) -> Committed | None:
+def committed(
+    until: LogEnd | None, of: JudgedOutput, *, of_run: bool, is_file: bool
+) -> CommittedOffsets | None:
     """Return where the log ends for a run; None: at its end.
 
     Args:
@@ -156,7 +158,7 @@ def committed(until: Until | None, of: Judged, *, of_run: bool, is_file: bool) -
         Exit: the run has committed nothing.
     """
     run = None if is_file else of.run
-    if until is Until.end or (until is None and not (of_run and run and _is_alive(run))):
+    if until is LogEnd.end or (until is None and not (of_run and run and _is_alive(run))):
         return None
     if run is None:
         msg = "--until committed: only runs of this machine have commits: leave it out"
@@ -170,7 +172,9 @@ def committed(until: Until | None, of: Judged, *, of_run: bool, is_file: bool) -
     if not batches:
         tell(f"run {run.run} has not committed a batch yet: there is nothing to judge")
         raise typer.Exit(UNKNOWN)
-    return Committed(batches, {lane: offsets.get(lane, 0) for lane in range(source.partitions)})
+    return CommittedOffsets(
+        batches, {lane: offsets.get(lane, 0) for lane in range(source.partitions)}
+    )
 
 
 def _is_alive(run: Run) -> bool:

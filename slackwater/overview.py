@@ -69,9 +69,9 @@ def overview(
         about = Surroundings.of(what_is_up())
         found = _found(about, files or [], run)
     if as_json:
-        told = [one.model_dump(mode="json") for one in found]
+        overviews = [one.model_dump(mode="json") for one in found]
         one_only = files is not None and len(files) == 1
-        say(json.dumps(told[0] if one_only else told, ensure_ascii=False))
+        say(json.dumps(overviews[0] if one_only else overviews, ensure_ascii=False))
         return
     for one in found:
         _show(one)
@@ -94,9 +94,9 @@ def _follow() -> None:
             about = Surroundings.of(what_is_up(lambda _: None))
             # For everybody: a file that is too large would make all of them wait.
             found = _found(about, files, None, SHARED_LIMITS)
-            told = [one.model_dump(mode="json") for one in found]
-            answer: dict[str, Any] = {"overviews": told}
-        except Exception as error:  # whoever asked is told
+            overviews = [one.model_dump(mode="json") for one in found]
+            answer: dict[str, Any] = {"overviews": overviews}
+        except Exception as error:  # it is the answer
             answer = {"error": str(error) or type(error).__name__}
         say(json.dumps(answer, ensure_ascii=False))
         sys.stdout.flush()

@@ -35,16 +35,16 @@ def show(pipeline: PipelineFile, run: OptionalRun = None) -> None:
 
     found = meant(what_is_up(), pipeline, run)
     for flow in found.own_pipeline().of(Query):
-        active, told = flow.window.active, []
+        active, parts = flow.window.active, []
         if active is not None and active.begins_us is not None:
-            told.append(f"from {spell_instant(active.begins_us)}")
+            parts.append(f"from {spell_instant(active.begins_us)}")
         if active is not None and active.until_us is not None:
-            told.append(f"until {spell_instant(active.until_us)}")
+            parts.append(f"until {spell_instant(active.until_us)}")
         if active is not None and active.joined is not None:
-            told.append("added by the log")
+            parts.append("added by the log")
         if active is not None and active.lacking:
-            told.append(f"no rows: {', '.join(active.lacking)} did not take it")
-        say(f"{flow.name}: {', '.join(told) or 'always'}")
+            parts.append(f"no rows: {', '.join(active.lacking)} did not take it")
+        say(f"{flow.name}: {', '.join(parts) or 'always'}")
     for name, conflict in found.own_pipeline().conflicts.items():
         lanes = ", ".join(f"{lane} offset {own.at}" for lane, own in conflict.items())
         say(f"{name}: no rows: lanes have added different queries of this name: {lanes}")
@@ -76,9 +76,9 @@ def add(
     found = meant(stack_for(pipeline, "kafka"), pipeline, run)
     asked = read_asked(added, found.own_pipeline())
     found = _believing(found, pipeline)
-    told = costs(found, asked)
+    described = costs(found, asked)
     for name, query in asked.items():
-        say(f"{name}: windows from {spell_instant(query['from'])} on; {told[name]}")
+        say(f"{name}: windows from {spell_instant(query['from'])} on; {described[name]}")
     _change(found, {"add": asked}, bootstrap, wait=wait)
 
 

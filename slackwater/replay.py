@@ -110,8 +110,8 @@ def _trials(
     say(sentence)
     say(f"production: {found.production or 'nothing was submitted, so there is none to compare'}")
     if production is not None:
-        told = f"{sentence}; production: {found.production}"
-        keep_verdict(production, Judge.replay, passed=found.ok, sentence=told)
+        summary = f"{sentence}; production: {found.production}"
+        keep_verdict(production, Judge.replay, passed=found.ok, sentence=summary)
     raise typer.Exit(PASSED if found.ok else FAILED)
 
 
@@ -196,8 +196,8 @@ def show_contrast(windows: Contrast) -> None:
     for pair in windows.differing[:_SHOWN]:
         place = (pair.place.query, pair.place.extent, pair.place.key, pair.change.value)
         for name, before, after in pair.differing or [("an earlier revision", "", "")]:
-            told = ("–" if value is None else str(value) for value in (before, after))
-            table.add_row(*map(plain, (*place, name, *told)))
+            cells = ("–" if value is None else str(value) for value in (before, after))
+            table.add_row(*map(plain, (*place, name, *cells)))
             place = ("", "", "", "")
     if windows.differing:
         err().print(table)

@@ -123,7 +123,7 @@ def dead(
         if not reasons:
             complain(f"--reason {reason}: no dead letter has it; those that there are: {known}")
             raise typer.Exit(USAGE)
-    for line in (one.as_json() for one in reasons) if as_json else _told(reasons, read):
+    for line in (one.as_json() for one in reasons) if as_json else _lines(reasons, read):
         say(line)
 
 
@@ -151,7 +151,7 @@ def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
     return of_lines((line for _, line in output.dead), output.name), None
 
 
-def _told(reasons: list[Reason], read: int | None) -> Iterator[str]:
+def _lines(reasons: list[Reason], read: int | None) -> Iterator[str]:
     """Format the lines for people."""
     of_all = "" if read is None else f" of {read:,} records read"
     if not reasons:

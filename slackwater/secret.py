@@ -12,7 +12,7 @@ import typer
 from slackwater.console import FAILED, PASSED, UNKNOWN, say, tell
 
 if TYPE_CHECKING:
-    from jobs.live_engines.findings import Probed
+    from jobs.live_engines.findings import ProbeResult
     from windowing.research.engines.comparison import Comparison
     from windowing.research.engines.parameters import Domain, StreamTuple
     from windowing.research.engines.simulation import SimulatedReport
@@ -230,38 +230,38 @@ def probe(
     Takes minutes. Flink needs `make setup-flink`.
     """
     from jobs.live_engines.engines import live_engine
-    from jobs.live_engines.findings import Probed, words
+    from jobs.live_engines.findings import ProbeResult, words
     from windowing.research.engines.parameters import Domain
     from windowing.research.prober.probe import probe as find
 
     asked, domain = live_engine(engine, mode), Domain.tuple if tuples else Domain.time
     tell(f"starting {asked.title}")
     with asked.opened() as opened:
-        probed = Probed(asked, opened.version, domain, find(opened.box, domain, tell))
-    told = probed.as_data()
+        probed = ProbeResult(asked, opened.version, domain, find(opened.box, domain, tell))
+    data = probed.as_data()
     if as_json:
-        say(json.dumps(told, ensure_ascii=False))
+        say(json.dumps(data, ensure_ascii=False))
     else:
-        for line in words(told):
+        for line in words(data):
             say(line)
-    raise typer.Exit(_code(probed) if record is None else _recorded(probed, told, record))
+    raise typer.Exit(_code(probed) if record is None else _recorded(probed, data, record))
 
 
-def _code(probed: Probed) -> int:
+def _code(probed: ProbeResult) -> int:
     if probed.is_unsteady:
         return UNKNOWN
     return PASSED if probed.is_expressible else FAILED
 
 
-def _recorded(probed: Probed, told: dict[str, Any], folder: Path) -> int:
+def _recorded(probed: ProbeResult, data: dict[str, Any], folder: Path) -> int:
     """Keep what was found; return whether it is what was found before."""
     from chaos.probes.table import PAGE, differences, keep
 
     if probed.is_unsteady:
         tell(f"{folder / PAGE} is left as it is: two runs of one input differ")
         return UNKNOWN
-    old = keep(told, folder)
-    changed = differences(old, told) if old is not None else []
+    old = keep(data, folder)
+    changed = differences(old, data) if old is not None else []
     for line in changed:
         tell(f"was | is: {line}")
     said = "differs from" if changed else "is as in" if old else "is new in"

@@ -96,16 +96,16 @@ def _retention(text: str) -> timedelta:
     from windowing.model.schedule import RETENTION_LEAST
 
     try:
-        told = timedelta(microseconds=duration_us(text))
+        retention = timedelta(microseconds=duration_us(text))
     except ValueError as error:
         raise typer.BadParameter(f"--retention {text}: {error}") from None
-    if told < RETENTION_LEAST:
+    if retention < RETENTION_LEAST:
         msg = (
             f"--retention {text} is too short: a batch that is being written has files that no "
             "commit names yet, and readers may need replaced ones: give 1 hour or more"
         )
         raise typer.BadParameter(msg)
-    return told
+    return retention
 
 
 def _check_sink(spec: Pipeline) -> None:

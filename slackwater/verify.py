@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
-from slackwater.judged import Committed, Judged, Until, committed, judged
+from slackwater.judged import CommittedOffsets, JudgedOutput, LogEnd, committed, judged
 from slackwater.options import Engine, PipelineFile, Topic, broker
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ Since = Annotated[
     ),
 ]
 Where = Annotated[
-    Until | None,
+    LogEnd | None,
     typer.Option(
         help="Judge a run by the whole log, or by what it has committed; default: committed if its "
         "job is alive.",
@@ -143,9 +143,9 @@ def _evaluating(engine: Engine, master: str, means: Means) -> Iterator[Means]:
 
 
 def _judge(
-    of: Judged,
+    of: JudgedOutput,
     log: Log,
-    read: Callable[[Judged], Output],
+    read: Callable[[JudgedOutput], Output],
     means: Means,
     since: str | None,
     *,
@@ -164,7 +164,7 @@ def _judge(
 
 
 def _verdict(
-    of: Judged, log: Log, found: Output, means: Means, since: str | None, *, keeps: bool
+    of: JudgedOutput, log: Log, found: Output, means: Means, since: str | None, *, keeps: bool
 ) -> Verdict:
     """Judge an output, as a whole or since a point; keep the point at its end, if all is well."""
     from chaos.verdict.verify import verify as compare
@@ -180,7 +180,12 @@ def _verdict(
 
 
 def _output(
-    of: Judged, table: Path | None, file: Path | None, at: Committed | None, *, postgres: bool
+    of: JudgedOutput,
+    table: Path | None,
+    file: Path | None,
+    at: CommittedOffsets | None,
+    *,
+    postgres: bool,
 ) -> Output:
     """Read the output from the place given on the command line, or else from the run's sink."""
     from chaos.readers.catalogue import read_output
@@ -262,14 +267,16 @@ class Log:
         return replace(self, first={**(self.first or {}), **lasts})
 
 
-def named_since(text: str | None, of: Judged) -> str | None:
+def named_since(text: str | None, of: JudgedOutput) -> str | None:
     """Return where a range begins, once it is known whether a verification has passed yet."""
     if text == UNVERIFIED and of.point is not None:
         return LAST if of.point.exists() else None
     return text
 
 
-def point_of(text: str | None, of: Judged, log: Log, means: Means, folder: Path) -> Point | None:
+def point_of(
+    text: str | None, of: JudgedOutput, log: Log, means: Means, folder: Path
+) -> Point | None:
     """Return the point at which a range begins; None: it is the whole log.
 
     Args:
@@ -310,7 +317,7 @@ def point_of(text: str | None, of: Judged, log: Log, means: Means, folder: Path)
     return point_before(spec, log, first, folder / "point.jsonl", means)
 
 
-def kept_at(of: Judged) -> Path | None:
+def kept_at(of: JudgedOutput) -> Path | None:
     """Return where the point at the end of a verification is kept; None: nowhere."""
     from chaos.verdict.ranges import why_no_point
 

@@ -70,11 +70,11 @@ def why(
         spec, log = _log_of(pipeline, run, input_)
         sought = _sought(spec, query, window, key or [])
         found = explained(spec, sought, log)
-    told = Explanation(spec, found)
+    answer = Explanation(spec, found)
     if as_json:
-        say(json.dumps(told.as_json(), ensure_ascii=False))
+        say(json.dumps(answer.as_json(), ensure_ascii=False))
         return
-    for line in told.lines():
+    for line in answer.lines():
         say(line)
 
 

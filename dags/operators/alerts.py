@@ -1,4 +1,4 @@
-"""Whom to tell of a task that failed: a user's own callback, such as one of Airflow's notifiers."""
+"""Who hears of a task that failed: a user's own callback, such as one of Airflow's notifiers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Alert:
         self.name = name
 
     def __call__(self, context: Context) -> None:
-        """Tell.
+        """Notify.
 
         Raises:
             ValueError: not a name of this form.

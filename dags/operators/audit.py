@@ -65,4 +65,4 @@ class AuditRun(CommandTask):
 
 
 _OPTIONS = ("--since", "unverified", "--until", "committed", "--jobs", "1")
-"""One process, beside the jobs that go on."""
+"""One process, beside the running jobs."""

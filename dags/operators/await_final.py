@@ -49,11 +49,11 @@ class AwaitFinal(BaseSensorOperator):
         if not len(events):
             self.log.info("the Asset has no event yet")
             return False
-        told = events[0].extra.get("final_until") or {}
-        if told and self.query not in told:
-            msg = f"{self.query!r} is not a query of the pipeline: use one of {', '.join(told)}"
+        instants = events[0].extra.get("final_until") or {}
+        if instants and self.query not in instants:
+            msg = f"{self.query!r} is not a query of the pipeline: use one of {', '.join(instants)}"
             raise AirflowFailException(msg)
-        final_until = told.get(self.query)
+        final_until = instants.get(self.query)
         self.log.info("windows of %s are final until %s", self.query, final_until)
         return final_until is not None and _is_final(final_until, self.until)
 

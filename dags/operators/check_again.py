@@ -24,7 +24,7 @@ POLL_S = 60.0
 """Seconds between two checks of the job; a restarting one is back before the second."""
 
 _DUE = "due"
-_TOLD = "told"
+_ANNOUNCED = "told"
 """Key of the XCom with the content of the last event."""
 
 
@@ -67,8 +67,8 @@ class CheckAgain(CommandTask):
 
     Args:
         submit_task_id: the task whose result is the submission.
-        publish_task_id: the task that told the first news.
-        news_dag_id: the DAG that tells further news.
+        publish_task_id: the task that sent the first news.
+        news_dag_id: the DAG that sends further news.
     """
 
     operator_extra_links = (DataDocsLink(),)
@@ -130,8 +130,8 @@ class CheckAgain(CommandTask):
     def _announce(self, context: Context, submission: Submission, found: dict[str, Any]) -> None:
         """Have the Asset updated, unless its last event says the same."""
         ti = context["ti"]
-        told = ti.xcom_pull(key=_TOLD) or ti.xcom_pull(task_ids=self.publish_task_id)
-        if found == told:
+        last = ti.xcom_pull(key=_ANNOUNCED) or ti.xcom_pull(task_ids=self.publish_task_id)
+        if found == last:
             self.log.info("nothing new since the Asset's last event")
             return
         run_id = f"{submission['run']}-{datetime.now(UTC):%Y-%m-%dT%H-%M-%S.%f}"
@@ -141,7 +141,7 @@ class CheckAgain(CommandTask):
         if isinstance(answer, ErrorResponse):
             self.log.warning("the Asset was not updated this time: %s", answer)
             return
-        ti.xcom_push(key=_TOLD, value=found)
+        ti.xcom_push(key=_ANNOUNCED, value=found)
         self.log.info("triggered %s: windows are final until %s", run_id, found["final_until"])
 
     def _wait(self, context: Context, submission: Submission) -> None:

@@ -55,9 +55,9 @@ class CommandError(Exception):
         output: everything it printed, if it was started.
     """
 
-    def __init__(self, message: str, exit_code: int, output: Output | None = None) -> None:
+    def __init__(self, message: str, exit_code: int, output: CommandOutput | None = None) -> None:
         self.exit_code = exit_code
-        self.output = output or Output((), ())
+        self.output = output or CommandOutput((), ())
         super().__init__(message)
 
 
@@ -66,7 +66,7 @@ class CommandEnded(CommandError):
 
 
 @dataclass(frozen=True)
-class Output:
+class CommandOutput:
     """The output of a command.
 
     Attributes:
@@ -143,7 +143,7 @@ class Command:
         self._more = dict(more or {})
         self._process: subprocess.Popen[str] | None = None
 
-    def run(self) -> Output:
+    def run(self) -> CommandOutput:
         """Run it to completion.
 
         Raises:
@@ -174,7 +174,7 @@ class Command:
         reader.start()
         self._read(process.stdout, stdout)
         reader.join()
-        output = Output(tuple(stdout), tuple(stderr))
+        output = CommandOutput(tuple(stdout), tuple(stderr))
         _check(self._arguments, process.wait(), output)
         return output
 
@@ -198,7 +198,7 @@ class Command:
 
 async def run_quietly(
     arguments: Sequence[str], *, time_s: float | None = None, bytes_max: int = OUTPUT_MAX
-) -> Output:
+) -> CommandOutput:
     """Run a short command without blocking the event loop; nothing is logged.
 
     If it goes beyond a limit, or this is cancelled, it is ended with all of its children.
@@ -243,7 +243,7 @@ async def run_quietly(
         else:  # cancelled: nobody waits for it any more
             raise
         raise CommandEnded(f"{msg}; call it in a terminal", 1) from None
-    output = Output(_lines(stdout), _lines(stderr))
+    output = CommandOutput(_lines(stdout), _lines(stderr))
     _check(arguments, exit_code, output)
     return output
 
@@ -296,7 +296,7 @@ def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None
         os.killpg(process.pid, number)
 
 
-def _check(arguments: Sequence[str], exit_code: int, output: Output) -> None:
+def _check(arguments: Sequence[str], exit_code: int, output: CommandOutput) -> None:
     if exit_code == 0:
         return
     said = _complaint(output.stderr or output.stdout)

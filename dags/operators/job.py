@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dags.operators.command import CommandError, Output
+from dags.operators.command import CommandError, CommandOutput
 
 GAVE_UP = "failed"
 """State of a run whose job died of an error that would recur after a restart."""
@@ -78,7 +78,7 @@ def jobs_arguments(file: str) -> list[str]:
     return ["runs", file, "--json"]
 
 
-def jobs_of(output: Output) -> list[Job]:
+def jobs_of(output: CommandOutput) -> list[Job]:
     """Parse the command's output: an object per line, in its order.
 
     Raises:

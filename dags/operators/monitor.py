@@ -102,7 +102,7 @@ class MonitorTrigger(BaseTrigger):
 class MonitorJob(CommandTask):
     """Waits in the triggerer while a run's job lives; deploys it again if it is gone.
 
-    A job that gave up for a reason of its own (`failed`) is deployed again only by a clear, not by
+    A job that gave up for its own reason (`failed`) is deployed again only by a clear, not by
     a retry, which would fail for the same reason. If another DAG run already watches the same run,
     the task is skipped.
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from dags.operators.command import CommandError, Output
+from dags.operators.command import CommandError, CommandOutput
 from dags.operators.targets import Ends
 
 ENDED = frozenset({"FINISHED", "FAILED", "STOPPED", "SUPERSEDED"})
@@ -36,7 +36,7 @@ class Progress:
     ui: str | None = None
 
     @classmethod
-    def of(cls, output: Output) -> Progress:
+    def of(cls, output: CommandOutput) -> Progress:
         """Parse the command's output.
 
         Raises:

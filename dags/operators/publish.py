@@ -1,4 +1,4 @@
-"""Tells Airflow that a pipeline's table has new content."""
+"""Reports to Airflow that a pipeline's table has new content."""
 
 from __future__ import annotations
 

@@ -46,5 +46,5 @@ class RunChosen(RunCommand):
         if self.file is not None and (shown := check_file(context, self.file)) is not None:
             check_run(shown, self.jobs(self.file))
         given = [(option, params.get(name)) for name, option in self.options.items()]
-        told = [f"{option}={value}" for option, value in given if value is not None]
-        return self.carried_out(context, *told)
+        arguments = [f"{option}={value}" for option, value in given if value is not None]
+        return self.carried_out(context, *arguments)

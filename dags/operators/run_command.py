@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowException
 
 from dags.operators.action import DEPLOY, clear_number, skip_unless
-from dags.operators.command import Command, CommandError, Output
+from dags.operators.command import Command, CommandError, CommandOutput
 from dags.operators.job import Job, jobs_arguments, jobs_of
 from dags.operators.links import DataDocsLink, data_docs_page
 from dags.operators.shown import check_file
@@ -22,7 +22,7 @@ class CommandTask(BaseOperator):
     _more: Mapping[str, str] = {}
     """Variables of the command's environment that are this task's own."""
 
-    def call(self, *arguments: str) -> Output:
+    def call(self, *arguments: str) -> CommandOutput:
         """Run the command with its output in the task's log.
 
         Raises:
@@ -33,7 +33,7 @@ class CommandTask(BaseOperator):
         except CommandError as error:
             raise AirflowException(str(error)) from None
 
-    def called(self, *arguments: str) -> Output:
+    def called(self, *arguments: str) -> CommandOutput:
         """Run the command, for callers that need the exit code.
 
         Raises:
@@ -41,7 +41,7 @@ class CommandTask(BaseOperator):
         """
         return self._run(arguments, self.log.info)
 
-    def asked(self, *arguments: str) -> Output:
+    def asked(self, *arguments: str) -> CommandOutput:
         """Run the command without logging: a query, whose answer is read by a program.
 
         Raises:
@@ -60,7 +60,7 @@ class CommandTask(BaseOperator):
         except CommandError as error:
             raise AirflowException(str(error)) from None
 
-    def _run(self, arguments: Sequence[str], log: Callable[[str], None]) -> Output:
+    def _run(self, arguments: Sequence[str], log: Callable[[str], None]) -> CommandOutput:
         self._command = Command(arguments, log, self._more)
         return self._command.run()
 
@@ -134,5 +134,5 @@ class RunOnSubmitted(RunCommand):
     def carried_out(self, context: Context, *more: str) -> dict[str, Any] | None:
         """Run the command; return its result."""
         submission = context["ti"].xcom_pull(task_ids=self.submit_task_id)
-        told = (submission["file"], "--run", submission["run"], "--json")
-        return super().carried_out(context, *told, *more)
+        arguments = (submission["file"], "--run", submission["run"], "--json")
+        return super().carried_out(context, *arguments, *more)

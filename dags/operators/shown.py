@@ -30,7 +30,7 @@ _LOOK = "nothing was done: look at the pipeline's page again"
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownState:
     """What a page showed.
 
     Attributes:
@@ -42,17 +42,17 @@ class Shown:
     digest: str
 
     @classmethod
-    def of(cls, conf: Mapping[str, Any] | None) -> Shown | None:
+    def of(cls, conf: Mapping[str, Any] | None) -> ShownState | None:
         """Return what is noted in a DAG run's `conf`; None: nothing was shown.
 
         Raises:
             ValueError: that is something else.
         """
-        told = (conf or {}).get(SHOWN)
-        if told is None:
+        noted = (conf or {}).get(SHOWN)
+        if noted is None:
             return None
-        if isinstance(told, dict) and told.keys() == {"run", "file"}:
-            run, digest = told["run"], told["file"]
+        if isinstance(noted, dict) and noted.keys() == {"run", "file"}:
+            run, digest = noted["run"], noted["file"]
             if isinstance(digest, str) and (run is None or isinstance(run, str)):
                 return cls(run, digest)
         msg = f'{SHOWN} is what a page notes, as {{"run": "r1", "file": "DIGEST"}}: leave it out'
@@ -111,14 +111,14 @@ def digest_now(file: str) -> str | None:
         return None
 
 
-def check_file(context: Context, file: str) -> Shown | None:
+def check_file(context: Context, file: str) -> ShownState | None:
     """Check that a pipeline file is the one that was shown; return what was shown, if anything was.
 
     Raises:
         AirflowFailException: it is another one; a retry would not help.
     """
     try:
-        shown = Shown.of(context["dag_run"].conf)
+        shown = ShownState.of(context["dag_run"].conf)
     except ValueError as error:
         raise AirflowFailException(str(error)) from None
     if shown is not None and (problem := shown.other_file(file, digest_now(file))):
@@ -126,7 +126,7 @@ def check_file(context: Context, file: str) -> Shown | None:
     return shown
 
 
-def check_run(shown: Shown | None, jobs: Sequence[Job], *own: str | None) -> None:
+def check_run(shown: ShownState | None, jobs: Sequence[Job], *own: str | None) -> None:
     """Check that the live run is the one that was shown.
 
     Raises:

@@ -13,11 +13,11 @@ from dags.entities import run_name
 from dags.operators import lineage, spark_driver
 from dags.operators.action import clear_number
 from dags.operators.choose_run import Choice, OnChange, Wish, YoungerRunError, choices
-from dags.operators.command import USAGE_ERROR, CommandError, Output
+from dags.operators.command import USAGE_ERROR, CommandError, CommandOutput
 from dags.operators.job import Job
 from dags.operators.links import SparkDriverLink
 from dags.operators.run_command import CommandTask
-from dags.operators.shown import Shown, check_file, check_run
+from dags.operators.shown import ShownState, check_file, check_run
 from dags.operators.targets import fixed_ends
 from infra.driver import Driver
 
@@ -79,7 +79,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
 
     def submit_job(self, context: Context) -> Submission:
         """Call `slackwater submit`, which attaches if a job with this name is running already."""
-        # A clear is an order of its own: what is there now goes on, and no younger job is ended.
+        # A clear is a separate order: what is there now continues, and no younger job is ended.
         shown = None if clear_number(context) else check_file(context, self.file)
         # An increment reads up to the topic's ends at its start: the target must be fixed before.
         until = fixed_ends(self, context, self.file) if self.available_now else None
@@ -89,7 +89,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
             raise AirflowException(msg)
         return submission | {"until": until} if until else submission
 
-    def _submit(self, context: Context, shown: Shown | None) -> Output:
+    def _submit(self, context: Context, shown: ShownState | None) -> CommandOutput:
         """Submit in the first way that is not refused; the log says what that stopped.
 
         Args:

@@ -72,7 +72,7 @@ class Action:
         Raises:
             ValueError: a field is missing, or cannot be what it stands for.
         """
-        told = dict(self.conf)
+        conf = dict(self.conf)
         for blank in self.blanks:
             value = form.get(blank.name, "").strip()
             if value and not blank.pattern.fullmatch(value):
@@ -82,8 +82,8 @@ class Action:
                 msg = f"{self.label}: {blank.label} is missing"
                 raise ValueError(msg)
             if value:
-                told[blank.name] = value
-        return told
+                conf[blank.name] = value
+        return conf
 
 
 _PLACE: Final = re.compile(r'[0-9TZ:.+-]{4,40}|\{[0-9:,"\s]{0,2000}\}')
@@ -152,7 +152,7 @@ ACTION: Final = {action.name: action for action in ACTIONS}
 
 
 @dataclass(frozen=True)
-class Started:
+class StartedRun:
     """A DAG run that was triggered.
 
     Attributes:
@@ -218,7 +218,7 @@ def _entry(
     )
 
 
-def started(action: Action, pipeline: str, run_id: str) -> Started | None:
+def started(action: Action, pipeline: str, run_id: str) -> StartedRun | None:
     """Return a DAG run that an action has started; None: there is no such run."""
     dag_id = action.dag_of(pipeline)
     with create_session() as session:
@@ -226,7 +226,7 @@ def started(action: Action, pipeline: str, run_id: str) -> Started | None:
         if session.scalar(found) is None:
             return None
         dag = DagModel.get_current(dag_id, session=session)
-        return Started(dag_id, run_id, waits=dag is not None and bool(dag.is_paused))
+        return StartedRun(dag_id, run_id, waits=dag is not None and bool(dag.is_paused))
 
 
 def comes_from_here(request: Request) -> bool:

@@ -42,13 +42,13 @@ class Answer:
     """What is known of a pipeline, or of all.
 
     Attributes:
-        told: the command's answer: an object for each pipeline; None: there is none yet.
+        overviews: the command's answer: an object for each pipeline; None: there is none yet.
         age_s: seconds since it was given.
         error: why there is no newer one.
         asking: whether a newer one is being looked for.
     """
 
-    told: list[dict[str, Any]] | None
+    overviews: list[dict[str, Any]] | None
     age_s: float
     error: str | None
     asking: bool
@@ -79,8 +79,8 @@ class Answers:
             if kept is None:
                 await asyncio.wait([task], timeout=_PATIENCE_S)
                 kept = await asyncio.to_thread(_kept, name)
-        told, age_s = kept or (None, 0.0)
-        return Answer(told, age_s, self._errors.get(name), name in self._asking)
+        overviews, age_s = kept or (None, 0.0)
+        return Answer(overviews, age_s, self._errors.get(name), name in self._asking)
 
     def _ask(self, name: str, files: Sequence[str]) -> asyncio.Task[None]:
         """Begin to look for a newer answer, unless that has begun."""
@@ -90,8 +90,8 @@ class Answers:
 
     async def _replace(self, name: str, files: Sequence[str]) -> None:
         try:
-            told = await self._look(files)
-            await asyncio.to_thread(_keep, name, told)
+            overviews = await self._look(files)
+            await asyncio.to_thread(_keep, name, overviews)
             self._errors.pop(name, None)
         except (CommandError, OSError, ValueError) as error:
             self._errors[name] = str(error)
@@ -103,18 +103,18 @@ def _kept(name: str) -> tuple[list[dict[str, Any]], float] | None:
     """Return the last answer with its age; None: there is none that can be read."""
     file = _file(name)
     try:
-        told, at_s = json.loads(file.read_bytes()), file.stat().st_mtime
+        overviews, at_s = json.loads(file.read_bytes()), file.stat().st_mtime
     except (OSError, ValueError):
         return None
-    return told, max(time.time() - at_s, 0.0)
+    return overviews, max(time.time() - at_s, 0.0)
 
 
-def _keep(name: str, told: list[dict[str, Any]]) -> None:
+def _keep(name: str, overviews: list[dict[str, Any]]) -> None:
     """Keep an answer; one for all is one for each, too."""
-    for one in told if name == ALL else ():
+    for one in overviews if name == ALL else ():
         if NAME.fullmatch(str(one["pipeline"])):
             _write(_file(str(one["pipeline"])), [one])
-    _write(_file(name), told)
+    _write(_file(name), overviews)
 
 
 def _file(name: str) -> Path:
@@ -123,13 +123,13 @@ def _file(name: str) -> Path:
     return folder / ("all,.json" if name == ALL else f"{name}.json")
 
 
-def _write(file: Path, told: list[dict[str, Any]]) -> None:
+def _write(file: Path, overviews: list[dict[str, Any]]) -> None:
     """Replace an answer; readers see the old one or the new one."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".json")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
-            json.dump(told, out, ensure_ascii=False)
+            json.dump(overviews, out, ensure_ascii=False)
         Path(temporary).replace(file)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

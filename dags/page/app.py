@@ -25,7 +25,7 @@ from starlette.concurrency import run_in_threadpool
 from dags.entities import Deployment, plan_names
 from dags.operators.command import CommandError, pipelines_folder, project_root
 from dags.operators.job import jobs_arguments, jobs_of
-from dags.operators.shown import SHOWN, Shown, digest_now
+from dags.operators.shown import SHOWN, ShownState, digest_now
 from dags.page.actions import ACTION, ACTIONS, Action, comes_from_here, refuse, start, started
 from dags.page.answers import ALL, NAME, Answer, Answers
 from dags.page.calls import Calls
@@ -68,7 +68,7 @@ Value = Annotated[Text, Field(max_length=4_096)]
 """A value of a key; a longer one would not fit an address, either."""
 
 
-class Asked(BaseModel):
+class ActionForm(BaseModel):
     """A form, as it was sent.
 
     Attributes:
@@ -87,9 +87,9 @@ class Asked(BaseModel):
     shown_file: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""
 
     @property
-    def shown(self) -> Shown | None:
+    def shown(self) -> ShownState | None:
         """What the page showed; None: it was sent by no page."""
-        return Shown(self.shown_run or None, self.shown_file) if self.shown_file else None
+        return ShownState(self.shown_run or None, self.shown_file) if self.shown_file else None
 
 
 class Window(BaseModel):
@@ -146,15 +146,15 @@ async def index(user: User, search: Annotated[Text, Query(max_length=100)] = "")
 
 
 def _index(user: BaseUser, answer: Answer, search: str) -> str:
-    told = answer.told or []
-    visible = readable(user, [one["pipeline"] for one in told])
-    seen = [one for one in told if one["pipeline"] in visible]
+    overviews = answer.overviews or []
+    visible = readable(user, [one["pipeline"] for one in overviews])
+    seen = [one for one in overviews if one["pipeline"] in visible]
     chosen = [one for one in seen if search.casefold() in one["pipeline"].casefold()]
     return page(
         "index.html",
         title="Pipelines",
         answer=answer,
-        told=sorted_by_light(chosen),
+        overviews=sorted_by_light(chosen),
         hidden=len(seen) - len(chosen),
         search=search,
     )
@@ -169,7 +169,7 @@ async def pipeline(dag_id: str, user: User) -> HTMLResponse:
 
 
 def _pipeline(user: BaseUser, deployment: Deployment, answer: Answer) -> str:
-    one = answer.told[0] if answer.told else None
+    one = answer.overviews[0] if answer.overviews else None
     return page(
         "pipeline.html",
         title=deployment.name,
@@ -187,8 +187,8 @@ def _pipeline(user: BaseUser, deployment: Deployment, answer: Answer) -> str:
 async def as_json(dag_id: str) -> JSONResponse:
     """Return the answer that the page shows."""
     answer = await answers.of(dag_id, [(await _deployment_of(dag_id)).file])
-    told = answer.told[0] if answer.told else None
-    shown = {"overview": told, "age_s": answer.age_s, "error": answer.error}
+    overview = answer.overviews[0] if answer.overviews else None
+    shown = {"overview": overview, "age_s": answer.age_s, "error": answer.error}
     return await run_in_threadpool(JSONResponse, shown)
 
 
@@ -248,9 +248,9 @@ async def act(
     request: Request,
     dag_id: str,
     user: User,
-    form: Annotated[Asked, Form()],
+    form: Annotated[ActionForm, Form()],
 ) -> JSONResponse:
-    """Start the DAG run of an action, and lead to the page that tells of it.
+    """Start the DAG run of an action, and lead to the page that shows it.
 
     Who may do so is asked of the DAG that the action starts a run of. What the page showed goes
     into the DAG run, whose tasks look once more whether it still is so.
@@ -280,11 +280,11 @@ async def act(
         await run_in_threadpool(refuse, action, deployment.name, str(error.detail), name)
         raise
     place = urlencode({"action": action.name, "dag_run": run_id})
-    told = {"dag_id": dag, "dag_run_id": run_id}
-    return JSONResponse(told, status_code=303, headers={"Location": f"started?{place}"})
+    started_run = {"dag_id": dag, "dag_run_id": run_id}
+    return JSONResponse(started_run, status_code=303, headers={"Location": f"started?{place}"})
 
 
-def _filled(action: Action, form: Asked) -> dict[str, str]:
+def _filled(action: Action, form: ActionForm) -> dict[str, str]:
     try:
         return action.filled(form.model_dump())
     except ValueError as error:
@@ -298,7 +298,7 @@ def _start(action: Action, pipeline: str, conf: dict[str, Any], user: str) -> st
         raise HTTPException(404, str(error)) from None
 
 
-async def _check(shown: Shown, file: str, request: Request) -> None:
+async def _check(shown: ShownState, file: str, request: Request) -> None:
     """Check that the file and the live run are those that the page showed.
 
     Raises:
@@ -332,8 +332,8 @@ def has_started(
     if chosen is not None and may(user, chosen.dag_of(dag_id), "GET"):
         found = started(chosen, dag_id, dag_run)
         if found is not None:
-            told = page("started.html", title=dag_id, action=chosen, started=found)
-            return HTMLResponse(told)
+            text = page("started.html", title=dag_id, action=chosen, started=found)
+            return HTMLResponse(text)
     raise HTTPException(404, "no action of this page has started such a run")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from fastapi import HTTPException, Request
 
-from dags.operators.command import CommandEnded, Output, run_quietly
+from dags.operators.command import CommandEnded, CommandOutput, run_quietly
 
 AT_ONCE: Final = 2
 """How many calls run at once."""
@@ -37,7 +37,7 @@ class Calls:
         self._turns: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
         self._waiting = 0
 
-    async def run(self, arguments: Sequence[str], request: Request) -> Output:
+    async def run(self, arguments: Sequence[str], request: Request) -> CommandOutput:
         """Run a command for a request.
 
         It is ended when the request's client has gone, and with it the request.
@@ -58,7 +58,7 @@ class Calls:
             gone.cancel()
             await asyncio.gather(call, gone, return_exceptions=True)
 
-    async def _in_turn(self, arguments: Sequence[str]) -> Output:
+    async def _in_turn(self, arguments: Sequence[str]) -> CommandOutput:
         async with self._turn():
             try:
                 return await run_quietly(arguments, time_s=TIME_S, bytes_max=BYTES_MAX)

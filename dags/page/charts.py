@@ -48,11 +48,11 @@ def chart(title: str, times: Sequence[str], lines: Sequence[Line], unit: str = "
     legend = Markup(" ").join(
         Markup('<span class="key {}">{}</span>').format(line.colour, line.name) for line in lines
     )
-    told = "; ".join(f"{line.name}: {_last(line)}" for line in lines)
+    description = "; ".join(f"{line.name}: {_last(line)}" for line in lines)
     return Markup(
         '<figure class="chart"><figcaption>{} {}</figcaption>'
         '<svg viewBox="0 0 {} {}" role="img" aria-label="{}: {}">{}</svg></figure>'
-    ).format(title, legend, _WIDTH, _HEIGHT, title, told, Markup("").join(body))
+    ).format(title, legend, _WIDTH, _HEIGHT, title, description, Markup("").join(body))
 
 
 def strip(passed: Sequence[bool | None], titles: Sequence[str]) -> Markup:

@@ -64,7 +64,7 @@ class Follower:
     async def start(self) -> None:
         """Start the process: the first page does not wait for it then.
 
-        What stands against it is told to whoever asks.
+        What prevents it is reported to whoever asks.
         """
         with contextlib.suppress(CommandError):
             start = await _start_now()
@@ -109,8 +109,8 @@ class Follower:
         # In turn, too: there may be as many questions as there are pipelines.
         async with self._turn_of(asyncio.get_running_loop()):
             output = await run_quietly(["overview", *files, "--json"], time_s=ANSWER_S)
-        told = json.loads(output.stdout[-1] if output.stdout else "")
-        return told if isinstance(told, list) else [told]
+        overviews = json.loads(output.stdout[-1] if output.stdout else "")
+        return overviews if isinstance(overviews, list) else [overviews]
 
     def _is_worth_a_try(self, start: _Start) -> bool:
         if self._failed is None:
@@ -133,8 +133,8 @@ class Follower:
                 raise
         if "error" in answer:
             raise CommandError(answer["error"], 1)
-        told: list[dict[str, Any]] = answer["overviews"]
-        return told
+        overviews: list[dict[str, Any]] = answer["overviews"]
+        return overviews
 
     def _turn_of(self, loop: asyncio.AbstractEventLoop) -> asyncio.Lock:
         """Return what lets one question at a time through, on this loop."""
@@ -198,9 +198,9 @@ async def _answer(process: asyncio.subprocess.Process, files: Sequence[str]) -> 
     try:
         process.stdin.write(json.dumps(list(files)).encode() + b"\n")
         await process.stdin.drain()
-        told = json.loads(await process.stdout.readline())
+        answer = json.loads(await process.stdout.readline())
     except (OSError, ValueError) as error:
         raise NoAnswer from error
-    if not isinstance(told, dict):
+    if not isinstance(answer, dict):
         raise NoAnswer
-    return told
+    return answer

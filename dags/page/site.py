@@ -30,8 +30,8 @@ QUERY_MAX: Final = 16_384
 BODY_MAX: Final = 65_536
 """The most bytes of a form: it is read before anybody has asked who sends it."""
 
-_TOLD_MAX: Final = 5
-"""How many mistakes of a form are told at once."""
+_MISTAKES_MAX: Final = 5
+"""How many mistakes of a form are reported at once."""
 
 
 class Site(FastAPI):
@@ -92,22 +92,22 @@ class Site(FastAPI):
         assert isinstance(error, AnyHTTPException)  # noqa: S101 - as registered
         if "text/html" not in request.headers.get("accept", ""):
             return await http_exception_handler(request, error)
-        told = page("refused.html", title=self.title, why=error.detail)
-        return HTMLResponse(told, status_code=error.status_code, headers=error.headers)
+        text = page("refused.html", title=self.title, why=error.detail)
+        return HTMLResponse(text, status_code=error.status_code, headers=error.headers)
 
     async def _misspelled(self, request: Request, error: Exception) -> Response:
         """Say which field is wrong, without its value, which may be anything."""
         assert isinstance(error, RequestValidationError)  # noqa: S101 - as registered
-        told = [
+        mistakes = [
             f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}"
-            for one in error.errors()[:_TOLD_MAX]
+            for one in error.errors()[:_MISTAKES_MAX]
         ]
-        return await self._refused(request, HTTPException(422, "; ".join(told)))
+        return await self._refused(request, HTTPException(422, "; ".join(mistakes)))
 
     async def _broken(self, request: Request, error: Exception) -> Response:
-        """Say that it is our fault; Airflow's log has the rest, as the error goes on to it."""
-        told = f"this page could not be made ({type(error).__name__}): see the API server's log"
-        return await self._refused(request, HTTPException(500, told))
+        """Say that it is our fault; Airflow's log has the rest, as the error is passed to it."""
+        message = f"this page could not be made ({type(error).__name__}): see the API server's log"
+        return await self._refused(request, HTTPException(500, message))
 
 
 def _problem_of(scope: Scope) -> HTTPException | None:

@@ -32,14 +32,16 @@ def page(template: str, **values: Any) -> str:
     return _templates.get_template(template).render(**values)
 
 
-def sorted_by_light(told: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def sorted_by_light(overviews: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return pipelines in the order in which somebody has to look at them."""
-    return sorted(told, key=lambda one: (_ORDER.index(one["light"]["colour"]), one["pipeline"]))
+    return sorted(
+        overviews, key=lambda one: (_ORDER.index(one["light"]["colour"]), one["pipeline"])
+    )
 
 
-def charts_of(told: Mapping[str, Any]) -> list[Markup]:
+def charts_of(overview: Mapping[str, Any]) -> list[Markup]:
     """Return the charts of a pipeline's life."""
-    buckets = told["history"]
+    buckets = overview["history"]
     times = [one["at"] for one in buckets]
 
     def line(label: str, name: str, colour: str = "a", factor: float = 1.0) -> Line:
@@ -60,10 +62,10 @@ def charts_of(told: Mapping[str, Any]) -> list[Markup]:
     ]
 
 
-def quality_of(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+def quality_of(overview: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return each expectation with its checks over time, as marks and, if numbers, as a chart."""
     found = []
-    for one in told["quality"]:
+    for one in overview["quality"]:
         points = one["points"][-_POINTS:]
         titles = [f"{point['at']}: {point['observed'] or 'unknown'}" for point in points]
         values = [_number(point["observed"]) for point in points]
@@ -89,20 +91,20 @@ class Row:
     address: str
 
 
-def row_of(told: Mapping[str, Any], run: str, query: str, key: Sequence[str]) -> Row:
+def row_of(line: Mapping[str, Any], run: str, query: str, key: Sequence[str]) -> Row:
     """Return a row as the page shows it.
 
     Args:
-        told: a line of `slackwater newest`.
+        line: a line of `slackwater newest`.
         run: its run.
         query: its query.
         key: the fields of the query's key.
     """
     # A field that is called like another column is called `key.` and its name there.
-    values = [told.get(f"key.{name}", told.get(name)) for name in key]
+    values = [line.get(f"key.{name}", line.get(name)) for name in key]
     named = [("key", "null" if value is None else str(value)) for value in values]
-    address = [("run", run), ("query", query), ("window", str(told["window_id"])), *named]
-    cells = {name: value for name, value in told.items() if name not in _SAID}
+    address = [("run", run), ("query", query), ("window", str(line["window_id"])), *named]
+    cells = {name: value for name, value in line.items() if name not in _SAID}
     return Row(cells, urlencode(address))
 
 

@@ -23,7 +23,7 @@ SPARK_REST, SPARK_UI, POSTGRES = 6066, 8080, 5432
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedFolder:
     """A folder with the same path on this machine and in all containers of a cluster.
 
     Attributes:
@@ -127,7 +127,7 @@ def postgres(
     )
 
 
-def spark_master(folder: Shared, *, rest: int, page: int) -> Box:
+def spark_master(folder: SharedFolder, *, rest: int, page: int) -> Box:
     """Describe the master of a Spark cluster.
 
     Args:
@@ -139,7 +139,7 @@ def spark_master(folder: Shared, *, rest: int, page: int) -> Box:
     return _spark(folder, "spark-master", ("master",), ports=ports)
 
 
-def spark_worker(folder: Shared, number: int, *, cores: int, memory: str) -> Box:
+def spark_worker(folder: SharedFolder, number: int, *, cores: int, memory: str) -> Box:
     """Describe a worker of the cluster, with everything that it starts.
 
     Args:
@@ -161,7 +161,7 @@ def connector_jars() -> str:
 
 
 def _spark(
-    folder: Shared,
+    folder: SharedFolder,
     name: str,
     command: tuple[str, ...],
     *,

@@ -1,4 +1,4 @@
-"""Containers on a network of their own that are removed when the session ends, however it ends.
+"""Containers on their own network that are removed when the session ends, however it ends.
 
 All of them carry a label that names the process they belong to. Each new session first removes what
 belongs to processes that are gone.

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from infra import kafka, spark
 from infra.containers import boxes, engine
-from infra.containers.boxes import Shared
+from infra.containers.boxes import SharedFolder
 from infra.containers.session import Session
 from infra.endpoints import Endpoints, broker_name
 from infra.errors import InfraError, NotReady
@@ -96,7 +96,7 @@ class ContainerStack:
         ports = {name: free_port() for name in self._components["kafka"]}
         proxied, proxy, rest, page = (free_port() for _ in range(4))
         at_gateway = f"{self._session.gateway}:{proxy}"
-        folder = Shared(self._layout.state_dir, propagates=self._is_mount)
+        folder = SharedFolder(self._layout.state_dir, propagates=self._is_mount)
         for box in boxes.brokers(ports, proxied=proxied, proxy=at_gateway):
             self._session.run(box)
         self._session.run(boxes.spark_master(folder, rest=rest, page=page))

@@ -1,7 +1,7 @@
 """Starts a Spark daemon in its container, or a command of the platform: `spark_start master`.
 
 `master`; `worker URL` with WORKER_CORES and WORKER_MEMORY from the environment; `driver …` and
-`executor`, as Kubernetes is told by Spark to start its pods; anything else is run as it stands. The
+`executor`, as Spark has Kubernetes start its pods; anything else is run as it stands. The
 same settings as the local cluster's (infra/spark.py), other addresses.
 """
 
@@ -68,9 +68,9 @@ def _kubernetes_executor(given: Mapping[str, str]) -> list[str]:
         "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID",
         "--podName": "SPARK_EXECUTOR_POD_NAME",
     }
-    told = [word for option, name in facts.items() for word in (option, given[name])]
+    arguments = [word for option, name in facts.items() for word in (option, given[name])]
     main_class = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
-    return ["java", *options, f"-Xms{memory}", f"-Xmx{memory}", "-cp", path, main_class, *told]
+    return ["java", *options, f"-Xms{memory}", f"-Xmx{memory}", "-cp", path, main_class, *arguments]
 
 
 def main(arguments: list[str]) -> None:

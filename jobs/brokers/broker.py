@@ -53,7 +53,7 @@ class AddressError(BrokerError):
     exit_code = 2
 
 
-class Refused(BrokerError):
+class BrokerRefusal(BrokerError):
     """A permanent rejection: a login, a certificate, a missing right."""
 
 
@@ -117,7 +117,7 @@ def _client(kind: Any, bootstrap: str, options: dict[str, Any]) -> Any:
         try:
             given = for_python(settings_for(bootstrap), kind.DEFAULT_CONFIG)
         except InfraError as error:
-            raise Refused(str(error)) from error
+            raise BrokerRefusal(str(error)) from error
         # Options that results depend on go first: settings cannot name them anyway.
         return kind(**{**given, **options})
 
@@ -138,7 +138,7 @@ def await_broker(bootstrap: str) -> str:
     try:
         settings = settings_for(bootstrap)
     except InfraError as error:
-        raise Refused(str(error)) from error
+        raise BrokerRefusal(str(error)) from error
     context = None if settings.tls is None else _context(settings.tls)
     while True:
         for address in addresses:
@@ -146,11 +146,11 @@ def await_broker(bootstrap: str) -> str:
                 with refusals(bootstrap, "connect"):
                     _try(address, settings, context)
             except ssl.SSLError as error:
-                raise Refused(_tls_refusal(settings, address, error)) from error
+                raise BrokerRefusal(_tls_refusal(settings, address, error)) from error
             except OSError as error:
                 refused = error
             except InfraError as error:
-                raise Refused(str(error)) from error
+                raise BrokerRefusal(str(error)) from error
             else:
                 return bootstrap
         if time.monotonic() > until_s:
@@ -189,9 +189,9 @@ def _context(tls: Tls) -> ssl.SSLContext:
             f"the certificates of {tls.certificate or tls.ca} cannot be used ({_reason(error)}): "
             "they must be PEM, with chain and key in one file, and the key's password right"
         )
-        raise Refused(msg) from error
+        raise BrokerRefusal(msg) from error
     except InfraError as error:
-        raise Refused(str(error)) from error
+        raise BrokerRefusal(str(error)) from error
     return context
 
 
@@ -249,18 +249,18 @@ def broker_error(bootstrap: str, error: Exception, doing: str = "", topic: str =
     settings = settings_for(bootstrap)
     if isinstance(error, SaslAuthenticationFailedError):
         mechanism = settings.sasl.mechanism if settings.sasl else "no login"
-        return Refused(
+        return BrokerRefusal(
             f"the Kafka broker on {bootstrap} does not accept the login of {settings.user} "
             f"({mechanism}): correct username, password or mechanism of the Kafka settings"
         )
     if isinstance(error, UnsupportedSaslMechanismError | IllegalSaslStateError):
         mechanism = settings.sasl.mechanism if settings.sasl else "no login"
-        return Refused(
+        return BrokerRefusal(
             f"the Kafka broker on {bootstrap} does not offer {mechanism} there: name another "
             "`sasl.mechanism`, or another listener's port"
         )
     if isinstance(error, AuthorizationError) or _IDEMPOTENT.search(str(error)):
-        return Refused(_unauthorized(bootstrap, settings, error, doing, topic))
+        return BrokerRefusal(_unauthorized(bootstrap, settings, error, doing, topic))
     if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
         hint = "look at `slackwater status`"
         if settings.protocol == "PLAINTEXT":

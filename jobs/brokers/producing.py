@@ -71,7 +71,7 @@ def send_all(
     bootstrap: str,
     topic: str,
     messages: Iterable[Message],
-    told: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> int:
     """Append messages to a topic in order; return how many.
 
@@ -79,7 +79,7 @@ def send_all(
         bootstrap: `host:port` of a broker.
         topic: an existing topic.
         messages: the messages.
-        told: called periodically, and at the end, with the number sent.
+        progress: called periodically, and at the end, with the number sent.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
@@ -94,13 +94,13 @@ def send_all(
                 topic, value=value, key=key, partition=partition, headers=headers(control)
             )
             sent += 1
-            if told and sent % 5_000 == 0:
-                told(sent)
+            if progress and sent % 5_000 == 0:
+                progress(sent)
         for future in newest.values():
             future.get(timeout=_SETTLED_S)
         producer.flush(timeout=_SETTLED_S)
-    if told:
-        told(sent)
+    if progress:
+        progress(sent)
     return sent
 
 

@@ -53,7 +53,7 @@ def kafka_rows(
     rows = raw_rows(reader.load(), pipeline.source)
     if end is None:
         return rows
-    # A stream has no end of its own; records after the end are read and filtered out.
+    # A stream does not end by itself; records after the end are read and filtered out.
     ends = F.create_map(*(F.lit(number) for pair in end.items() for number in pair))
     # Records without a lane are not filtered out: they are an error in the lanes' stage.
     inside = F.col("offset") < ends[F.col("partition")]

@@ -69,14 +69,14 @@ class Settings:
 def settings_of(admin: Any, names: list[str]) -> dict[str, Settings]:
     """Return how the broker keeps topics, by name."""
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    told = admin.describe_configs(resources, config_filter="all")["topic"]
-    return {name: _settings(told[name]) for name in names}
+    configs = admin.describe_configs(resources, config_filter="all")["topic"]
+    return {name: _settings(configs[name]) for name in names}
 
 
-def _settings(told: Mapping[str, Mapping[str, Any]]) -> Settings:
+def _settings(config: Mapping[str, Mapping[str, Any]]) -> Settings:
     # The broker omits what we may not see.
-    policy = told.get("cleanup.policy", {}).get("value")
-    size = told.get("max.message.bytes", {}).get("value")
+    policy = config.get("cleanup.policy", {}).get("value")
+    size = config.get("max.message.bytes", {}).get("value")
     return Settings(policy and "compact" in policy.split(","), size and int(size))
 
 

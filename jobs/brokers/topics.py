@@ -17,7 +17,7 @@ from windowing.model.source import Source
 if TYPE_CHECKING:
     from windowing.model import Pipeline
 
-_TOLD_S = 10.0
+_SETTLED_S = 10.0
 """By then a broker has heard of what its controller has decided."""
 
 
@@ -217,7 +217,7 @@ def add_partitions(bootstrap: str, topic: str, partitions: int) -> None:
     """
     with refusals(bootstrap, "alter", topic), closing(admin(bootstrap)) as client:
         client.create_partitions({topic: partitions})
-        until = time.monotonic() + _TOLD_S
+        until = time.monotonic() + _SETTLED_S
         while _partitions(client, bootstrap, topic) < partitions and time.monotonic() < until:
             time.sleep(0.05)
 

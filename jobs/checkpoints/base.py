@@ -1,4 +1,4 @@
-"""Where a checkpoint begins that goes on from another one: its number of batches, and their end.
+"""Where a checkpoint begins that continues another one: its number of batches, and their end.
 
 Spark numbers the batches of every checkpoint from 0. Tables, tokens and people count those of the
 run: the checkpoint's, plus the base's.
@@ -16,7 +16,7 @@ _FILE, _SEED = "base.json", "seed"
 
 @dataclass(frozen=True)
 class Base:
-    """What a checkpoint goes on from; by default nothing, as in a run's first one.
+    """What a checkpoint continues; by default nothing, as in a run's first one.
 
     Attributes:
         batch: the number of its first batch.
@@ -32,7 +32,7 @@ class Base:
 
 
 def read_base(checkpoint: Path) -> Base:
-    """Return what a checkpoint, which may not exist yet, goes on from."""
+    """Return what a checkpoint, which may not exist yet, continues."""
     file = checkpoint / _FILE
     if not file.exists():
         return Base()
@@ -41,7 +41,7 @@ def read_base(checkpoint: Path) -> Base:
 
 
 def write_base(checkpoint: Path, base: Base) -> None:
-    """Write what a new checkpoint goes on from, into its folder."""
+    """Write what a new checkpoint continues, into its folder."""
     (checkpoint / _FILE).write_text(json.dumps(asdict(base)), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""A changed pipeline for a stopped run: a checkpoint that goes on where the old one ends.
+"""A changed pipeline for a stopped run: a checkpoint that continues where the old one ends.
 
 It has another number of shards, or other queries. The new checkpoint is made beside the old one,
 whole, and then takes its place; an interruption is made good by the next call, and until then no
@@ -23,7 +23,7 @@ from jobs.file_run import own_session
 from jobs.runs import Run
 from jobs.runs.folder import NOTE_FILE, read_run, write_note
 from jobs.runs.owner import Owner
-from jobs.state import Converted, converted
+from jobs.state import ConvertedState, converted
 from jobs.tools.dead_letters import letters_of
 from windowing.engine.plan import plan_of
 from windowing.files.places import move_file, remove_folder
@@ -98,7 +98,7 @@ def reshard_run(run: Run, shards: int, *, dry_run: bool = False) -> Conversion:
 
 
 def add_queries(run: Run, after: Pipeline, *, dry_run: bool = False) -> Conversion | None:
-    """Let a stopped run go on with queries in addition to its own.
+    """Let a stopped run continue with queries in addition to its own.
 
     Args:
         run: the run.
@@ -128,7 +128,7 @@ def add_queries(run: Run, after: Pipeline, *, dry_run: bool = False) -> Conversi
 
 
 def change_file(run: Run, after: Pipeline) -> None:
-    """Let a stopped run go on with a file that believes other control records.
+    """Let a stopped run continue with a file that believes other control records.
 
     Args:
         run: the run.
@@ -152,7 +152,7 @@ def change_file(run: Run, after: Pipeline) -> None:
 
 
 def change_queries(spark: SparkSession, run: Run, after: Pipeline) -> None:
-    """Let a run go on with queries that its log has changed; for the driver that owns it.
+    """Let a run continue with queries that its log has changed; for the driver that owns it.
 
     Args:
         spark: the driver's session.
@@ -304,7 +304,7 @@ def _convert(run: Run, after: Pipeline, checkpoint: Checkpoint, *, dry_run: bool
     return replace(result, run=read_run(run.folder), kept=kept)
 
 
-def _make(run: Run, before: Pipeline, state: Converted, checkpoint: Checkpoint) -> Path | None:
+def _make(run: Run, before: Pipeline, state: ConvertedState, checkpoint: Checkpoint) -> Path | None:
     """Make the new checkpoint, and put it in the place of the old one; return where that is."""
     batch = checkpoint.committed + 1
     earlier = (*read_base(run.checkpoint).fingerprints, before.fingerprint)
@@ -314,7 +314,7 @@ def _make(run: Run, before: Pipeline, state: Converted, checkpoint: Checkpoint) 
     return _take_place(run)
 
 
-def _prepare(run: Run, state: Converted, base: Base) -> None:
+def _prepare(run: Run, state: ConvertedState, base: Base) -> None:
     """Write all that the run will have, into a folder that gets its name when it is complete."""
     folder = run.checkpoint.with_name(f".{_READY}.new")
     remove_folder(folder)

@@ -40,7 +40,7 @@ class PartitionsError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Accepted:
+class Acceptance:
     """The result of accepting partitions.
 
     Attributes:
@@ -62,8 +62,8 @@ def look(progress: Any, source: Source) -> None:
     Raises:
         UndeclaredPartition: it has.
     """
-    for told in progress.sources if progress is not None else ():
-        for offsets in (told.endOffset, told.latestOffset):
+    for read in progress.sources if progress is not None else ():
+        for offsets in (read.endOffset, read.latestOffset):
             undeclared = _undeclared(offsets, source)
             if undeclared is not None:
                 raise UndeclaredPartition(source.undeclared(undeclared))
@@ -84,7 +84,7 @@ def pending(checkpoint: Path) -> int | None:
     return planned if planned > newest(checkpoint / "commits") else None
 
 
-def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
+def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Acceptance:
     """Let undeclared partitions join a run, and record them in the run's own file.
 
     Args:
@@ -127,7 +127,7 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Accepted:
         written.replace(run.file)
     finally:
         owner.release()
-    return Accepted(grown, lanes)
+    return Acceptance(grown, lanes)
 
 
 def _new(source: Source, bootstrap: str) -> list[tuple[Source, int]]:
@@ -189,8 +189,8 @@ def _grown(pipeline: Pipeline, own: Pipeline, lanes: tuple[AddedLane, ...]) -> P
             "names lanes, declare as many partitions as there are, and say what holds for these)"
         )
         raise PartitionsError(msg) from error
-    told = pipeline.source.added_lanes
-    if own.fingerprint not in grown.earlier or known[: len(told)] != told:
+    declared = pipeline.source.added_lanes
+    if own.fingerprint not in grown.earlier or known[: len(declared)] != declared:
         msg = (
             "the file differs from the one that the run was submitted with in more than its "
             "partitions: accept with that one, or start a new run"

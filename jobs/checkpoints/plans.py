@@ -31,7 +31,7 @@ class Checkpoint:
         planned: the newest planned batch; the one before the first: none.
         ends: by batch, its end; under the one before the first, where that starts. Spark deletes
             old plans.
-        begins: its first batch, as the run counts; 0 unless it goes on from another checkpoint.
+        begins: its first batch, as the run counts; 0 unless it continues another checkpoint.
     """
 
     place: str

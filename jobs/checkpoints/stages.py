@@ -1,4 +1,4 @@
-"""Whether a run's lanes have a stage of their own on Spark. A checkpoint belongs to one of both."""
+"""Whether a run's lanes have their own stage on Spark. A checkpoint belongs to one of both."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import AuthorizationError, KafkaError
 
-from jobs.brokers.broker import BrokerError, Refused, broker_error
+from jobs.brokers.broker import BrokerError, BrokerRefusal, broker_error
 from jobs.brokers.broker import admin as admin_client
 from jobs.brokers.broker import consumer as make_consumer
 from jobs.brokers.topic_admin import Settings, asking, ids_of, settings_of
@@ -30,8 +30,8 @@ def topics_of(bootstrap: str, source: Source) -> dict[str, Topic]:
         TopicError: a topic does not exist.
     """
     names = [part.topic for part in source.parts]
-    told = asking(bootstrap, "describe", ", ".join(names))
-    with told as admin, closing(make_consumer(bootstrap)) as consumer:
+    asked = asking(bootstrap, "describe", ", ".join(names))
+    with asked as admin, closing(make_consumer(bootstrap)) as consumer:
         ids, settings = ids_of(admin, names), settings_of(admin, names)
         return {name: _topic(consumer, name, ids[name], settings[name]) for name in names}
 
@@ -61,7 +61,7 @@ class TopicIds:
             try:
                 self._client = self._client or admin_client(self._bootstrap)
                 return ids_of(self._client, self._names)
-            except Refused:
+            except BrokerRefusal:
                 self.close()
                 raise
             except (KafkaError, OSError, BrokerError) as error:

@@ -242,7 +242,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishResult:
     """The result of `publish`.
 
     Attributes:
@@ -262,7 +262,7 @@ def publish(
     *,
     topic: str = TOPIC,
     log: pl.DataFrame | None = None,
-) -> Published:
+) -> PublishResult:
     """Make the topic hold the log exactly once, however often this is called.
 
     If the topic holds a prefix in some partitions, because an earlier call was interrupted,
@@ -287,7 +287,7 @@ def publish(
     if missing.height:
         append(bootstrap, topic, missing, progress)
         _check_whole(bootstrap, topic, log)
-    return Published(log.height, missing.height, time.monotonic() - began_s)
+    return PublishResult(log.height, missing.height, time.monotonic() - began_s)
 
 
 def _held(bootstrap: str, topic: str, log: pl.DataFrame) -> dict[int, int]:

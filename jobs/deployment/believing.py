@@ -28,7 +28,7 @@ def believing_changes(pipeline: Pipeline) -> Pipeline:
 
 
 def believe_changes(endpoints: Endpoints, run: runs.Run) -> runs.Run:
-    """Let a run believe changes of its queries; a job that lives is stopped for it, and goes on.
+    """Let a run believe changes of its queries; a job that lives is stopped for it, and continues.
 
     Args:
         endpoints: addresses of the running stack.
@@ -50,7 +50,7 @@ def believe_changes(endpoints: Endpoints, run: runs.Run) -> runs.Run:
 
 
 def forget_queries(run: runs.Run, names: Collection[str]) -> None:
-    """Let a stopped run never take changes of some names, so that it can go on past them.
+    """Let a stopped run never take changes of some names, so that it can continue past them.
 
     Args:
         run: the run.

@@ -86,7 +86,7 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
 
 
 def _refusals(old: Pipeline, new: Pipeline, added: Iterable[str]) -> Iterator[str]:
-    """Say of added queries why no run can go on with them."""
+    """Say of added queries why no run can continue with them."""
     before, after = plan_of(old), plan_of(new)
     for query in added:
         if (why := why_not(before, after, query)) is not None:
@@ -94,7 +94,7 @@ def _refusals(old: Pipeline, new: Pipeline, added: Iterable[str]) -> Iterator[st
 
 
 def _control_refusals(old: Pipeline, new: Pipeline) -> Iterator[str]:
-    """Say why no run can go on with another rule for control records."""
+    """Say why no run can continue with another rule for control records."""
     before, after = old.source.control, new.source.control
     if after.believes_as_much(before):
         return

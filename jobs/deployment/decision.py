@@ -19,13 +19,13 @@ _NUMBERED = "r"
 """The prefix of proposed run names, before their number."""
 
 
-class Refused(RuntimeError):
+class RequestRefusal(RuntimeError):
     """A request that would stop or mix runs without permission; nothing was done."""
 
     exit_code = 2
 
 
-class Step(StrEnum):
+class RunAction(StrEnum):
     """The action on a run."""
 
     attach = "attach"
@@ -34,7 +34,7 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownRun:
     """An existing run of the pipeline.
 
     Attributes:
@@ -87,7 +87,7 @@ class Plan:
         said: all of this in sentences.
     """
 
-    step: Step
+    step: RunAction
     run: str
     ends: tuple[str, ...] = ()
     beside: bool = False
@@ -96,7 +96,7 @@ class Plan:
     said: tuple[str, ...] = ()
 
 
-def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
+def plan(wish: Wish, known: Mapping[str, KnownRun], live: str | None) -> Plan:
     """Decide what to do.
 
     Args:
@@ -105,44 +105,44 @@ def plan(wish: Wish, known: Mapping[str, Known], live: str | None) -> Plan:
         live: the one that commands take by default; None: there is none.
 
     Raises:
-        Refused: nothing is done; the message lists the alternatives.
+        RequestRefusal: nothing is done; the message lists the alternatives.
     """
     run = wish.run or _meant(wish, known, live)
     if run not in known:
         return _begin(wish, run, known, live)
     found = known[run]
     if not found.change.goes_on:
-        raise Refused(_changed(wish, run, known))
+        raise RequestRefusal(_changed(wish, run, known))
     if wish.origin is not None:
         msg = f"run {run} has begun, and --from is for a new one: give it a name that is not taken"
-        raise Refused(msg)
+        raise RequestRefusal(msg)
     grows = found.change.kind is Kind.other_queries
     if found.alive and grows:
-        raise Refused(_stop_first(wish, run, known))
+        raise RequestRefusal(_stop_first(wish, run, known))
     if found.alive:
-        told = f"run {run} of pipeline {wish.pipeline} lives, and nothing is submitted: "
+        opening = f"run {run} of pipeline {wish.pipeline} lives, and nothing is submitted: "
         return Plan(
-            Step.attach,
+            RunAction.attach,
             run,
             beside=found.beside or wish.beside,
             takes_file=found.change.kind is Kind.compatible,
-            said=_meaning(told, found.change),
+            said=_meaning(opening, found.change),
         )
     beside = wish.beside or (found.beside and run != live)
     ends = _ends(wish, run, known, beside=beside)
-    told = f"run {run} of pipeline {wish.pipeline} goes on from its checkpoint: "
+    opening = f"run {run} of pipeline {wish.pipeline} goes on from its checkpoint: "
     return Plan(
-        Step.go_on,
+        RunAction.go_on,
         run,
         ends,
         beside,
         takes_file=found.change.kind is Kind.compatible,
         grows=grows,
-        said=(*_meaning(told, found.change), *_ending(ends)),
+        said=(*_meaning(opening, found.change), *_ending(ends)),
     )
 
 
-def _meant(wish: Wish, known: Mapping[str, Known], live: str | None) -> str:
+def _meant(wish: Wish, known: Mapping[str, KnownRun], live: str | None) -> str:
     """Choose the run if none is named."""
     if live is None:
         return fresh_name(known)
@@ -153,7 +153,7 @@ def _meant(wish: Wish, known: Mapping[str, Known], live: str | None) -> str:
     return live  # which is then rejected, with the alternatives
 
 
-def fresh_name(known: Mapping[str, Known]) -> str:
+def fresh_name(known: Mapping[str, KnownRun]) -> str:
     """Return a name that no run of the pipeline has."""
     numbers = [
         int(name[len(_NUMBERED) :])
@@ -163,22 +163,22 @@ def fresh_name(known: Mapping[str, Known]) -> str:
     return f"{_NUMBERED}{max(numbers, default=0) + 1}"
 
 
-def _begin(wish: Wish, run: str, known: Mapping[str, Known], live: str | None) -> Plan:
+def _begin(wish: Wish, run: str, known: Mapping[str, KnownRun], live: str | None) -> Plan:
     ends = _ends(wish, run, known, beside=wish.beside)
     where = "the beginning of the log" if wish.origin is None else wish.origin
-    told = [f"run {run} of pipeline {wish.pipeline} is a new one, and begins at {where}"]
+    sentences = [f"run {run} of pipeline {wish.pipeline} is a new one, and begins at {where}"]
     if wish.beside and live is not None:
         over = shlex.join(["slackwater", "handover", str(wish.file), "--to", run])
-        told.append(f"it works beside run {live}, which stays the live one until `{over}`")
+        sentences.append(f"it works beside run {live}, which stays the live one until `{over}`")
     beside = wish.beside and live is not None
-    return Plan(Step.begin, run, ends, beside, said=(*told, *_ending(ends)))
+    return Plan(RunAction.begin, run, ends, beside, said=(*sentences, *_ending(ends)))
 
 
-def _ends(wish: Wish, run: str, known: Mapping[str, Known], *, beside: bool) -> tuple[str, ...]:
+def _ends(wish: Wish, run: str, known: Mapping[str, KnownRun], *, beside: bool) -> tuple[str, ...]:
     """Return the runs whose jobs are stopped for this one.
 
     Raises:
-        Refused: the user has not allowed it.
+        RequestRefusal: the user has not allowed it.
     """
     living = tuple(sorted(name for name, one in known.items() if one.alive and name != run))
     if not living or beside:
@@ -193,10 +193,10 @@ def _ends(wish: Wish, run: str, known: Mapping[str, Known], *, beside: bool) -> 
         f"run {_listed(living)} of pipeline {wish.pipeline} has a job that lives, which run {run} "
         f"would end: say which is meant{_spelled(ways)}"
     )
-    raise Refused(msg)
+    raise RequestRefusal(msg)
 
 
-def _changed(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
+def _changed(wish: Wish, run: str, known: Mapping[str, KnownRun]) -> str:
     """Format the rejection of a file whose meaning differs from the run's."""
     new, change = fresh_name(known), known[run].change
     living = [name for name, one in known.items() if one.alive]
@@ -221,7 +221,7 @@ def _changed(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
     )
 
 
-def _stop_first(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
+def _stop_first(wish: Wish, run: str, known: Mapping[str, KnownRun]) -> str:
     """Format the rejection of other queries while the run has a job."""
     stop = shlex.join(["slackwater", "stop", str(wish.file), "--run", run])
     ways = [
@@ -237,13 +237,13 @@ def _stop_first(wish: Wish, run: str, known: Mapping[str, Known]) -> str:
     )
 
 
-def _meaning(told: str, change: Change) -> tuple[str, ...]:
+def _meaning(opening: str, change: Change) -> tuple[str, ...]:
     if change.kind is Kind.same:
         spelled = f"; spelled otherwise: {', '.join(change.sentences)}" if change.sentences else ""
-        return (f"{told}the file means what it was begun with{spelled}",)
+        return (f"{opening}the file means what it was begun with{spelled}",)
     if change.kind is Kind.other_queries:
-        return (f"{told}its state is converted first, for its queries", *change.effects)
-    return (f"{told}what has changed is not part of the result", *change.effects)
+        return (f"{opening}its state is converted first, for its queries", *change.effects)
+    return (f"{opening}what has changed is not part of the result", *change.effects)
 
 
 def _ending(ends: tuple[str, ...]) -> tuple[str, ...]:

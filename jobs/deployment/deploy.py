@@ -11,7 +11,7 @@ from infra.endpoints import Endpoints
 from jobs.brokers.topics import offsets_at
 from jobs.checkpoints.conversion import Conversion, add_queries
 from jobs.deployment.change import Change, Kind, compare
-from jobs.deployment.decision import Known, Plan, Step, Wish, plan
+from jobs.deployment.decision import KnownRun, Plan, RunAction, Wish, plan
 from jobs.runs.folder import Run, as_accepted, every_run, find, table_of
 from jobs.runs.life import State
 from jobs.runs.looking import life_of
@@ -63,14 +63,14 @@ def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
         wish: the request.
 
     Raises:
-        Refused: the file and the existing runs do not allow it.
+        RequestRefusal: the file and the existing runs do not allow it.
         OriginError: a run cannot start there.
         InfraError: the master does not answer.
         BrokerError, TopicError: the log cannot be looked at.
     """
     live = live_run(endpoints, pipeline.name)
     found = plan(wish, known_runs(endpoints, pipeline), live.run if live else None)
-    if found.step is not Step.begin:
+    if found.step is not RunAction.begin:
         own = find(endpoints, pipeline, found.run).own_pipeline()
         accepted = as_accepted(endpoints, pipeline, found.run)
         ours = with_place(accepted, own.output, like=own)
@@ -126,7 +126,7 @@ def carry_out(
     planned, pipeline = deployment.plan, deployment.pipeline
     first: Mapping[int, int] | None = deployment.first
     end, conf, parallelism = None, None, None
-    if planned.step is not Step.begin:
+    if planned.step is not RunAction.begin:
         options = find(endpoints, pipeline, planned.run).options
         first, end, conf = options.first, options.end, options.conf
         parallelism, max_offsets = options.parallelism, max_offsets or options.max_offsets
@@ -144,12 +144,12 @@ def carry_out(
         first=first,
         end=end,
     )
-    if planned.step is Step.attach and planned.takes_file:
+    if planned.step is RunAction.attach and planned.takes_file:
         take_file(endpoints, run, pipeline)
     return run
 
 
-def known_runs(endpoints: Endpoints, pipeline: Pipeline) -> dict[str, Known]:
+def known_runs(endpoints: Endpoints, pipeline: Pipeline) -> dict[str, KnownRun]:
     """Return the runs of a pipeline, each with the effect of the file on it.
 
     Raises:
@@ -157,7 +157,7 @@ def known_runs(endpoints: Endpoints, pipeline: Pipeline) -> dict[str, Known]:
     """
     alive = living(endpoints, pipeline.name)
     return {
-        run.run: Known(
+        run.run: KnownRun(
             change=_change(endpoints, run, pipeline),
             alive=run.run in alive and life_of(endpoints, run).state not in _ON_THE_WAY_OUT,
             beside=run.options.beside,
@@ -189,7 +189,7 @@ def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[in
     """
     source = pipeline.source
     if origin.lstrip().startswith("{"):
-        found = _told(origin)
+        found = _offsets(origin)
         if strange := sorted(set(found) - set(range(source.partitions))):
             msg = f"--from {origin}: there is no lane {strange[0]} (of {source.lanes})"
             raise OriginError(msg)
@@ -203,7 +203,7 @@ def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[in
     return {lane: found.get(lane, _EARLIEST) for lane in range(source.partitions)}
 
 
-def _told(text: str) -> dict[int, int]:
+def _offsets(text: str) -> dict[int, int]:
     try:
         found = {int(lane): int(offset) for lane, offset in json.loads(text).items()}
     except (ValueError, TypeError, AttributeError):
@@ -253,5 +253,5 @@ def _placed(endpoints: Endpoints, pipeline: Pipeline) -> tuple[Placement, list[s
         placement = place(pipeline, lambda name: sink.clashes(pipeline, name, folder_of))
         return placement, sink.additions(pipeline, placement.name, folder_of)
     except SinkUnreachable as error:
-        told = f"{error}: the job looks at its tables itself"
-        return Placement(pipeline.output, {}), [told]
+        notice = f"{error}: the job looks at its tables itself"
+        return Placement(pipeline.output, {}), [notice]

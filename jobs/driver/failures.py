@@ -99,8 +99,8 @@ def last_words(text: str) -> str:
     Args:
         text: with the stack traces of Java and of Python, and the plan of the query.
     """
-    told = text.partition("=== Streaming Query ===")[0]
-    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    message = text.partition("=== Streaming Query ===")[0]
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     # The last Python error is the innermost; Java's message about it follows.
     raised = [line for line in lines if _ERROR.match(line)]
     said = _TERMINATED.sub("", lines[0]) if lines else "it says no more"

@@ -140,5 +140,5 @@ def _first(base: Base, source: Source) -> dict[int, int]:
 
 def _has_nothing_to_do(query: StreamingQuery) -> bool:
     """Whether a query has checked its source and is waiting for more."""
-    told = query.status
-    return str(told["message"]).startswith("Waiting for") and not told["isTriggerActive"]
+    status = query.status
+    return str(status["message"]).startswith("Waiting for") and not status["isTriggerActive"]

@@ -10,7 +10,7 @@ from windowing.research.prober.box import Box
 
 
 @dataclass(frozen=True)
-class Opened:
+class RunningEngine:
     """An engine that runs.
 
     Attributes:
@@ -38,4 +38,4 @@ class LiveEngine:
     mode: str
     title: str
     profile: str | None
-    opened: Callable[[], AbstractContextManager[Opened]]
+    opened: Callable[[], AbstractContextManager[RunningEngine]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 
-from jobs.live_engines.engine import LiveEngine, Opened
+from jobs.live_engines.engine import LiveEngine, RunningEngine
 from jobs.live_engines.flink import flink_windows
 from jobs.live_engines.local import LocalWindows
 from jobs.live_engines.spark import spark_windows
@@ -22,18 +22,18 @@ def _spark(mode: str, profile: str | None) -> LiveEngine:
     title = f"Spark Structured Streaming, window(), output mode {mode}"
 
     @contextmanager
-    def opened() -> Iterator[Opened]:
+    def opened() -> Iterator[RunningEngine]:
         with spark_windows(mode) as box:
-            yield Opened(box, version("pyspark"))
+            yield RunningEngine(box, version("pyspark"))
 
     return LiveEngine("spark", mode, title, profile, opened)
 
 
 def _flink(mode: str, title: str) -> LiveEngine:
     @contextmanager
-    def opened() -> Iterator[Opened]:
+    def opened() -> Iterator[RunningEngine]:
         with flink_windows(mode) as box:
-            yield Opened(box, box.version)
+            yield RunningEngine(box, box.version)
 
     return LiveEngine("flink", mode, title, "flink-real", opened)
 
@@ -42,8 +42,8 @@ def _ours(mode: str, partitions: int, profile: str | None) -> LiveEngine:
     title = f"Slackwater, local engine, {partitions} partition{'s' * (partitions > 1)}"
 
     @contextmanager
-    def opened() -> Iterator[Opened]:
-        yield Opened(LocalWindows(partitions), version("slackwater"))
+    def opened() -> Iterator[RunningEngine]:
+        yield RunningEngine(LocalWindows(partitions), version("slackwater"))
 
     return LiveEngine("slackwater", mode, title, profile, opened)
 

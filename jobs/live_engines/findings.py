@@ -18,7 +18,7 @@ from windowing.research.prober.unexplained import UNSTEADY, Trial, Unmodelable
 _FORMULAS_SHOWN, _REPORTS_SHOWN = 3, 6
 
 
-class Probed(NamedTuple):
+class ProbeResult(NamedTuple):
     """A live engine, and what a probe found.
 
     Attributes:
@@ -45,7 +45,7 @@ class Probed(NamedTuple):
 
     def as_data(self) -> dict[str, Any]:
         """Return everything as plain data: parameters, and the evidence of each experiment."""
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "engine": self.engine.name,
             "mode": self.engine.mode,
             "title": self.engine.title,
@@ -53,11 +53,11 @@ class Probed(NamedTuple):
             "windows": str(self.domain),
         }
         if isinstance(self.finding, Recovered):
-            told |= {"expressible": True, **self._parameters(self.finding)}
+            data |= {"expressible": True, **self._parameters(self.finding)}
         else:
-            told |= {"expressible": False, **_shortcoming(self.finding)}
-        told["evidence"] = [_trial(one) for one in self.finding.trials]
-        return told
+            data |= {"expressible": False, **_shortcoming(self.finding)}
+        data["evidence"] = [_trial(one) for one in self.finding.trials]
+        return data
 
     def _parameters(self, found: Recovered) -> dict[str, Any]:
         return {
@@ -87,14 +87,14 @@ class Probed(NamedTuple):
         )
 
 
-def words(told: dict[str, Any]) -> Iterator[str]:
+def words(data: dict[str, Any]) -> Iterator[str]:
     """Yield the data of a probe as lines for people."""
-    yield f"{told['title']}, version {told['version']}: {told['windows']} windows"
-    yield from _found(told) if told["expressible"] else _lacking(told)
-    evidence = sample(told)
+    yield f"{data['title']}, version {data['version']}: {data['windows']} windows"
+    yield from _found(data) if data["expressible"] else _lacking(data)
+    evidence = sample(data)
     if evidence:
         yield (
-            f"evidence: {len(told['evidence'])} inputs, each run twice; those for "
+            f"evidence: {len(data['evidence'])} inputs, each run twice; those for "
             f"{evidence[0]['size']}, with the reports after each tuple:"
         )
     for one in evidence:
@@ -102,11 +102,11 @@ def words(told: dict[str, Any]) -> Iterator[str]:
         yield f"    {spelled_reports(one)}"
 
 
-def sample(told: dict[str, Any]) -> list[dict[str, Any]]:
+def sample(data: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the experiments that show the most: on overlapping windows, or on the last ones."""
-    sizes = [one["size"] for one in told["evidence"]]
+    sizes = [one["size"] for one in data["evidence"]]
     shown = next((size for size in sizes if "slide 2" in size), sizes[-1] if sizes else "")
-    return [one for one in told["evidence"] if one["size"] == shown]
+    return [one for one in data["evidence"] if one["size"] == shown]
 
 
 def spelled_starts(starts: Sequence[str]) -> str:
@@ -126,33 +126,33 @@ def spelled_input(one: dict[str, Any]) -> str:
 
 def spelled_reports(one: dict[str, Any]) -> str:
     """Spell what was reported after which tuple."""
-    told = [
+    parts = [
         f"t{after}: {_contents(reports)}"
         for after, reports in enumerate(one["reports"], 1)
         if reports
     ]
-    return "; ".join(told) or "nothing was reported"
+    return "; ".join(parts) or "nothing was reported"
 
 
-def _found(told: dict[str, Any]) -> Iterator[str]:
-    yield f"tick: {' or '.join(told['ticks'])}"
-    yield f"report: {'; or '.join(told['reports'])}"
-    if told["picks"]:
-        yield f"pick: {' or '.join(told['picks'])}"
-    yield f"start: {spelled_starts(told['starts'])}"
-    if told["profile"] is not None:
-        is_so = "as" if told["as_profile"] else "NOT as"
-        yield f"{is_so} its profile {told['profile']} says"
-    for size, why in told["refused"].items():
+def _found(data: dict[str, Any]) -> Iterator[str]:
+    yield f"tick: {' or '.join(data['ticks'])}"
+    yield f"report: {'; or '.join(data['reports'])}"
+    if data["picks"]:
+        yield f"pick: {' or '.join(data['picks'])}"
+    yield f"start: {spelled_starts(data['starts'])}"
+    if data["profile"] is not None:
+        is_so = "as" if data["as_profile"] else "NOT as"
+        yield f"{is_so} its profile {data['profile']} says"
+    for size, why in data["refused"].items():
         yield f"refused: {size}: {why}"
 
 
-def _lacking(told: dict[str, Any]) -> Iterator[str]:
-    yield f"not expressible in SECRET: {told['why']}"
-    yield f"smallest input: {told['smallest']['size']}: {spelled_input(told['smallest'])}"
-    yield f"  reported after {spelled_reports(told['smallest'])}"
-    if told["nearest"]:
-        yield f"nearest: {told['nearest']}"
+def _lacking(data: dict[str, Any]) -> Iterator[str]:
+    yield f"not expressible in SECRET: {data['why']}"
+    yield f"smallest input: {data['smallest']['size']}: {spelled_input(data['smallest'])}"
+    yield f"  reported after {spelled_reports(data['smallest'])}"
+    if data["nearest"]:
+        yield f"nearest: {data['nearest']}"
 
 
 def _shortcoming(found: Unmodelable) -> dict[str, Any]:

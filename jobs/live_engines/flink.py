@@ -37,7 +37,7 @@ class FlinkWindows:
         self.version = str(self._next()["version"])
 
     def run(self, domain: Domain, asked: Size, stream: Sequence[StreamTuple]) -> Answer:
-        """Run tuples through a job of their own."""
+        """Run tuples through their own job."""
         return self.run_all(domain, [(asked, stream)])[0]
 
     def run_all(self, domain: Domain, inputs: Sequence[Input]) -> list[Answer]:
@@ -57,11 +57,11 @@ class FlinkWindows:
             "slide": asked[1],
             "inputs": [[one.time for one in stream] for _, stream in inputs],
         }
-        told = self._asked(task)
-        if "refused" in told:
-            raise Refused(told["refused"])
+        reply = self._asked(task)
+        if "refused" in reply:
+            raise Refused(reply["refused"])
         return [
-            _by_tuple(rows, stream) for rows, (_, stream) in zip(told["rows"], inputs, strict=True)
+            _by_tuple(rows, stream) for rows, (_, stream) in zip(reply["rows"], inputs, strict=True)
         ]
 
     def _asked(self, task: dict[str, Any]) -> dict[str, Any]:

@@ -45,12 +45,12 @@ class SparkWindows:
     """
 
     def __init__(self, spark: SparkSession, mode: str) -> None:
-        self._spark, self._mode = spark.newSession(), mode  # with settings of its own
+        self._spark, self._mode = spark.newSession(), mode  # with its own settings
         for name, value in _SETTINGS.items():
             self._spark.conf.set(name, value)
 
     def run_all(self, domain: Domain, inputs: Sequence[Input]) -> list[Answer]:
-        """Run inputs, two at a time, each in a query of its own from an empty checkpoint."""
+        """Run inputs, two at a time, each in its own query from an empty checkpoint."""
         pool = ThreadPoolExecutor(_AT_ONCE)
         try:
             return [*pool.map(lambda one: self.run(domain, *one), inputs)]

@@ -24,7 +24,7 @@ from prometheus_client import (
     start_http_server,
 )
 
-from jobs.metrics.figures import Counts, LaneFigures, Told
+from jobs.metrics.figures import BatchReport, Counts, LaneFigures
 
 _RUN: Final = ("pipeline", "run")
 _BUCKETS_S: Final = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128)
@@ -101,21 +101,21 @@ class Exposition:
             if lane.records:
                 self._set("lane_last_record_timestamp_seconds", self._now_s(), name)
 
-    def show(self, batch_id: int, told: Told) -> None:
+    def show(self, batch_id: int, report: BatchReport) -> None:
         """Show what Spark reports of a batch."""
         self._add("batches", 1)
         self._set("last_batch_id", batch_id)
-        self._set("last_batch_timestamp_seconds", _seconds(told.at))
-        if told.batch_ms is not None:
-            self._batch.labels(*self._of).observe(told.batch_ms / 1e3)
-        for stage, ms in told.stages_ms.items():
+        self._set("last_batch_timestamp_seconds", _seconds(report.at))
+        if report.batch_ms is not None:
+            self._batch.labels(*self._of).observe(report.batch_ms / 1e3)
+        for stage, ms in report.stages_ms.items():
             self._add("batch_stage_seconds", ms / 1e3, stage)
             self._set("last_batch_stage_seconds", ms / 1e3, stage)
         for name, found in (
-            ("processed_rows_per_second", told.rows_per_s),
-            ("state_rows", told.state_rows),
-            ("state_memory_bytes", told.state_bytes),
-            ("state_file_bytes", told.state_file_bytes),
+            ("processed_rows_per_second", report.rows_per_s),
+            ("state_rows", report.state_rows),
+            ("state_memory_bytes", report.state_bytes),
+            ("state_file_bytes", report.state_file_bytes),
         ):
             if found is not None:
                 self._set(name, found)

@@ -86,11 +86,11 @@ def counts_of(written: WrittenBatch) -> Counts:
     """Count a batch by query and by lane."""
     rows: dict[str, dict[str, int]] = {}
     lanes: dict[str, LaneFigures] = {}
-    for told in _lanes(written):
-        lane = lanes.setdefault(told["lane"], LaneFigures())
-        lane.records, lane.redelivered = told["read"], told["redelivered"]
-        lane.ended = told["ended"]
-        lane.progress_us = None if lane.ended else told["progress_us"]
+    for counted in _lanes(written):
+        lane = lanes.setdefault(counted["lane"], LaneFigures())
+        lane.records, lane.redelivered = counted["read"], counted["redelivered"]
+        lane.ended = counted["ended"]
+        lane.progress_us = None if lane.ended else counted["progress_us"]
     for name, query, dropped in _dropped(written):
         lanes[name].add_late(query, dropped)
     for portion in written.portions:
@@ -105,16 +105,18 @@ def counts_of(written: WrittenBatch) -> Counts:
 def _lanes(written: WrittenBatch) -> Iterator[dict[str, Any]]:
     """Yield the counts of each lane; every query counts the same records."""
     if written.lanes is not None:
-        told = pl.DataFrame(pl.from_arrow(written.lanes.select(_COLUMNS)))
+        lanes = pl.DataFrame(pl.from_arrow(written.lanes.select(_COLUMNS)))
         most, last = pl.col("read", "redelivered").max(), pl.col("ended", "progress_us").last()
-        yield from told.group_by("lane", maintain_order=True).agg(most, last).iter_rows(named=True)
+        yield from lanes.group_by("lane", maintain_order=True).agg(most, last).iter_rows(named=True)
 
 
 def _dropped(written: WrittenBatch) -> Iterator[tuple[str, str, int]]:
     """Yield lanes and queries with late records that were dropped, and their number."""
     if written.lanes is not None:
-        told = pl.DataFrame(pl.from_arrow(written.lanes.select(_COLUMNS)))
-        yield from told.filter(pl.col("dropped") > 0).select("lane", "query", "dropped").iter_rows()
+        rows = pl.DataFrame(pl.from_arrow(written.lanes.select(_COLUMNS)))
+        yield from (
+            rows.filter(pl.col("dropped") > 0).select("lane", "query", "dropped").iter_rows()
+        )
 
 
 def _bury(lane: LaneFigures, letters: Portion) -> None:
@@ -124,7 +126,7 @@ def _bury(lane: LaneFigures, letters: Portion) -> None:
 
 
 @dataclass(frozen=True)
-class Told:
+class BatchReport:
     """What Spark reports on a batch.
 
     Attributes:
@@ -134,7 +136,7 @@ class Told:
         rows_per_s: input rows per second of the batch.
         batch_ms: the whole trigger's time.
         stages_ms: its stages' time, by Spark's names.
-        state_rows: rows of state; None: Spark was told not to count them.
+        state_rows: rows of state; None: Spark was asked not to count them.
         state_bytes: the state stores' memory.
         state_file_bytes: the files of their last snapshots; None: Spark does not say.
         offsets: the first offset that is not read yet, by lane.
@@ -154,7 +156,7 @@ class Told:
     ends: Mapping[str, int]
 
 
-def told_by(progress: Mapping[str, Any], source: Source) -> Told | None:
+def report_of(progress: Mapping[str, Any], source: Source) -> BatchReport | None:
     """Read Spark's report on a trigger; None: it ran no batch.
 
     Args:
@@ -167,7 +169,7 @@ def told_by(progress: Mapping[str, Any], source: Source) -> Told | None:
     batch_ms = stages.pop("triggerExecution", None)
     states, read = progress["stateOperators"], progress["sources"]
     began = datetime.fromisoformat(progress["timestamp"])
-    return Told(
+    return BatchReport(
         batch_id=progress["batchId"],
         at=began + timedelta(milliseconds=batch_ms or 0),
         rows_in=progress["numInputRows"],
@@ -193,10 +195,10 @@ def _sum(found: Iterator[int]) -> int | None:
 
 
 def _by_lane(
-    told: Iterator[str | Mapping[str, Mapping[str, int]] | None], source: Source
+    spelled: Iterator[str | Mapping[str, Mapping[str, int]] | None], source: Source
 ) -> dict[str, int]:
     found = {}
-    for offsets in told:
+    for offsets in spelled:
         by_topic = json.loads(offsets) if isinstance(offsets, str) else offsets
         for topic, partitions in (by_topic or {}).items():
             for partition, offset in partitions.items():
@@ -207,7 +209,7 @@ def _by_lane(
 
 def line_of(
     batch_id: int,
-    told: Told | None,
+    report: BatchReport | None,
     counts: Counts | None,
     lanes: Mapping[str, LaneFigures],
     now: datetime,
@@ -216,19 +218,19 @@ def line_of(
 
     Args:
         batch_id: the run's number of it.
-        told: Spark's report; None: there is none, as of a batch that was run again at the start.
+        report: Spark's report; None: there is none, as of a batch that was run again at the start.
         counts: the sink's counts; None: the sink does not count.
         lanes: what is known of every lane after the batch.
-        now: the time, if Spark does not tell one.
+        now: the time, if Spark does not report one.
     """
     return {
-        "at": (told.at if told else now).astimezone(UTC).isoformat(timespec="milliseconds"),
+        "at": (report.at if report else now).astimezone(UTC).isoformat(timespec="milliseconds"),
         "batch_id": batch_id,
-        "rows_in": told and told.rows_in,
-        "batch_ms": told and told.batch_ms,
-        "stages_ms": dict(told.stages_ms) if told else None,
-        "state_rows": told and told.state_rows,
-        "state_bytes": told and told.state_bytes,
+        "rows_in": report and report.rows_in,
+        "batch_ms": report and report.batch_ms,
+        "stages_ms": dict(report.stages_ms) if report else None,
+        "state_rows": report and report.state_rows,
+        "state_bytes": report and report.state_bytes,
         "rows": counts and sum(sum(panes.values()) for panes in counts.rows.values()),
         "revisions": counts and sum(counts.revisions.values()),
         "late": counts and sum(sum(lane.late.values()) for lane in counts.lanes.values()),

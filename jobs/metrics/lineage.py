@@ -2,7 +2,7 @@
 
 The client's own variables configure where they go (`OPENLINEAGE_URL`, `OPENLINEAGE_CONFIG`, …). A
 driver is one run of the job: START, then RUNNING at most once a minute, then COMPLETE, or FAIL
-with the error. A driver that is killed says nothing. Events are sent by a thread of their own.
+with the error. A driver that is killed says nothing. Events are sent by their own thread.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Lineage:
         )
 
     def _send(self) -> None:
-        told = False
+        complained = False
         try:
             client = OpenLineageClient()
         except Exception as error:  # its settings are the user's: no job fails for them
@@ -162,13 +162,13 @@ class Lineage:
             try:
                 client.emit(event)
             except Exception as error:  # nor for a server that does not answer
-                if not told:
+                if not complained:
                     sys.stderr.write(f"lineage: events cannot be sent: {error}\n")
-                told = True
+                complained = True
 
 
 def lineage_of(subject: Subject) -> Lineage | None:
-    """Return what tells of a job's lineage; None: nobody wants to know."""
+    """Return what reports a job's lineage; None: nobody wants to know."""
     wanted = any(name.startswith(_CONFIGURED) for name in os.environ)
     return Lineage(subject) if wanted else None
 

@@ -1,4 +1,4 @@
-"""Metrics of one driver's run: told by the sink and by Spark, and told on.
+"""Metrics of one driver's run: reported by the sink and by Spark, and passed on.
 
 Nothing here can fail the job: what goes wrong is said once in the driver's output.
 """
@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry
 
 from infra.monitoring_settings import exports_telemetry
 from jobs.metrics.exposition import Exposition
-from jobs.metrics.figures import Counts, LaneFigures, Told, counts_of, line_of, told_by
+from jobs.metrics.figures import BatchReport, Counts, LaneFigures, counts_of, line_of, report_of
 from jobs.metrics.lineage import Lineage, Subject, lineage_of
 from jobs.metrics.lines import Lines
 from jobs.overview.lanes import Stand, open_windows
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _ANY: Final = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
-_UNTOLD_MAX: Final = 1000
+_UNREPORTED_MAX: Final = 1000
 """How many batches to remember of which Spark reports nothing."""
 
 
@@ -52,7 +52,7 @@ class Place:
         address: host and port of the endpoint, port 0 for a free one; None: no endpoint.
         targets: the folder for Prometheus; None: there is none.
         first_batch: the run's number of the checkpoint's batch 0.
-        subject: of what lineage tells, if anybody wants it; None: of nothing.
+        subject: of what lineage reports, if anybody wants it; None: of nothing.
         windows: the pipeline whose open windows are counted; None: they are not.
         updater: updates what overviews count in the run's tables; None: they are not ours.
     """
@@ -70,7 +70,7 @@ class Place:
 
 
 class Metrics:
-    """What a driver tells of its run while it runs."""
+    """What a driver reports of its run while it runs."""
 
     def __init__(self, place: Place) -> None:
         self._place, self._lines = place, Lines(place.folder)
@@ -158,7 +158,7 @@ class Metrics:
         counts = counts_of(batch)
         self._shown.count(counts)
         self._counted[batch.batch_id] = counts
-        while len(self._counted) > _UNTOLD_MAX:
+        while len(self._counted) > _UNREPORTED_MAX:
             self._counted.pop(min([*self._counted]), None)
 
     def _look(self, query: StreamingQuery) -> None:
@@ -176,13 +176,13 @@ class Metrics:
             self._shown.is_moving()
 
     def _take(self, progress: Mapping[str, Any]) -> None:
-        told = told_by(progress, self._place.source)
-        if told is None:
+        report = report_of(progress, self._place.source)
+        if report is None:
             return
-        self._newest, batch_id = told.batch_id, self._place.first_batch + told.batch_id
+        self._newest, batch_id = report.batch_id, self._place.first_batch + report.batch_id
         self._flush(batch_id)
-        self._shown.show(batch_id, told)
-        self._put(batch_id, told, self._counted.pop(batch_id, None))
+        self._shown.show(batch_id, report)
+        self._put(batch_id, report, self._counted.pop(batch_id, None))
 
     def _flush(self, before: int | None) -> None:
         """Write lines of batches that were written, and that Spark did not report on."""
@@ -190,16 +190,16 @@ class Metrics:
             if before is None or batch_id < before:
                 self._put(batch_id, None, self._counted.pop(batch_id))
 
-    def _put(self, batch_id: int, told: Told | None, counts: Counts | None) -> None:
-        self._move(told, counts)
+    def _put(self, batch_id: int, report: BatchReport | None, counts: Counts | None) -> None:
+        self._move(report, counts)
         self._shown.place(self._lanes)
         opened = self._open_windows()
         self._shown.open(opened)
-        line = line_of(batch_id, told, counts, self._lanes, datetime.now(UTC))
+        line = line_of(batch_id, report, counts, self._lanes, datetime.now(UTC))
         line["open_windows"] = opened
         if (lineage := self._lineage) is not None:
-            told_on = partial(lineage.batch, line, counts)
-            self._safely("events of lineage are missing", told_on)
+            send = partial(lineage.batch, line, counts)
+            self._safely("events of lineage are missing", send)
         self._lines.append(line)
 
     def _open_windows(self) -> dict[str, int | None]:
@@ -211,15 +211,15 @@ class Metrics:
         stand = Stand.at(self._place.windows, progress, ended)
         return {found.query: found.open for found, _ in open_windows(stand)}
 
-    def _move(self, told: Told | None, counts: Counts | None) -> None:
+    def _move(self, report: BatchReport | None, counts: Counts | None) -> None:
         """Take over where the lanes are after a batch."""
         for name, counted in (counts.lanes if counts else {}).items():
             lane = self._lanes.setdefault(name, LaneFigures())
             if counted.progress_us is not None or counted.ended:
                 lane.progress_us, lane.ended = counted.progress_us, counted.ended
-        for name, offset in (told.offsets if told else {}).items():
+        for name, offset in (report.offsets if report else {}).items():
             lane = self._lanes.setdefault(name, LaneFigures())
-            lane.offset, lane.end = offset, told.ends.get(name) if told else None
+            lane.offset, lane.end = offset, report.ends.get(name) if report else None
 
     def _safely(self, what: str, do: Callable[[], None]) -> None:
         try:

@@ -48,7 +48,7 @@ _UNITS: Final = {"seconds": "s", "bytes": "By"}
 
 
 class Telemetry:
-    """The exports of one driver, by a thread of their own.
+    """The exports of one driver, by their own thread.
 
     Args:
         registry: the figures.

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from jobs.overview.totals import Dead, LaneCounts, Results
+from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
 from windowing.files.places import commit_file
 from windowing.files.whole_files import WriteError, whole_file
 
@@ -24,7 +24,7 @@ FILE: Final = "overview_cache.json"
 _FORMAT: Final = 1
 
 
-class Seen(msgspec.Struct):
+class TableVersion(msgspec.Struct):
     """A version of a table.
 
     Attributes:
@@ -54,10 +54,10 @@ class Cache(msgspec.Struct):
 
     format: int = _FORMAT
     tables: str = ""
-    seen: dict[str, Seen] = {}
+    seen: dict[str, TableVersion] = {}
     results: dict[str, Results] = {}
     lanes: LaneCounts | None = None
-    dead: Dead | None = None
+    dead: DeadLetterTotals | None = None
     times: list[tuple[int, int]] = []
 
 
@@ -90,7 +90,7 @@ def stamp(table: Path, version: int) -> list[int] | None:
     return [found.st_size, found.st_mtime_ns, found.st_ino]
 
 
-def is_latest(table: Path, seen: Seen | None) -> bool:
+def is_latest(table: Path, seen: TableVersion | None) -> bool:
     """Whether a table is still at the version that was seen."""
     if seen is None or stamp(table, seen.version) != seen.stamp:
         return False

@@ -15,7 +15,7 @@ from jobs.overview import cache
 from jobs.overview.freshness import bound_s, freshness
 from jobs.overview.history import history
 from jobs.overview.judgements import (
-    Checked,
+    ExpectationResult,
     checks_of,
     judged,
     over_time,
@@ -24,7 +24,7 @@ from jobs.overview.judgements import (
 )
 from jobs.overview.lanes import Offsets, Stand, lanes, open_windows, spell_clock
 from jobs.overview.light import NEVER_RUN, Facts, light, worst
-from jobs.overview.metrics_file import Measured, measured
+from jobs.overview.metrics_file import BatchMetrics, measured
 from jobs.overview.schema import (
     VALUE_MAX,
     Batches,
@@ -34,12 +34,12 @@ from jobs.overview.schema import (
     Freshness,
     Light,
     Link,
-    Output,
+    OutputStatus,
     Overview,
     StateSize,
 )
 from jobs.overview.tables import Tables
-from jobs.overview.totals import Dead, LaneCounts, Results
+from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
 from jobs.runs.folder import Run, RunError, every_run
 from jobs.runs.offsets import committed_offsets
 from jobs.runs.orders import live_run
@@ -78,11 +78,11 @@ class _Known:
     state: Mapping[str, Any]
     at: datetime
     tables: Tables | DatabaseTables | None = None
-    metrics: Measured = field(default_factory=Measured)
-    checks: list[Checked] = field(default_factory=list)
+    metrics: BatchMetrics = field(default_factory=BatchMetrics)
+    checks: list[ExpectationResult] = field(default_factory=list)
     results: Mapping[str, Results] = field(default_factory=dict)
     counts: LaneCounts | None = None
-    dead: Dead | None = None
+    dead: DeadLetterTotals | None = None
 
     @property
     def last_batch_us(self) -> int | None:
@@ -172,7 +172,7 @@ def _never_run(
         []
         if pipeline is None
         else [
-            Output(
+            OutputStatus(
                 query=flow.name,
                 light=grey,
                 quality=None,
@@ -259,7 +259,7 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
     }
 
 
-def _output(known: _Known, stand: Stand, flow: Flow) -> Output:
+def _output(known: _Known, stand: Stand, flow: Flow) -> OutputStatus:
     run, pipeline, at, state = known.run, known.pipeline, known.at, known.state
     fresh = freshness(stand, flow, at, known.last_batch_us)
     quality, proof = quality_of(run, known.checks, flow.name), judged(run, Judge.verify)
@@ -279,7 +279,7 @@ def _output(known: _Known, stand: Stand, flow: Flow) -> Output:
         bound_s=bound_s(pipeline, at),
         unreadable="its table cannot be read" if unread else None,
     )
-    return Output(
+    return OutputStatus(
         query=flow.name,
         light=light(facts),
         quality=quality,
@@ -295,7 +295,7 @@ def _age_s(at: str, now: datetime) -> float:
     return (now - datetime.fromisoformat(at)).total_seconds()
 
 
-def _dead_letters(dead: Dead | None) -> Iterator[DeadLetters]:
+def _dead_letters(dead: DeadLetterTotals | None) -> Iterator[DeadLetters]:
     reasons = dead.reasons if dead else {}
     for name, reason in sorted(reasons.items(), key=lambda pair: (-pair[1].count, pair[0])):
         examples = [
@@ -327,7 +327,7 @@ def _state_size(known: _Known) -> StateSize:
 
 
 def _links(about: Surroundings, run: Run, state: Mapping[str, Any]) -> list[Link]:
-    """Return places to go on from, those that there are."""
+    """Return places to continue from, those that there are."""
     docs = Layout(about.endpoints.state_dir).data_docs(run.pipeline) / "index.html"
     places = {
         "tables": str(run.table),
@@ -358,7 +358,7 @@ def pipelines(about: Surroundings, folder: Path, limits: Limits = LIMITS) -> dic
 def overviews(
     about: Surroundings, found: Mapping[str, Path | None], limits: Limits = LIMITS
 ) -> Iterator[Overview]:
-    """Yield how several pipelines stand; one whose master does not answer is a problem of its own.
+    """Yield how several pipelines stand; one whose master does not answer is its own problem.
 
     Args: as for `overview`.
     """

@@ -14,7 +14,7 @@ from jobs.overview.files import AT, BATCH, Files, Unreadable, rows_in, unreadabl
 from jobs.overview.totals import (
     EXAMPLES_MAX,
     LATE,
-    Dead,
+    DeadLetterTotals,
     LaneCount,
     LaneCounts,
     Letter,
@@ -59,7 +59,7 @@ def counted(kind: type[Totals], files: Files, times: BatchTimes) -> Totals:
     Args:
         kind: what the table has.
         files: those that have not been counted.
-        times: of batches; it learns those that the files tell.
+        times: of batches; it learns those that the files show.
 
     Raises:
         Unreadable: a file cannot be read.
@@ -103,7 +103,7 @@ def lanes(files: Files, times: BatchTimes) -> LaneCounts:
     by_lane = (
         rows_in(files, METRICS)
         .group_by(BATCH, "lane")
-        # Every query counts all that is read, so one of them tells.
+        # Every query counts all that is read, so one of them is enough.
         .agg(
             pl.col("read").max(),
             pl.col("dropped").sum(),
@@ -152,18 +152,18 @@ def lanes_of(by_lane: pl.DataFrame, times: BatchTimes) -> LaneCounts:
     return found
 
 
-def dead(files: Files, times: BatchTimes) -> Dead:
+def dead(files: Files, times: BatchTimes) -> DeadLetterTotals:
     """Count dead letters by reason and lane, and keep a few."""
     _learn(times, written(files))
     return dead_of(rows_in(files, DEAD).collect(), times)
 
 
-def dead_of(read: pl.DataFrame, times: BatchTimes) -> Dead:
+def dead_of(read: pl.DataFrame, times: BatchTimes) -> DeadLetterTotals:
     """Sum up dead letters, given with their batch, position, reason and value."""
     letters = read.with_columns(
         lane=pl.format("{}/{}", "source", "partition"), late=pl.col("reason").is_in(list(LATE))
     )
-    found = Dead()
+    found = DeadLetterTotals()
     counted = letters.group_by("lane").agg(count=pl.len(), late=pl.col("late").sum())
     for lane, count, late in counted.iter_rows():
         found.lanes[lane], found.late[lane] = count, late
@@ -190,4 +190,4 @@ def _learn(times: BatchTimes, known: pl.DataFrame) -> None:
     times.learn(known[BATCH].to_list(), known[AT].to_list())
 
 
-_COUNT: Final = {Results: results, LaneCounts: lanes, Dead: dead}
+_COUNT: Final = {Results: results, LaneCounts: lanes, DeadLetterTotals: dead}

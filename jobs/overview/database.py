@@ -12,7 +12,7 @@ import polars as pl
 from jobs.overview.batch_times import BatchTimes
 from jobs.overview.counting import DEAD, METRICS, dead_of, lanes_of, results_of
 from jobs.overview.files import AT, BATCH
-from jobs.overview.totals import Dead, LaneCounts, Results
+from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
 from jobs.runs.folder import Run
 from windowing.model import Pipeline
 from windowing.model.registry import PluginError
@@ -47,7 +47,7 @@ class DatabaseTables:
         """Count what is in the table of metrics; None: it cannot be read."""
         return self._asked(self._lanes)
 
-    def dead(self) -> Dead | None:
+    def dead(self) -> DeadLetterTotals | None:
         """Count what is in the table of dead letters; None: it cannot be read."""
         return self._asked(self._dead)
 
@@ -64,7 +64,7 @@ class DatabaseTables:
         schema = {name: type_ for name, type_ in METRICS.items() if name != "query"}
         return lanes_of(_frame(self.reader.lanes(), schema), self.times)
 
-    def _dead(self) -> Dead:
+    def _dead(self) -> DeadLetterTotals:
         return dead_of(_frame(self.reader.letters(), DEAD), self.times)
 
     def _asked(self, read: Callable[[], _Found]) -> _Found | None:

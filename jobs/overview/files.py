@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from jobs.overview.cache import Seen, digests, stamp
+from jobs.overview.cache import TableVersion, digests, stamp
 from windowing.files.places import commit_file
 
 BATCH: Final = "batch_id"
@@ -22,7 +22,7 @@ COMMITS_MAX: Final = 500
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedFile:
     """A file that was added to a table.
 
     Attributes:
@@ -50,7 +50,7 @@ class Files:
     """
 
     folder: Path
-    fresh: Sequence[Added]
+    fresh: Sequence[AddedFile]
     whole: bool
     elsewhere: Callable[[Mapping[str, Any]], pl.LazyFrame] | None = None
 
@@ -74,10 +74,12 @@ class Unclear(ValueError):
     """Commits that do more than add files: the table has to be opened."""
 
 
-def added_since(table: Path, run: str, seen: Seen | None) -> tuple[Files, Seen] | None:
+def added_since(
+    table: Path, run: str, seen: TableVersion | None
+) -> tuple[Files, TableVersion] | None:
     """Return the files that were committed after a version, and the version now.
 
-    None: the commits do not tell, because they are gone or take files away.
+    None: the commits do not say, because they are gone or take files away.
 
     Args:
         table: its folder.
@@ -86,7 +88,7 @@ def added_since(table: Path, run: str, seen: Seen | None) -> tuple[Files, Seen] 
     """
     if seen is None or stamp(table, seen.version) != seen.stamp:
         return None
-    version, fresh = seen.version, list[tuple[str, Added]]()
+    version, fresh = seen.version, list[tuple[str, AddedFile]]()
     try:
         while (file := commit_file(table, version + 1)).exists():
             if version - seen.version >= COMMITS_MAX:
@@ -96,11 +98,13 @@ def added_since(table: Path, run: str, seen: Seen | None) -> tuple[Files, Seen] 
     except (OSError, ValueError, KeyError, TypeError):  # whoever opens the table says what is wrong
         return None
     own = [file for of_run, file in fresh if of_run == run]
-    now = Seen(version, stamp(table, version) or [], [*seen.files, *digests(f.path for f in own)])
+    now = TableVersion(
+        version, stamp(table, version) or [], [*seen.files, *digests(f.path for f in own)]
+    )
     return Files(table, own, whole=False), now
 
 
-def _added(actions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Added]]:
+def _added(actions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, AddedFile]]:
     """Yield the files that a commit adds, each with its run.
 
     Raises:
@@ -115,7 +119,7 @@ def _added(actions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Added]]:
             ends = [stats.get(name, {}).get(BATCH) for name in ("minValues", "maxValues")]
             batches = None if None in ends else (int(ends[0]), int(ends[1]))
             at_us = int(add["modificationTime"]) * 1000
-            added = Added(unquote(add["path"]), batches, at_us, int(add["size"]))
+            added = AddedFile(unquote(add["path"]), batches, at_us, int(add["size"]))
             yield add["partitionValues"]["run"], added
 
 

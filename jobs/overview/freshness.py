@@ -63,13 +63,13 @@ def freshness(stand: Stand, flow: Flow, at: datetime, last_batch_us: int | None)
         last_batch_us: when the last batch was written; None: unknown.
     """
     if not is_timed(stand.pipeline, flow):
-        return Fresh(_told("its windows are not closed by progress of event time"))
+        return Fresh(_of_sentence("its windows are not closed by progress of event time"))
     if stand.all_ended:
-        return Fresh(_told("all lanes have ended, so all its windows are final"))
+        return Fresh(_of_sentence("all lanes have ended, so all its windows are final"))
     least, lane = stand.least_us, stand.last_lane
     if least is None:
         sentence = f"no window is final: lane {lane} has no progress yet"
-        return Fresh(_told(sentence), lane, None)
+        return Fresh(_of_sentence(sentence), lane, None)
     sentence = f"windows that end until {spell_instant(least)} are final on time"
     lag = stand.lag_s(lane) or 0.0
     if lag >= 1:
@@ -90,5 +90,5 @@ def _age_s(stand: Stand, least_us: int, at: datetime, last_batch_us: int | None)
     return round(max(0.0, since), 3)
 
 
-def _told(sentence: str) -> Freshness:
+def _of_sentence(sentence: str) -> Freshness:
     return Freshness(final_until=None, age_s=None, sentence=sentence)

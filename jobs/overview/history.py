@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from jobs.overview.buckets import Buckets, beginnings, common_width
 from jobs.overview.lanes import spell_clock
-from jobs.overview.metrics_file import Measured
+from jobs.overview.metrics_file import BatchMetrics
 from jobs.overview.schema import BUCKETS_MAX, Bucket
-from jobs.overview.totals import Dead, LaneCounts, Results
+from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
 
 
 def history(
     results: Sequence[Results],
     counts: LaneCounts | None,
-    dead: Dead | None,
-    metrics: Measured,
+    dead: DeadLetterTotals | None,
+    metrics: BatchMetrics,
 ) -> list[Bucket]:
     """Return the buckets of a run's life, the oldest first, with those in which nothing happened.
 

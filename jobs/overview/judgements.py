@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from infra.layout import Layout
 from jobs.overview.schema import (
     VERDICTS_MAX,
-    Judged,
+    CheckOutcome,
     PastVerdict,
     QualityOverTime,
     QualityPoint,
@@ -36,7 +36,7 @@ _TAIL: Final = 4 << 20
 
 
 @dataclass(frozen=True)
-class Checked:
+class ExpectationResult:
     """One expectation in one check.
 
     Attributes:
@@ -58,10 +58,10 @@ class Checked:
     sentence: str | None
 
 
-def checks_of(run: Run) -> tuple[list[Checked], list[str]]:
+def checks_of(run: Run) -> tuple[list[ExpectationResult], list[str]]:
     """Return the checks of a run's expectations, the oldest first, and what could not be read."""
     for name in QUALITY_FILES:
-        file, found, bad = run.folder / name, list[Checked](), 0
+        file, found, bad = run.folder / name, list[ExpectationResult](), 0
         if not file.exists():
             continue
         for line in _lines(file):
@@ -74,11 +74,11 @@ def checks_of(run: Run) -> tuple[list[Checked], list[str]]:
     return [], []
 
 
-def _checked(line: Mapping[str, Any]) -> list[Checked]:
+def _checked(line: Mapping[str, Any]) -> list[ExpectationResult]:
     at = utc(line["at"])
     if "results" in line:
         return [
-            Checked(
+            ExpectationResult(
                 at,
                 one["query"],
                 one["expectation"],
@@ -94,12 +94,14 @@ def _checked(line: Mapping[str, Any]) -> list[Checked]:
     )
     query = None if line["query"] == EVERY_QUERY else line["query"]
     passed, sentence = bool(line["passed"]), line.get("sentence")
-    return [Checked(at, query, line["expectation"], passed, observed, threshold, sentence)]
+    return [
+        ExpectationResult(at, query, line["expectation"], passed, observed, threshold, sentence)
+    ]
 
 
-def over_time(checks: Iterable[Checked]) -> list[QualityOverTime]:
-    """Return the expectations over time; those with the same name are told apart by their order."""
-    points: dict[tuple[str | None, str, int], list[Checked]] = {}
+def over_time(checks: Iterable[ExpectationResult]) -> list[QualityOverTime]:
+    """Return the expectations over time; their order distinguishes equal names."""
+    points: dict[tuple[str | None, str, int], list[ExpectationResult]] = {}
     turns: dict[tuple[str, str | None, str], int] = {}
     for one in checks:
         within = (one.at, one.query, one.expectation)
@@ -119,7 +121,7 @@ def over_time(checks: Iterable[Checked]) -> list[QualityOverTime]:
     ]
 
 
-def quality_of(run: Run, checks: Sequence[Checked], query: str) -> Judged | None:
+def quality_of(run: Run, checks: Sequence[ExpectationResult], query: str) -> CheckOutcome | None:
     """Return the last check of a query's expectations, those of every query included."""
     last = max((one.at for one in checks), default=None)
     own = [one for one in checks if one.at == last and one.query in (None, query)]
@@ -128,19 +130,19 @@ def quality_of(run: Run, checks: Sequence[Checked], query: str) -> Judged | None
     wrong = [one.sentence or _failing(one) for one in own if not one.passed]
     holding = f"{len(own) - len(wrong)} of {len(own)} expectations hold"
     sentence = "; not: ".join([holding, *(["; ".join(wrong)] if wrong else [])])
-    return Judged(at=last, passed=not wrong, sentence=sentence)
+    return CheckOutcome(at=last, passed=not wrong, sentence=sentence)
 
 
-def _failing(one: Checked) -> str:
+def _failing(one: ExpectationResult) -> str:
     return one.expectation if one.observed is None else f"{one.expectation} ({one.observed})"
 
 
-def judged(run: Run, judge: Judge) -> Judged | None:
+def judged(run: Run, judge: Judge) -> CheckOutcome | None:
     """Return the last verdict of a kind; None: there is none."""
     found = last_verdict(run, judge)
     if found is None:
         return None
-    return Judged(at=utc(found.at), passed=found.passed, sentence=found.sentence)
+    return CheckOutcome(at=utc(found.at), passed=found.passed, sentence=found.sentence)
 
 
 def verdicts_of(

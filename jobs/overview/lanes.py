@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from jobs.overview.metrics_file import Measured
+from jobs.overview.metrics_file import BatchMetrics
 from jobs.overview.schema import Lane, OpenWindows
-from jobs.overview.totals import Dead, LaneCounts
+from jobs.overview.totals import DeadLetterTotals, LaneCounts
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
@@ -40,7 +40,7 @@ class Stand:
     progress: Mapping[str, int]
 
     @classmethod
-    def of(cls, pipeline: Pipeline, counts: LaneCounts | None, metrics: Measured) -> Stand:
+    def of(cls, pipeline: Pipeline, counts: LaneCounts | None, metrics: BatchMetrics) -> Stand:
         """Return it, as the tables say, or else the driver's metrics."""
         known: dict[str, int | None] = {}
         ended = set()
@@ -195,8 +195,8 @@ class Offsets:
 def lanes(
     stand: Stand,
     counts: LaneCounts | None,
-    dead: Dead | None,
-    metrics: Measured,
+    dead: DeadLetterTotals | None,
+    metrics: BatchMetrics,
     *,
     offsets: Offsets,
     releases_us: Sequence[int],
@@ -243,7 +243,11 @@ def lanes(
 
 
 def _late(
-    pipeline: Pipeline, lane: str, counts: LaneCounts | None, dead: Dead | None, metrics: Measured
+    pipeline: Pipeline,
+    lane: str,
+    counts: LaneCounts | None,
+    dead: DeadLetterTotals | None,
+    metrics: BatchMetrics,
 ) -> tuple[int | None, float | None]:
     """Return how many records of a lane no window took, and their share, over all queries."""
     queries = len(pipeline.flows)

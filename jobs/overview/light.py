@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jobs.overview.schema import Colour, Judged, Light
+from jobs.overview.schema import CheckOutcome, Colour, Light
 from windowing.model.lengths import spell_us
 
 DAY_S: Final = 86_400
@@ -53,8 +53,8 @@ class Facts:
 
     state: str | None
     why: str | None = None
-    quality: Judged | None = None
-    proof: Judged | None = None
+    quality: CheckOutcome | None = None
+    proof: CheckOutcome | None = None
     proof_age_s: float | None = None
     waits_for: str | None = None
     lag_s: float | None = 0.0

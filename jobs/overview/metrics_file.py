@@ -53,7 +53,7 @@ class Line(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Measured:
+class BatchMetrics:
     """What the lines say.
 
     Attributes:
@@ -117,7 +117,7 @@ class Measured:
         }
 
 
-def measured(run_folder: Path) -> Measured:
+def measured(run_folder: Path) -> BatchMetrics:
     """Read the lines; a last one that is torn is being written, and is left out."""
     batches: dict[int, Line] = {}
     bad, whole, problems = 0, True, list[str]()
@@ -142,7 +142,7 @@ def measured(run_folder: Path) -> Measured:
         problem = f"{bad:,} lines are not those of a driver, and were left out"
         problems.append(f"{run_folder / FILE}: {problem}")
     is_whole = whole and not problems and sorted(batches) == list(range(len(batches)))
-    return Measured(batches, is_whole, tuple(problems))
+    return BatchMetrics(batches, is_whole, tuple(problems))
 
 
 def _end_of(file: Path) -> tuple[bytes, bool]:

@@ -1,4 +1,4 @@
-"""Opens a run's Delta tables: for what their newest commits alone do not tell."""
+"""Opens a run's Delta tables: for what their newest commits alone do not show."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import polars as pl
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from jobs.overview.cache import Seen, digest, digests, stamp
-from jobs.overview.files import Added, Files, Unreadable, unreadable
+from jobs.overview.cache import TableVersion, digest, digests, stamp
+from jobs.overview.files import AddedFile, Files, Unreadable, unreadable
 from windowing.files.table_rows import rows_in
 
 _LOW, _HIGH, _AT = "min.batch_id", "max.batch_id", "modification_time"
@@ -25,7 +25,7 @@ def is_here(table: Path) -> bool:
     return table.is_dir()
 
 
-def opened(folder: Path, run: str, seen: Seen | None) -> tuple[Files, Seen]:
+def opened(folder: Path, run: str, seen: TableVersion | None) -> tuple[Files, TableVersion]:
     """Open a table; return the run's files in it, and its version.
 
     Args:
@@ -45,7 +45,7 @@ def opened(folder: Path, run: str, seen: Seen | None) -> tuple[Files, Seen]:
     except (DeltaError, OSError, pl.exceptions.PolarsError) as error:
         raise Unreadable(unreadable(folder, error)) from None
     current, before = digests(file.path for file in files), set(seen.files if seen else ())
-    now = Seen(table.version(), stamp(folder, table.version()) or [], current)
+    now = TableVersion(table.version(), stamp(folder, table.version()) or [], current)
     if not is_here(folder):
         return Files(folder, files, True, lambda columns: _elsewhere(table, run, columns)), now
     if not before <= set(current):
@@ -62,7 +62,7 @@ def _elsewhere(table: DeltaTable, run: str, columns: Mapping[str, Any]) -> pl.La
     return rows.with_columns(absent).select(list(columns)).cast(pl.Schema(columns))
 
 
-def _files(actions: pl.DataFrame, run: str) -> list[Added]:
+def _files(actions: pl.DataFrame, run: str) -> list[AddedFile]:
     """Return the files of a run, as deltalake lists a table's."""
     if not len(actions):
         return []
@@ -72,7 +72,7 @@ def _files(actions: pl.DataFrame, run: str) -> list[Added]:
     known = _LOW in mine.columns and _HIGH in mine.columns
     ends = [(None, None)] * len(mine) if not known else mine.select(_LOW, _HIGH).iter_rows()
     return [
-        Added(unquote(path), None if None in (low, high) else (low, high), at * 1000, size)
+        AddedFile(unquote(path), None if None in (low, high) else (low, high), at * 1000, size)
         for path, at, size, (low, high) in zip(
             mine["path"], mine[_AT], mine[_SIZE], ends, strict=True
         )

@@ -54,7 +54,7 @@ class Light(Part):
     reasons: list[str]
 
 
-class Judged(Part):
+class CheckOutcome(Part):
     """What a check has found.
 
     Attributes:
@@ -84,7 +84,7 @@ class Freshness(Part):
     sentence: str
 
 
-class Output(Part):
+class OutputStatus(Part):
     """The output of a query.
 
     Attributes:
@@ -100,9 +100,9 @@ class Output(Part):
 
     query: str
     light: Light
-    quality: Judged | None
+    quality: CheckOutcome | None
     freshness: Freshness
-    proof: Judged | None
+    proof: CheckOutcome | None
     rows: Count | None
     revisions: Count | None
     table: str
@@ -298,7 +298,7 @@ class PastVerdict(Part):
 
 
 class Link(Part):
-    """A place to go on from.
+    """A place to continue from.
 
     Attributes:
         name: what is there.
@@ -330,7 +330,7 @@ class Overview(Part):
         quality: expectations over time.
         verdicts: the last verdicts, the newest first.
         plan: what `slackwater explain` prints.
-        links: places to go on from.
+        links: places to continue from.
         problems: what could not be read, and why.
     """
 
@@ -341,7 +341,7 @@ class Overview(Part):
     state: dict[str, Any] | None
     runs: list[str]
     light: Light
-    outputs: list[Output]
+    outputs: list[OutputStatus]
     lanes: list[Lane]
     open_windows: list[OpenWindows]
     history: Annotated[list[Bucket], Field(max_length=BUCKETS_MAX)]

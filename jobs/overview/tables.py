@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.overview.batch_times import BatchTimes
-from jobs.overview.cache import Cache, Seen, is_latest
+from jobs.overview.cache import Cache, TableVersion, is_latest
 from jobs.overview.counting import counted
 from jobs.overview.files import Files, Unreadable, added_since
-from jobs.overview.totals import Dead, LaneCounts, Results, Totals
+from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results, Totals
 
 
 @dataclass
@@ -52,9 +52,9 @@ class Tables:
         self.cache.lanes = self._updated("metrics", self.cache.lanes, LaneCounts)
         return self.cache.lanes
 
-    def dead(self) -> Dead | None:
+    def dead(self) -> DeadLetterTotals | None:
         """Count what is in the table of dead letters; None: it cannot be read."""
-        self.cache.dead = self._updated("dead_letters", self.cache.dead, Dead)
+        self.cache.dead = self._updated("dead_letters", self.cache.dead, DeadLetterTotals)
         return self.cache.dead
 
     def place(self, table: str) -> str:
@@ -87,7 +87,7 @@ class Tables:
         known.add(found)
         return known
 
-    def _files(self, table: Path, seen: Seen | None) -> tuple[Files, Seen]:
+    def _files(self, table: Path, seen: TableVersion | None) -> tuple[Files, TableVersion]:
         """Return what has not been counted, and the version that it leads to.
 
         Raises:

@@ -139,7 +139,7 @@ class Reason(msgspec.Struct):
         self.examples = both[:EXAMPLES_MAX]
 
 
-class Dead(msgspec.Struct):
+class DeadLetterTotals(msgspec.Struct):
     """What is in the table of dead letters.
 
     Attributes:
@@ -154,7 +154,7 @@ class Dead(msgspec.Struct):
     late: dict[str, int] = {}
     history: Buckets = msgspec.field(default_factory=Buckets)
 
-    def add(self, other: Dead) -> None:
+    def add(self, other: DeadLetterTotals) -> None:
         """Add what is in other files of it."""
         for name, reason in other.reasons.items():
             if name in self.reasons:
@@ -167,5 +167,5 @@ class Dead(msgspec.Struct):
         self.history.merge(other.history)
 
 
-Totals = TypeVar("Totals", Results, LaneCounts, Dead)
+Totals = TypeVar("Totals", Results, LaneCounts, DeadLetterTotals)
 """What is found in a table, by what the table has."""

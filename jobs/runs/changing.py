@@ -26,7 +26,7 @@ class NoChange(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Written:
+class LoggedChange:
     """A change in a run's log.
 
     Attributes:
@@ -38,13 +38,13 @@ class Written:
     copies: Mapping[str, int]
 
 
-def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Written:
+def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> LoggedChange:
     """Write a change of the queries into every lane of a run's log, or into none.
 
     Args:
         run: the run.
         bootstrap: `host:port` of the broker.
-        queries: what stands under `queries` in the control record.
+        queries: what is under `queries` in the control record.
 
     Raises:
         NoChange: the pipeline is a join, which has no queries.
@@ -61,7 +61,7 @@ def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Writte
     }
     transaction = f"slackwater-queries-{pipeline.name}"
     offsets = send_together(bootstrap, source.topic, controls, transaction)
-    return Written(run, {source.lane(number): offset for number, offset in offsets.items()})
+    return LoggedChange(run, {source.lane(number): offset for number, offset in offsets.items()})
 
 
 def costs(run: Run, added: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -69,7 +69,7 @@ def costs(run: Run, added: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
     Args:
         run: the run.
-        added: what stands under `queries.add` in the control record.
+        added: what is under `queries.add` in the control record.
 
     Raises:
         NoChange: no file can have them beside the run's queries, or its log may not add them.
@@ -100,7 +100,7 @@ def _why_not(run: Run, added: Mapping[str, Any], refused: ChangeRefusal) -> str:
     )
 
 
-def await_change(change: Written, patience_s: float) -> None:
+def await_change(change: LoggedChange, patience_s: float) -> None:
     """Wait until a run has read a change, in every lane.
 
     Raises:
@@ -131,7 +131,7 @@ def await_change(change: Written, patience_s: float) -> None:
     raise NoChange(msg)
 
 
-def _refused(change: Written, taken: frozenset[tuple[str, int]]) -> list[str]:
+def _refused(change: LoggedChange, taken: frozenset[tuple[str, int]]) -> list[str]:
     """Return the lanes whose copies were read and not taken."""
     checkpoint = read_checkpoint(change.run.checkpoint)
     ends = checkpoint.ends.get(checkpoint.committed, {})

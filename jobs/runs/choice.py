@@ -73,8 +73,8 @@ def check_name_in(file: Path) -> None:
 def _name_alone(file: Path) -> str | None:
     """Return the name in an invalid file; None: it has none that could name a folder."""
     try:
-        told = yaml.safe_load(read_text(file))
+        content = yaml.safe_load(read_text(file))
     except (PipelineError, yaml.YAMLError, RecursionError):
         return None
-    name = told.get("name") if isinstance(told, dict) else None
+    name = content.get("name") if isinstance(content, dict) else None
     return name if isinstance(name, str) and name == Path(name).name and name else None

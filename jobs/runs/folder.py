@@ -100,7 +100,7 @@ class Run:
     options: Options = field(default_factory=Options)
     fingerprint: str | None = None
 
-    def told(self) -> dict[str, str]:
+    def facts(self) -> dict[str, str]:
         """Describe the run for programs that have submitted it."""
         names = ("pipeline", "run", "submission_id", "folder", "checkpoint", "table", "file")
         return {name: str(getattr(self, name)) for name in names}
@@ -255,7 +255,7 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     """
     if not (folder_of(endpoints, pipeline, run) / NOTE_FILE).exists():
         return pipeline
-    told = pipeline.source.added_lanes
+    declared = pipeline.source.added_lanes
     try:
         own = find(endpoints, pipeline, run).own_pipeline()
         if (written := as_written(own)) is not own:
@@ -265,7 +265,7 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
             if change == QueryChange(control=True):
                 return with_control(own, pipeline)
         joined = own.source.added_lanes
-        if told == joined or told != joined[: len(told)]:
+        if declared == joined or declared != joined[: len(declared)]:
             return pipeline
         grown = with_lanes(pipeline, joined)
     except PipelineError:

@@ -74,7 +74,7 @@ def look_at(endpoints: Endpoints, run: Run) -> Look:
         last_words=(_refused(run) if driver == "FINISHED" else None) or words,
         lacks=lacks(endpoints, run, driver) if not noted.well else None,
     )
-    # A driver that was told to stop died of that; such deaths do not count.
+    # A driver that was asked to stop died of that; such deaths do not count.
     deaths = noted.deaths if facts.order is None else Deaths()
     return Look(life(facts), deaths, log)
 
@@ -96,8 +96,8 @@ def _launches(log: Path | None) -> tuple[int, str | None]:
     """Return how often the cluster started a driver, and the last error in its output."""
     if log is None:
         return 0, None
-    starts, told = _text(log / "stderr"), _text(log / "stdout")  # Python's errors are in the latter
-    lines = [line.strip() for line in f"{starts}\n{told}".splitlines()]
+    starts, out = _text(log / "stderr"), _text(log / "stdout")  # Python's errors are in the latter
+    lines = [line.strip() for line in f"{starts}\n{out}".splitlines()]
     raised = [found[1] for line in lines if (found := _RAISED.match(line))]
     telling = [line for line in raised if _ONLY_REPORTED not in line]
     words = (telling or raised or [None])[-1]

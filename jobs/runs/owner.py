@@ -122,7 +122,7 @@ class Owner:
         return here
 
     def _beat(self) -> None:
-        beat, told = 0, False
+        beat, complained = 0, False
         while not self._ended.wait(self._beat_s):
             now = self._read()
             if now is None or now.driver != self._claim.driver:
@@ -130,13 +130,13 @@ class Owner:
             beat += 1
             try:
                 self._write(_Claim(**{**asdict(self._claim), "beat": beat}))
-                told = False
+                complained = False
             except OSError as error:
                 # A temporarily full disk must not silence a driver for good.
-                if not told:
+                if not complained:
                     what = "that this driver lives cannot be shown"
                     sys.stderr.write(f"{self._file}: {what}: {error}\n")
-                told = True
+                complained = True
 
     def _read(self) -> _Claim | None:
         try:

@@ -35,8 +35,8 @@ class Placement:
 
     def sentences(self) -> list[str]:
         """Describe the place; no sentences if the tables are those that the file names."""
-        told = [f"{name} cannot take its rows: {'; '.join(c)}" for name, c in self.clashes.items()]
-        return [*told, f"its rows go to {self.name}"] if told else []
+        lines = [f"{name} cannot take its rows: {'; '.join(c)}" for name, c in self.clashes.items()]
+        return [*lines, f"its rows go to {self.name}"] if lines else []
 
 
 def place(pipeline: Pipeline, clashes: Clashes) -> Placement:

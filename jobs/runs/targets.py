@@ -1,6 +1,6 @@
 """Where the endpoint of a run's driver is: for people in the run's folder, and for Prometheus.
 
-Prometheus discovers targets by files. Each run has one of its own, so that no two drivers ever
+Prometheus discovers targets by files. Each run has its own one, so that no two drivers ever
 write the same. It stays when a driver dies: Prometheus then finds nobody there, and says so. It is
 removed when a job ends by itself, is stopped or superseded.
 """

@@ -81,10 +81,10 @@ def noted_verdicts(file: Path) -> list[dict[str, Any]]:
     found = []
     for line in file.read_bytes().splitlines() if file.exists() else ():
         try:
-            told = json.loads(line)
+            verdict = json.loads(line)
         except ValueError:  # its writer was killed
             continue
-        found.append(told)
+        found.append(verdict)
     return found
 
 
@@ -96,7 +96,7 @@ def audits_file(state_dir: Path, pipeline: str) -> Path:
 def last_verdict(run: Run, judge: Judge) -> Verdict | None:
     """Return the last verdict on a run; None: not judged yet."""
     try:
-        told = (run.folder / f"last_{judge}.json").read_text(encoding="utf-8")
+        text = (run.folder / f"last_{judge}.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
-    return Verdict(**json.loads(told))
+    return Verdict(**json.loads(text))

@@ -181,8 +181,8 @@ def in_files(
         numbers = about.get((entry.source, entry.partition, entry.offset), ())
         read += entry.control is None or bool(numbers)
         for number in numbers:
-            told = judge.again(letters[number], entry)
-            letters[number] = replace(letters[number], **told._asdict())
+            judged = judge.again(letters[number], entry)
+            letters[number] = replace(letters[number], **judged._asdict())
     return letters, read
 
 

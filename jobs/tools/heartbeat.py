@@ -64,7 +64,7 @@ class Beat:
 
 
 @dataclass
-class Seen:
+class PartitionFacts:
     """The observed facts about a topic's partitions.
 
     Attributes:
@@ -110,7 +110,7 @@ def delays_of(pipeline: Pipeline, given: Delays | None) -> dict[str, Delays]:
 def beats(
     pipeline: Pipeline,
     delays: dict[str, Delays],
-    seen: Seen,
+    seen: PartitionFacts,
     *,
     now_us: int,
     silent_us: int,
@@ -174,7 +174,7 @@ class Watch:
     """
 
     def __init__(self, pipeline: Pipeline, consumer: Any) -> None:
-        self.seen = Seen()
+        self.seen = PartitionFacts()
         self._rules = ValueRules.of(pipeline)
         self._gates = [Gate.of(pipeline, number) for number in range(pipeline.source.partitions)]
         self._consumer = consumer
@@ -277,11 +277,11 @@ def emit(
     silent_us: int,
     every_s: float | None,
     stop: Event,
-    told: Callable[[Beat], None],
+    on_beat: Callable[[Beat], None],
     by_clock: bool = True,
     clock: Callable[[], int] = clock_us,
 ) -> int:
-    """Write heartbeats until told to stop; return how many.
+    """Write heartbeats until asked to stop; return how many.
 
     A bound that does not exceed the last one of its partition is not written.
 
@@ -292,7 +292,7 @@ def emit(
         silent_us: how long a partition must have been silent.
         every_s: seconds between two checks; None: check once.
         stop: set it to end the loop.
-        told: called with each bound that was written.
+        on_beat: called with each bound that was written.
         by_clock: whether to derive bounds from the wall clock too.
         clock: the clock, in microseconds.
 
@@ -323,7 +323,7 @@ def emit(
                 written += send_all(bootstrap, source.topic, messages)
             for beat in due:
                 last[beat.partition] = beat.bound_us
-                told(beat)
+                on_beat(beat)
             if every_s is None:
                 break
             stop.wait(every_s)

@@ -32,7 +32,7 @@ class PlotError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Plotted:
+class PictureSummary:
     """A summary of the picture.
 
     Attributes:
@@ -48,7 +48,7 @@ class Plotted:
 
 def plot(
     table_dir: str | Path, run: str, png: str | Path, *, start: datetime | None = None
-) -> Plotted:
+) -> PictureSummary:
     """Draw one week of mean departure delays per origin, late revisions marked.
 
     Each window is drawn once, from its final revision; a window with later revisions is marked.
@@ -72,7 +72,7 @@ def plot(
         raise PlotError(message)
     figure = _figure(week, begin)
     save(figure, Path(png), dpi=130)
-    return Plotted(begin, week.height, int(week["revised"].sum()))
+    return PictureSummary(begin, week.height, int(week["revised"].sum()))
 
 
 def _read(table: Path, run: str) -> pl.DataFrame:

@@ -147,9 +147,9 @@ def _rises(bounds: Ints, ts_us: Ints) -> list[int]:
     """Return the places where a bound exceeds the previous one, and the initial one."""
     if not len(bounds):
         return []
-    told = np.maximum(bounds, ts_us.min())
-    before = np.concatenate((ts_us.min(keepdims=True), told[:-1]))
-    return np.flatnonzero(told > before).tolist()
+    raised = np.maximum(bounds, ts_us.min())
+    before = np.concatenate((ts_us.min(keepdims=True), raised[:-1]))
+    return np.flatnonzero(raised > before).tolist()
 
 
 def _per_key(

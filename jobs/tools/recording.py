@@ -122,14 +122,14 @@ def _placed(chunk: pl.DataFrame, arrival: list[int], append_us: list[int | None]
 
 
 def write_events(
-    path: Path, log: Iterable[Entry], told: Callable[[int], None] | None = None
+    path: Path, log: Iterable[Entry], progress: Callable[[int], None] | None = None
 ) -> int:
     """Write a log as EVENTS.jsonl; return the number of lines. The file appears complete or not.
 
     Args:
         path: the file.
         log: what to write.
-        told: called periodically with the number of lines.
+        progress: called periodically with the number of lines.
 
     Raises:
         WriteError: it cannot be written.
@@ -138,8 +138,8 @@ def write_events(
     with whole_file(path) as file:
         for lines, entry in enumerate(log, 1):
             file.write(event_line(entry) + b"\n")
-            if told and lines % 5_000 == 0:
-                told(lines)
+            if progress and lines % 5_000 == 0:
+                progress(lines)
     return lines
 
 

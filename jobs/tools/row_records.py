@@ -74,7 +74,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Held:
+class WindowRecord:
     """A record of the window.
 
     Attributes:
@@ -105,7 +105,7 @@ class RowRecords:
 
     sought: WindowRef
     rows: Sequence[Row]
-    records: Sequence[Held]
+    records: Sequence[WindowRecord]
 
     @property
     def complete(self) -> bool:
@@ -171,7 +171,7 @@ def row_records(
         at = content.ts_us if attribute is None else content.fields[attribute]
         if isinstance(at, int) and rows[0].start <= at < rows[0].end:
             found.append(
-                Held(
+                WindowRecord(
                     lane,
                     entry.offset,
                     at,

@@ -13,7 +13,7 @@ from windowing.model import Pipeline
 
 
 @dataclass(frozen=True)
-class Sent:
+class TopicCounts:
     """The result for the events of one topic.
 
     Attributes:
@@ -31,8 +31,8 @@ def send_events(
     pipeline: Pipeline,
     bootstrap: str,
     entries: Iterable[Entry],
-    told: Callable[[int], None] | None = None,
-) -> list[Sent]:
+    progress: Callable[[int], None] | None = None,
+) -> list[TopicCounts]:
     """Make a pipeline's topics hold a log, each record once, however often this is called.
 
     Missing topics are created. Records keep their order within a partition; the broker renumbers
@@ -42,7 +42,7 @@ def send_events(
         pipeline: reads the topics.
         bootstrap: `host:port` of a broker.
         entries: the log, checked: of the pipeline's lanes, in order.
-        told: called periodically with the number of records sent to a topic.
+        progress: called periodically with the number of records sent to a topic.
 
     Raises:
         BrokerError: no broker answers, or it refuses.
@@ -54,15 +54,15 @@ def send_events(
         lane = logs[entry.source].setdefault(entry.partition, [])
         if not lane or entry.offset > lane[-1].offset:  # else a redelivery, which has no effect
             lane.append(entry)
-    return [_send(bootstrap, topic, lanes, told) for topic, lanes in logs.items()]
+    return [_send(bootstrap, topic, lanes, progress) for topic, lanes in logs.items()]
 
 
 def _send(
     bootstrap: str,
     topic: str,
     lanes: dict[int, list[Entry]],
-    told: Callable[[int], None] | None,
-) -> Sent:
+    progress: Callable[[int], None] | None,
+) -> TopicCounts:
     ends = last_records(bootstrap, topic)
     for partition, (end, record) in ends.items():
         _check_held(topic, partition, end, record, lanes.get(partition, []))
@@ -72,8 +72,8 @@ def _send(
         for entry in entries[ends[partition][0] :]
     ]
     if missing:
-        send_all(bootstrap, topic, missing, told)
-    return Sent(topic, sum(map(len, lanes.values())), len(missing))
+        send_all(bootstrap, topic, missing, progress)
+    return TopicCounts(topic, sum(map(len, lanes.values())), len(missing))
 
 
 def _check_held(topic: str, partition: int, end: int, record: Any, entries: list[Entry]) -> None:

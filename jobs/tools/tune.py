@@ -106,7 +106,7 @@ def tune(
     target: Fraction,
     *,
     clock: Clock = "event",
-    told: Callable[[], None] = lambda: None,
+    progress: Callable[[], None] = lambda: None,
 ) -> Tuning:
     """Compare slacks on a recorded log.
 
@@ -115,7 +115,7 @@ def tune(
         recording: the log.
         target: the share of late records to stay within.
         clock: latency is measured by the newest event time so far, or by the broker's append time.
-        told: called for each setting.
+        progress: called for each setting.
 
     Raises:
         TuneError: no records, or unknown append times.
@@ -132,7 +132,7 @@ def tune(
     costs: list[Cost] = []
     for setting in settings:
         costs.append(scale.cost(setting))
-        told()
+        progress()
     costs.append(scale.punctuated(step_us))
     silent = [pipeline.source.lane(p) for p, lane in recording.lanes.items() if lane.is_empty()]
     lags = [_lags(lane["ts_us"].to_numpy()) for lane in scale.lanes]

@@ -45,8 +45,8 @@ def _lags(axes: Any, tuning: Tuning) -> None:
     beyond = 100 * (1 - np.arange(1, len(lags_s) + 1) / len(lags_s))
     axes.step(lags_s, beyond, where="post", color=_COLOURS["time"])
     for slack_us, (label, colour) in _proposals(tuning).items():
-        told = f"{label}: {in_words(slack_us)}"
-        axes.axvline(slack_us / _SECOND_US, color=colour, linestyle=":", label=told)
+        text = f"{label}: {in_words(slack_us)}"
+        axes.axvline(slack_us / _SECOND_US, color=colour, linestyle=":", label=text)
     axes.set_xscale("symlog", linthresh=max(lags_s[-1] / 1e4, 1e-6))
     axes.set_yscale("symlog", linthresh=max(100 / len(lags_s), 1e-6))
     axes.set_xlim(left=0)

@@ -20,7 +20,7 @@ queries:
   m: {window: {months: {ahead_h: 1}, wattr: ts}, group_by: [at], aggregates: {n: count}}
 """
 
-# In a process of its own: Spark's workers import packages from the path that the driver was
+# In its own process: Spark's workers import packages from the path that the driver was
 # started with.
 _PROGRAM = """
 import sys

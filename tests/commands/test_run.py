@@ -83,7 +83,7 @@ def what_a_users_class_does_is_its_own_sentence(tmp_path: Path, engine: str) -> 
     pipeline.write_text(text)
     out = tmp_path / "out.jsonl"
     options = ["--input", str(events), "--output", str(out), "--engine", engine]
-    # A process of its own: the modules that Spark's workers find are settled when it starts.
+    # A separate process: the modules that Spark's workers find are settled when it starts.
     ran = ran_for_real(tmp_path, "run", str(pipeline), *options)
     assert ran.returncode == 2, ran.stderr
     said = ran.stderr.strip().splitlines()[-1]

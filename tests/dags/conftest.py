@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from cluster import Cluster
-from pages import anybody, stored, told  # noqa: F401 - fixtures
+from pages import anybody, replies, stored  # noqa: F401 - fixtures
 
 PROJECT = Path(__file__).resolve().parents[2]
 DAGS = PROJECT / "dags"
@@ -72,17 +72,17 @@ from pathlib import Path
 from airflow.sdk import BaseNotifier
 
 
-class Told(BaseNotifier):
+class Notifier(BaseNotifier):
     def notify(self, context):
         ti = context["ti"]
         line = json.dumps({"dag": ti.dag_id, "task": ti.task_id, "why": str(context["exception"])})
-        with Path(__file__).with_name("told.jsonl").open("a") as file:
+        with Path(__file__).with_name("alerts.jsonl").open("a") as file:
             file.write(line + "\\n")
 
 
-told = Told()
+notify = Notifier()
 """
-"""A user's module, with one of Airflow's notifiers that notes what it is told."""
+"""A user's module, with one of Airflow's notifiers that notes its alerts."""
 
 
 def pytest_configure():
@@ -207,7 +207,7 @@ def stage(airflow_database, tmp_path_factory):
         here_too = {
             "SLACKWATER_ROOT": str(folder),
             "SLACKWATER_MONITOR_SECONDS": "0.5",
-            "SLACKWATER_ALERTS": "my_alerts:told",
+            "SLACKWATER_ALERTS": "my_alerts:notify",
             "PYTHONPATH": f"{PROJECT}{os.pathsep}{folder}",
         }
         with running_airflow(folder, environment | here_too) as airflow:

@@ -31,9 +31,9 @@ def example(name=NAME):
 
 
 @pytest.fixture
-def told(tmp_path, monkeypatch):
+def replies(tmp_path, monkeypatch):
     """The folder of what the command answers, for a project with the pipeline of the flights."""
-    folder, project = tmp_path / "told", tmp_path / "project"
+    folder, project = tmp_path / "answers", tmp_path / "project"
     (project / "pipelines").mkdir(parents=True)
     folder.mkdir()
     shutil.copy(PROJECT / "pipelines" / f"{NAME}.yml", project / "pipelines")
@@ -76,9 +76,9 @@ def page(client, path=f"/{NAME}/"):
 
 
 @pytest.fixture
-def stored(told, pipelines):
+def stored(replies, pipelines):
     """All DAGs of the project in Airflow's database, that of a chaos plan among them."""
-    plans = told.parent / "project" / "chaos" / "plans"
+    plans = replies.parent / "project" / "chaos" / "plans"
     plans.mkdir(parents=True)
     shutil.copy(PROJECT / "chaos" / "plans" / "first.yml", plans)
     from conftest import store_dags

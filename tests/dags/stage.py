@@ -154,10 +154,10 @@ class Deployed:
         return [call for call in calls if self.file.name in call["arguments"][1]]
 
     def alarmed(self) -> list[str]:
-        """The tasks that have told the user's callback of their failure, oldest first."""
-        file = self.stage.pipelines.parent / "told.jsonl"
+        """The tasks that have called the user's callback with their failure, oldest first."""
+        file = self.stage.pipelines.parent / "alerts.jsonl"
         lines = file.read_text().splitlines() if file.exists() else []
-        return [told["task"] for told in map(json.loads, lines) if told["dag"] == self.name]
+        return [alert["task"] for alert in map(json.loads, lines) if alert["dag"] == self.name]
 
     def jobs(self) -> dict[str, str]:
         """The state of the driver of each submission of this pipeline, by run."""

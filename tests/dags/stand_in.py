@@ -115,11 +115,11 @@ def submit(arguments):
             (folder / "live").write_text(run)
         say(f"submitted {note['job']}")
     time.sleep(script("submit_s", 0))
-    print(json.dumps(told(folder, run, note, copy)))
+    print(json.dumps(described(folder, run, note, copy)))
     return 0
 
 
-def told(folder, run, note, copy):
+def described(folder, run, note, copy):
     return {
         "pipeline": folder.name,
         "run": run,
@@ -144,7 +144,7 @@ def start(arguments):
         begun = submit_driver(run, offset=driver(note)["offset"])
         note = begun | {"now": note["now"], "beside": note["beside"]}
         write_run(folder, run, note)
-    print(json.dumps(told(folder, run, note, folder / run / file.name)))
+    print(json.dumps(described(folder, run, note, folder / run / file.name)))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""A task that failed tells the user's own callbacks; one that works tells nobody."""
+"""A task that failed calls the user's own callbacks; one that works calls none."""
 
 import json
 import sys
@@ -11,34 +11,34 @@ from dags.operators.alerts import Alert, alerts
 
 
 @pytest.fixture
-def told(tmp_path, monkeypatch):
-    """Gives what one of Airflow's notifiers, in a module of the user's, was told."""
+def alarms(tmp_path, monkeypatch):
+    """Gives what one of Airflow's notifiers, in a module of the user's, has noted."""
     (tmp_path / "my_alerts.py").write_text(NOTIFIER)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("SLACKWATER_ALERTS", "my_alerts:told")
+    monkeypatch.setenv("SLACKWATER_ALERTS", "my_alerts:notify")
     monkeypatch.delitem(sys.modules, "my_alerts", raising=False)
 
     def read() -> list[dict]:
-        file = tmp_path / "told.jsonl"
+        file = tmp_path / "alerts.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     return read
 
 
 @pytest.mark.usefixtures("airflow_database", "pipelines")
-def test_quality_that_fails_is_told_and_nothing_else(cluster, told):
+def test_quality_that_fails_alarms_and_nothing_else(cluster, alarms):
     assert deploy().state == "success"
-    assert told() == []
+    assert alarms() == []
     cluster.script(fail={"quality": "2 of 9 expectations do not hold"})
     assert states(deploy())["quality"] == "failed"
-    (one,) = told()
+    (one,) = alarms()
     assert (one["dag"], one["task"]) == ("flight_delays", "quality")
     assert "2 of 9 expectations do not hold" in one["why"]
 
 
 @pytest.mark.usefixtures("airflow_database", "pipelines")
 def test_a_callback_that_does_not_exist_costs_the_alert_only(cluster, monkeypatch):
-    monkeypatch.setenv("SLACKWATER_ALERTS", "no_such_module:told")
+    monkeypatch.setenv("SLACKWATER_ALERTS", "no_such_module:notify")
     cluster.script(fail={"quality": "2 of 9 expectations do not hold"})
     assert states(deploy())["quality"] == "failed"
 
@@ -48,5 +48,5 @@ def test_names_are_looked_up_when_they_are_called(monkeypatch):
     assert [one.name for one in alerts()] == ["a:b", "c:d"]
     monkeypatch.delenv("SLACKWATER_ALERTS")
     assert alerts() == []
-    with pytest.raises(ValueError, match="'told' names no callback: write module:object"):
-        Alert("told")({})
+    with pytest.raises(ValueError, match="'notify' names no callback: write module:object"):
+        Alert("notify")({})

@@ -91,5 +91,5 @@ def test_the_scheduler_audits_by_itself_at_half_past_midnight(stage):
     live = run_name("first", 0)
     called = pipeline.calls("verify")[-1]["arguments"]
     assert called == ["verify", f"pipelines/{pipeline.file.name}", "--run", live, *OPTIONS]
-    told = stage.airflow.get("assets/events?order_by=-timestamp")["asset_events"]
-    assert any(one["source_run_id"] == night and one["extra"]["run"] == live for one in told)
+    events = stage.airflow.get("assets/events?order_by=-timestamp")["asset_events"]
+    assert any(one["source_run_id"] == night and one["extra"]["run"] == live for one in events)

@@ -27,7 +27,7 @@ with DAG("report", schedule=None, start_date=datetime(2020, 1, 1, tzinfo=UTC)):
 def waited(tmp_path_factory):
     """Gives the state of a wait that gives up soon, in a DAG of a user's own file.
 
-    Each file has a folder of its own: Python takes what it compiled of a file for another of the
+    Each file has its own folder: Python takes what it compiled of a file for another of the
     same name, length and second.
     """
 
@@ -65,7 +65,7 @@ def test_it_waits_for_the_windows(cluster, waited, final_until, states_by_until)
 
 
 def test_a_check_that_fails_holds_the_news_back(cluster, waited):
-    """The rows are there, and go on; nobody downstream is told of them."""
+    """The rows are there, and stay; nobody downstream hears of them."""
     assert deploy().state == "success"
     cluster.script(
         fail={"quality": "1 of 9 expectations does not hold"},

@@ -65,7 +65,7 @@ def test_a_later_check_that_passes_updates_the_asset_and_one_that_fails_does_not
     airflow, news = flights.stage.airflow, f"{flights.name}.news"
     final_until = {"hourly": "2013-01-01T09:00:00+00:00"}
 
-    def told() -> list[dict]:
+    def updates() -> list[dict]:
         found = airflow.get("assets/events")["asset_events"]
         mine = [one for one in found if one["source_dag_id"] == news]
         return [one["extra"]["final_until"] for one in mine]
@@ -76,17 +76,17 @@ def test_a_later_check_that_passes_updates_the_asset_and_one_that_fails_does_not
         flights.clear(FIRST, "check_again")
 
     checked_again()
-    wait_for(lambda: told() == [final_until], 120, "the Asset is updated")
+    wait_for(lambda: updates() == [final_until], 120, "the Asset is updated")
 
     def runs() -> list[tuple[str, str]]:
         found = airflow.get(f"dags/{news}/dagRuns")["dag_runs"]
         return [(one["state"], one["conf"]["run"]) for one in found]
 
-    wait_for(lambda: runs() == [("success", RUN)], 60, "one DAG run told it")
+    wait_for(lambda: runs() == [("success", RUN)], 60, "one DAG run reported it")
     final_until = {"hourly": "2013-01-01T10:00:00+00:00"}
     checked_again(fail={"quality": "9 of 10 expectations hold, not dead_share"})
     flights.until(FIRST, "check_again", "failed")
-    flights.stays(lambda: len(told()) == 1)
+    flights.stays(lambda: len(updates()) == 1)
     flights.stage.cluster.script(pipeline=flights.name)
     flights.clear(FIRST, "check_again")
     flights.until(FIRST, "check_again", "deferred")
@@ -108,7 +108,7 @@ def unmet(flights):
 def test_expectations_that_no_longer_hold_are_red_and_the_job_goes_on(flights):
     flights.clear(FIRST, "check_again")
     flights.until(FIRST, "check_again", "failed")
-    wait_for(lambda: "check_again" in flights.alarmed(), 60, "the user's callback is told")
+    wait_for(lambda: "check_again" in flights.alarmed(), 60, "the user's callback is called")
     assert "not dead_share; the job of run" in flights.log(FIRST, "check_again")
     path = f"dags/{flights.name}/dagRuns/{FIRST}/taskInstances/check_again/links"
     docs = flights.stage.airflow.get(path)["extra_links"]["Data Docs"]
@@ -121,7 +121,7 @@ def test_a_dead_job_is_red_after_it_was_green_and_clear_goes_on_from_its_checkpo
     before = flights.driver(RUN)
     flights.stage.cluster.set_state(before, "FAILED")
     flights.until(FIRST, "monitor", "failed")
-    wait_for(lambda: "monitor" in flights.alarmed(), 60, "the user's callback is told")
+    wait_for(lambda: "monitor" in flights.alarmed(), 60, "the user's callback is called")
     assert f"run {RUN} is failed: disk full" in flights.log(FIRST, "monitor")
     assert flights.driver(RUN) == before  # it gave up: no retry would help
     flights.until(FIRST, "", "failed")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dags.operators.choose_run import Choice, OnChange, Wish, YoungerRunError, choices
-from dags.operators.command import CommandError, Output
+from dags.operators.command import CommandError, CommandOutput
 from dags.operators.job import Job, jobs_of, meant
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -97,6 +97,6 @@ def test_what_has_ended_on_purpose_is_not_dead(state, why, on_purpose, dead):
 
 def test_an_answer_that_is_none_is_said_to_be_none():
     with pytest.raises(CommandError, match="printed no run but 'oops'"):
-        jobs_of(Output(("oops",), ()))
-    assert jobs_of(Output((), ())) == []
+        jobs_of(CommandOutput(("oops",), ()))
+    assert jobs_of(CommandOutput((), ())) == []
     assert meant([]) is None

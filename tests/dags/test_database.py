@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SQLITE_GIVES_UP_S = 5
-"""After this long, SQLite tells those that wait for its lock that there is one."""
+"""After this long, SQLite gives those that wait for its lock an error."""
 
 
 def hold(database: Path, held: threading.Event) -> None:

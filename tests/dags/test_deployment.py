@@ -67,7 +67,7 @@ def test_a_deployment_is_green_when_progress_has_passed_the_end(pipelines, clust
     assert len(asked) >= 3  # once in the task, then by the trigger
     assert {call["stdin"] for call in cluster.calls()} == {"/dev/null"}
     (job,) = cluster.jobs().values()
-    assert job["state"] == "RUNNING"  # it goes on: green does not mean that a process has ended
+    assert job["state"] == "RUNNING"  # it continues: green does not mean that a process has ended
 
 
 def test_the_asset_event_tells_run_rows_and_progress(pipelines, cluster):

@@ -41,7 +41,7 @@ def test_a_failing_command_gives_its_last_sentence_and_its_code(monkeypatch):
     assert {"out", "first", "last"} <= set(said)
 
 
-def test_a_complaint_of_several_lines_is_told_whole(monkeypatch):
+def test_a_complaint_of_several_lines_is_shown_whole(monkeypatch):
     call, _ = command(
         monkeypatch, "echo looking >&2; printf 'error: no:\\n  do this\\n' >&2; exit 2"
     )

@@ -16,11 +16,11 @@ COMMAND = """
 import json, os, pathlib, sys
 home = pathlib.Path(sys.argv[1])
 (home / "starts").open("a").write(" ".join(sys.argv[2:]) + "\\n")
-def told(files):
+def answers(files):
     mine = {"pid": os.getpid(), "mark": os.environ.get("MARK")}
     return [{"pipeline": file, **mine} for file in files]
 if "--follow" not in sys.argv:
-    print(json.dumps(told(a for a in sys.argv[3:] if not a.startswith("--"))))
+    print(json.dumps(answers(a for a in sys.argv[3:] if not a.startswith("--"))))
     sys.exit()
 if (home / "old").exists():
     sys.exit("error: no such option: --follow")
@@ -30,7 +30,7 @@ for line in sys.stdin:
         sys.exit(1)
     if files == ["sleeps"]:
         import time; time.sleep(60)
-    answer = {"error": "it is bad"} if files == ["bad"] else {"overviews": told(files)}
+    answer = {"error": "it is bad"} if files == ["bad"] else {"overviews": answers(files)}
     print(json.dumps(answer), flush=True)
 (home / "ended").write_text("by the end of its input")
 """
@@ -123,7 +123,7 @@ def test_another_environment_or_loop_has_another_process(home, monkeypatch):
     assert asyncio.run(asks(["a.yml"]))[0]["pid"] != after["pid"]
 
 
-def test_it_is_there_before_the_first_question_and_ends_when_told_to(home):
+def test_it_is_there_before_the_first_question_and_ends_when_asked_to(home):
     async def ask():
         one = Follower()
         await one.start()

@@ -1,6 +1,6 @@
 """What hangs fails, and says where: a test, and a thread that is left after the last test.
 
-Each in a pytest of its own, with the settings and the conftest of this folder.
+Each in its own pytest, with the settings and the conftest of this folder.
 """
 
 import os

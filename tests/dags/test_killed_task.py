@@ -45,7 +45,7 @@ def test_killed_tasks_submit_once_and_a_clear_goes_on(stage: Stage):
     assert len(deployed.calls("submit")) == 2  # the second attached, the third did not ask
     assert deployed.driver(RUN) == driver
 
-    # Cleared as a whole, it goes on with the job that lives.
+    # Cleared as a whole, it continues with the job that lives.
     deployed.until("first", "monitor", "deferred")
     deployed.clear("first")
     deployed.until_try("first", "publish", 2)

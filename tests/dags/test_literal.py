@@ -57,7 +57,7 @@ def plans():
     shutil.rmtree(folder)
 
 
-def test_a_plan_that_can_be_no_task_is_told_and_leaves_the_others_their_dag(pipelines, plans):
+def test_a_plan_that_can_be_no_task_is_reported_and_leaves_the_others_their_dag(pipelines, plans):
     for name in ("{{ 7 * 7 }}", "publish", "a b", "x" * 251):
         shutil.copy(plans / "first.yml", plans / f"{name}.yml")
     bag = DagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name="dags-folder")

@@ -16,14 +16,14 @@ FOLLOWING = "overview --follow"
 WAYS = ["/", f"/{NAME}/", f"/{NAME}/overview.json", f"/{NAME}/rows?run=r&query=hourly"]
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("replies")
 @pytest.mark.parametrize("way", [*WAYS, f"/{NAME}/why?run=r&query=hourly&window=1"])
 def test_nothing_is_shown_without_a_login(anybody, way):
     assert anybody.get(way).status_code == 401
     assert anybody.post(f"/{NAME}/actions", data={"action": "stop"}).status_code == 401
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("replies")
 def test_the_page_shows_what_the_command_says(anybody):
     shown, one = page(login(anybody)), example()
     for lane in one["lanes"]:
@@ -41,20 +41,20 @@ def test_the_page_shows_what_the_command_says(anybody):
     assert f"/data-docs/{NAME}/index.html" not in shown  # the example's are in another project
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("replies")
 def test_values_of_the_log_stay_text(anybody):
     shown = page(login(anybody))
     assert HOSTILE not in shown
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
 
 
-def test_rows_and_records_are_a_click_away_and_stay_text(anybody, told):
+def test_rows_and_records_are_a_click_away_and_stay_text(anybody, replies):
     row = {"run": "r2", "query": "hourly", "window_id": 7, "window_start": "s", "origin": HOSTILE}
-    (told / "newest.txt").write_text(json.dumps({**row, "flights": 3}))
+    (replies / "newest.txt").write_text(json.dumps({**row, "flights": 3}))
     record = {"lane": "flights/0", "offset": 41, "revision": 0, "value": HOSTILE}
     held = {"complete": True, "revisions": [{"revision": 0, "records": 1}], "records": [record]}
-    (told / "why.json").write_text(json.dumps(held))
-    (told / "why.txt").write_text(f"window of {HOSTILE}: closed")
+    (replies / "why.json").write_text(json.dumps(held))
+    (replies / "why.txt").write_text(f"window of {HOSTILE}: closed")
     client = login(anybody)
     rows = page(client, f"/{NAME}/rows?run=r2&query=hourly")
     assert HOSTILE not in rows
@@ -69,7 +69,7 @@ def test_rows_and_records_are_a_click_away_and_stay_text(anybody, told):
     assert ": closed" in said
     file = f"pipelines/{NAME}.yml"
     asked = f"why {file} --run r2 --query hourly --window=7 --key={HOSTILE}"
-    calls = (told / "calls").read_text().splitlines()
+    calls = (replies / "calls").read_text().splitlines()
     assert [call for call in calls if call != FOLLOWING] == [
         f"newest {file} --run r2 --query hourly --last 50",
         f"{asked} --records --json",
@@ -77,7 +77,7 @@ def test_rows_and_records_are_a_click_away_and_stay_text(anybody, told):
     ]
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("replies")
 @pytest.mark.parametrize(
     "way",
     [
@@ -89,13 +89,13 @@ def test_rows_and_records_are_a_click_away_and_stay_text(anybody, told):
         f"/{NAME}/why?run=r&query=q%0a&window=1",
     ],
 )
-def test_nothing_else_reaches_the_command(anybody, told, way):
+def test_nothing_else_reaches_the_command(anybody, replies, way):
     assert login(anybody).get(way).status_code in (404, 422)
-    calls = told / "calls"
+    calls = replies / "calls"
     assert not calls.exists() or calls.read_text().splitlines() == [FOLLOWING]
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("replies")
 @pytest.mark.parametrize("way", [*WAYS, "/other/"])
 def test_no_page_may_run_a_script_or_load_anything(anybody, way):
     for answer in (anybody.get(way), login(anybody).get(way)):
@@ -111,13 +111,13 @@ def test_no_page_may_run_a_script_or_load_anything(anybody, way):
         assert 'src="http' not in answer.text
 
 
-def test_fifty_pipelines_have_those_first_that_somebody_has_to_look_at(anybody, told):
+def test_fifty_pipelines_have_those_first_that_somebody_has_to_look_at(anybody, replies):
     many = []
     for number in range(50):
         one = copy.deepcopy(example("never_run" if number % 2 else NAME))
         one["pipeline"] = f"p{number:02}"
         many.append(one)
-    (told / "overview.json").write_text(json.dumps(many))
+    (replies / "overview.json").write_text(json.dumps(many))
     client = login(anybody)
     shown = page(client, "/")
     assert shown.count('class="lights"') == 50
@@ -127,31 +127,31 @@ def test_fifty_pipelines_have_those_first_that_somebody_has_to_look_at(anybody, 
     assert filtered.count('class="lights"') == 1
     assert "49 more have another name" in filtered
     # The call for all of them has answered for each.
-    assert json.loads((told.parent / "state/page/p07.json").read_text())[0]["pipeline"] == "p07"
+    assert json.loads((replies.parent / "state/page/p07.json").read_text())[0]["pipeline"] == "p07"
 
 
-def test_a_pipeline_that_never_ran_and_one_that_has_failed(anybody, told):
+def test_a_pipeline_that_never_ran_and_one_that_has_failed(anybody, replies):
     never = example("never_run")
-    (told / "overview.json").write_text(json.dumps(never))
+    (replies / "overview.json").write_text(json.dumps(never))
     assert "It has never run." in page(login(anybody))
     failed = example()
     failed["state"] = {**failed["state"], "state": "failed", "why": "topic flights was deleted"}
     failed["light"] = {"colour": "red", "reasons": ["the job has failed"]}
-    (told / "overview.json").write_text(json.dumps(failed))
-    shutil.rmtree(told.parent / "state" / "page")
+    (replies / "overview.json").write_text(json.dumps(failed))
+    shutil.rmtree(replies.parent / "state" / "page")
     shown = page(anybody)
     assert "<b>failed</b>, topic flights was deleted" in shown
     assert "the job has failed" in shown
 
 
-def test_an_answer_is_shown_at_once_and_replaced_behind_it(anybody, told, monkeypatch):
+def test_an_answer_is_shown_at_once_and_replaced_behind_it(anybody, replies, monkeypatch):
     client = login(anybody)
     page(client)
-    kept = told.parent / "state" / "page" / f"{NAME}.json"
+    kept = replies.parent / "state" / "page" / f"{NAME}.json"
     monkeypatch.setattr("dags.page.answers.FRESH_S", 0.0)
     newer = example()
     newer["lanes"][0]["offset"] = 987654321
-    (told / "overview.json").write_text(json.dumps(newer))
+    (replies / "overview.json").write_text(json.dumps(newer))
     assert "987,654,321" not in page(client)
     until = time.monotonic() + 30
     while "987654321" not in kept.read_text() and time.monotonic() < until:
@@ -160,11 +160,11 @@ def test_an_answer_is_shown_at_once_and_replaced_behind_it(anybody, told, monkey
     assert "987,654,321" in page(client)
 
 
-def test_a_look_that_fails_says_so_and_keeps_the_last_answer(anybody, told, monkeypatch):
+def test_a_look_that_fails_says_so_and_keeps_the_last_answer(anybody, replies, monkeypatch):
     client = login(anybody)
     page(client)
     monkeypatch.setattr("dags.page.answers.FRESH_S", 0.0)
-    (told / "overview.json").unlink()
+    (replies / "overview.json").unlink()
     until = time.monotonic() + 30
     while "The last look failed" not in (shown := page(client)) and time.monotonic() < until:
         time.sleep(0.05)
@@ -172,7 +172,7 @@ def test_a_look_that_fails_says_so_and_keeps_the_last_answer(anybody, told, monk
     assert "flights/0" in shown
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("replies")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -188,7 +188,7 @@ def test_a_form_of_another_site_is_refused(anybody, headers):
     assert answer.status_code == 403
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("replies")
 @pytest.mark.parametrize(
     ("form", "status"),
     [
@@ -206,8 +206,8 @@ def test_a_form_that_cannot_be_carried_out_says_why(anybody, form, status):
     assert answer.json()["detail"]
 
 
-def test_a_pipeline_without_a_dag_cannot_be_acted_on(anybody, told):
-    file = told.parent / "project" / "pipelines" / f"{NAME}.yml"
+def test_a_pipeline_without_a_dag_cannot_be_acted_on(anybody, replies):
+    file = replies.parent / "project" / "pipelines" / f"{NAME}.yml"
     file.write_text(file.read_text().replace(f"name: {NAME}", "name: ghost"))
     client = login(anybody, "op")
     answer = client.post("/ghost/actions", data={"action": "stop"}, headers=SENT)
@@ -259,8 +259,8 @@ def test_an_action_starts_a_run_of_its_dag_for_those_who_may_trigger_it(anybody,
             assert [(run.dag_id, run.conf) for run in runs] == [(dag, conf)] * may
             for run in runs:
                 # To load the page again, which a browser is led to, starts nothing.
-                told = page(client, f"/{NAME}/{answer.headers['location']}")
-                assert f"<code>{run.run_id}</code>" in told
+                started_page = page(client, f"/{NAME}/{answer.headers['location']}")
+                assert f"<code>{run.run_id}</code>" in started_page
                 session.delete(run)
         if not may:
             assert "you have no right to trigger that DAG" in answer.json()["detail"]
@@ -279,5 +279,5 @@ def test_a_refusal_is_a_page_for_a_browser(anybody):
 
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("asked", ["action=stop&dag_run=none", "action=dance&dag_run=none"])
-def test_no_run_is_told_of_that_no_action_has_started(anybody, asked):
+def test_no_run_is_shown_that_no_action_has_started(anybody, asked):
     assert login(anybody).get(f"/{NAME}/started?{asked}").status_code == 404

@@ -110,7 +110,7 @@ def serving(app):
 
 
 @pytest.fixture
-def site(told, airflow_database, tmp_path, monkeypatch):
+def site(replies, airflow_database, tmp_path, monkeypatch):
     from airflow.api_fastapi.app import create_app
     from fastapi.testclient import TestClient
 

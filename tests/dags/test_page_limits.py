@@ -11,9 +11,9 @@ from pages import NAME, SENT, login, page
 HUGE = 600 * 1024
 
 
-def put(told, name: str, size: int = 0) -> None:
+def put(replies, name: str, size: int = 0) -> None:
     """Put a pipeline into the project, with a comment of some bytes."""
-    folder = told.parent / "project" / "pipelines"
+    folder = replies.parent / "project" / "pipelines"
     text = (folder / f"{NAME}.yml").read_text().replace(NAME, name)
     (folder / f"{name}.yml").write_text(text + "# " + "x" * size + "\n")
 
@@ -35,18 +35,18 @@ def parsed(monkeypatch) -> list[tuple[str, bool]]:
     return found
 
 
-def test_a_page_reads_its_own_file_once_and_never_on_the_event_loop(anybody, told, parsed):
-    put(told, "other")
-    put(told, "huge", HUGE)
+def test_a_page_reads_its_own_file_once_and_never_on_the_event_loop(anybody, replies, parsed):
+    put(replies, "other")
+    put(replies, "huge", HUGE)
     row = {"run": "r2", "query": "hourly", "window_id": 7, "origin": "EWR"}
-    (told / "newest.txt").write_text(json.dumps(row))
+    (replies / "newest.txt").write_text(json.dumps(row))
     client = login(anybody)
     asked = "run=r2&query=hourly"
     for way in ("", "overview.json", f"rows?{asked}", f"why?{asked}&window=1"):
         assert client.get(f"/{NAME}/{way}").status_code == 200
     assert parsed == [(f"{NAME}.yml", False)]
     # A change is seen at once.
-    file = told.parent / "project" / "pipelines" / f"{NAME}.yml"
+    file = replies.parent / "project" / "pipelines" / f"{NAME}.yml"
     file.write_text(file.read_text() + "# changed\n")
     page(client)
     assert parsed == [(f"{NAME}.yml", False)] * 2
@@ -54,36 +54,36 @@ def test_a_page_reads_its_own_file_once_and_never_on_the_event_loop(anybody, tol
     assert client.get(f"/{NAME}/").status_code == 404
 
 
-def test_a_file_that_is_too_large_for_everybody_is_told_so_and_hides_no_other(told):
+def test_a_file_that_is_too_large_for_everybody_gets_an_error_and_hides_no_other(replies):
     from dags.entities import read_deployments
 
-    put(told, "huge", HUGE)
-    put(told, "many")
-    many = told.parent / "project" / "pipelines" / "many.yml"
+    put(replies, "huge", HUGE)
+    put(replies, "many")
+    many = replies.parent / "project" / "pipelines" / "many.yml"
     many.write_text(many.read_text() + f"extra: [{'1,' * 20_001}]\n")
-    deployments, broken = read_deployments(told.parent / "project")
+    deployments, broken = read_deployments(replies.parent / "project")
     assert [one.name for one in deployments] == [NAME]
-    size = (told.parent / "project" / "pipelines" / "huge.yml").stat().st_size
+    size = (replies.parent / "project" / "pipelines" / "huge.yml").stat().st_size
     said = {one.file: one.message for one in broken}
     assert f"has {size:,} bytes: at most 256 KiB are read, split it" in said["pipelines/huge.yml"]
     assert "more than 20,000 keys and values" in said["pipelines/many.yml"]
 
 
-def test_a_task_reads_no_file_but_its_own(told, parsed):
+def test_a_task_reads_no_file_but_its_own(replies, parsed):
     from dags.render import read_dags
 
-    put(told, "other")
-    root = told.parent / "project"
+    put(replies, "other")
+    root = replies.parent / "project"
     found, broken = read_dags(root, root / "pipelines", f"{NAME}.news")
     assert {dag.dag_id for dag in found} == {NAME, f"{NAME}.news"}
     assert broken == []
     assert [file for file, _ in parsed] == [f"{NAME}.yml"]
 
 
-def test_a_file_named_like_an_option_is_none(tmp_path, told):
+def test_a_file_named_like_an_option_is_none(tmp_path, replies):
     from dags.entities import read_deployments
 
-    shutil.copy(told.parent / "project" / "pipelines" / f"{NAME}.yml", tmp_path / "--help.yml")
+    shutil.copy(replies.parent / "project" / "pipelines" / f"{NAME}.yml", tmp_path / "--help.yml")
     ((one,), broken) = read_deployments(tmp_path, tmp_path)
     assert (one.file, broken) == ("./--help.yml", [])
 
@@ -108,7 +108,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("replies")
 @pytest.mark.parametrize("way", WAYS)
 def test_an_address_that_nothing_has_is_refused_with_a_sentence_and_the_policy(anybody, way):
     refused(login(anybody).get(way))
@@ -128,7 +128,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("replies")
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_that_no_page_has_is_refused_with_a_sentence_and_the_policy(anybody, form):
     refused(login(anybody, "op").post(f"/{NAME}/actions", data=form, headers=SENT))
@@ -151,13 +151,13 @@ def refused(answer) -> None:
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_page_that_breaks_has_the_policy_and_says_so(told, airflow_database):
+def test_a_page_that_breaks_has_the_policy_and_says_so(replies, airflow_database):
     from airflow.api_fastapi.app import create_auth_manager
     from fastapi.testclient import TestClient
 
     from dags.page.app import app
 
-    kept = told.parent / "state" / "page"
+    kept = replies.parent / "state" / "page"
     kept.mkdir(parents=True)
     (kept / f"{NAME}.json").write_text(json.dumps([{"pipeline": NAME}]))  # of another version
     create_auth_manager()

@@ -65,9 +65,9 @@ def no_dag_runs(airflow_database):
         session.query(Log).delete()
 
 
-def test_what_the_page_showed_goes_with_the_form_and_into_the_dag_run(operator, told):
-    (told / "runs.json").write_text(job("r2", live=True))
-    shown, digest = page(operator), digest_of((told.parent / "project" / FILE).read_bytes())
+def test_what_the_page_showed_goes_with_the_form_and_into_the_dag_run(operator, replies):
+    (replies / "runs.json").write_text(job("r2", live=True))
+    shown, digest = page(operator), digest_of((replies.parent / "project" / FILE).read_bytes())
     assert digest[:12] in shown
     actions = ("deploy", "stop", "resume", "shadow", "handover", "verify", "replay")
     for action in actions:
@@ -78,9 +78,9 @@ def test_what_the_page_showed_goes_with_the_form_and_into_the_dag_run(operator, 
     assert [run.conf["shown"] for run in dag_runs()] == [{"run": "r2", "file": digest}] * 7
 
 
-def test_a_run_that_is_the_live_one_by_now_is_not_acted_on(operator, told):
+def test_a_run_that_is_the_live_one_by_now_is_not_acted_on(operator, replies):
     form = hidden(page(operator), "stop")
-    (told / "runs.json").write_text(f"{job('r2', live=False)}\n{job('r7', live=True)}")
+    (replies / "runs.json").write_text(f"{job('r2', live=False)}\n{job('r7', live=True)}")
     answer = press(operator, form)
     assert answer.status_code == 409
     said = f"the page showed run r2, and now run r7 is the live one; {NOTHING}"
@@ -88,9 +88,9 @@ def test_a_run_that_is_the_live_one_by_now_is_not_acted_on(operator, told):
     assert dag_runs() == []
 
 
-def test_a_file_that_is_another_by_now_is_not_acted_on(operator, told):
+def test_a_file_that_is_another_by_now_is_not_acted_on(operator, replies):
     form = hidden(page(operator), "deploy")
-    file = told.parent / "project" / FILE
+    file = replies.parent / "project" / FILE
     before = digest_of(file.read_bytes())[:12]
     file.write_text(file.read_text() + "# changed\n")
     answer = press(operator, form)
@@ -103,35 +103,35 @@ def test_a_file_that_is_another_by_now_is_not_acted_on(operator, told):
     assert dag_runs() == []
 
 
-def test_a_pipeline_that_had_never_run_is_not_one_that_runs(operator, told):
-    (told / "overview.json").write_text(json.dumps(example("never_run") | {"pipeline": NAME}))
+def test_a_pipeline_that_had_never_run_is_not_one_that_runs(operator, replies):
+    (replies / "overview.json").write_text(json.dumps(example("never_run") | {"pipeline": NAME}))
     form = hidden(page(operator), "deploy")
     assert form["shown_run"] == ""
-    (told / "runs.json").write_text(job("r1", live=True))
+    (replies / "runs.json").write_text(job("r1", live=True))
     answer = press(operator, form)
     assert answer.status_code == 409
     assert "the page showed no run, and now run r1 is the live one" in answer.json()["detail"]
-    (told / "runs.json").write_text("")
+    (replies / "runs.json").write_text("")
     assert press(operator, form).status_code == 303
 
 
-def test_where_the_live_run_cannot_be_told_nothing_is_done(operator):
+def test_where_the_live_run_is_unknown_nothing_is_done(operator):
     answer = press(operator, hidden(page(operator), "stop"))
     assert answer.status_code == 503
     assert "it cannot be told which run is the live one: nothing is known of runs" in answer.text
     assert dag_runs() == []
 
 
-def test_actions_and_refusals_are_in_airflows_audit_log(operator, told):
+def test_actions_and_refusals_are_in_airflows_audit_log(operator, replies):
     from airflow.models.log import Log
     from airflow.utils.session import create_session
 
-    (told / "runs.json").write_text(job("r2", live=True))
+    (replies / "runs.json").write_text(job("r2", live=True))
     form = hidden(page(operator), "stop")
     assert press(operator, form).status_code == 303
     (run,) = dag_runs()
     assert press(operator, {"action": "chaos", "plan": "first"}).status_code == 303
-    (told / "runs.json").write_text(job("r7", live=True))
+    (replies / "runs.json").write_text(job("r7", live=True))
     assert press(operator, form).status_code == 409
     assert press(login(operator, "viewer"), form).status_code == 403
     with create_session() as session:

@@ -50,7 +50,7 @@ def test_a_relaunched_driver_is_waited_for(cluster):
     assert event()["problem"] is None
 
 
-def test_a_failed_job_is_told_with_its_state_target_and_log(cluster):
+def test_a_failed_job_is_reported_with_its_state_target_and_log(cluster):
     cluster.script(answers=[answer(90, "FAILED", why="disk full", log="work-1/driver-7/stderr")])
     assert event()["problem"] == (
         'the job is FAILED, 90 offsets before the target {"0": 100}: disk full; '
@@ -64,11 +64,11 @@ def test_an_outage_of_the_broker_is_borne(cluster):
     assert event()["problem"] is None
 
 
-def test_an_outage_without_end_is_told_in_the_commands_words(cluster, monkeypatch):
+def test_an_outage_without_end_is_reported_in_the_commands_words(cluster, monkeypatch):
     monkeypatch.setattr(await_progress, "time", cluster.clock(await_progress.PATIENCE_S / 2))
     cluster.script(answers=[answer(50), 1])
     assert event()["problem"] == "the broker is away (exit code 1)"
-    assert len(cluster.calls()) == 1 + 3  # borne twice, then told
+    assert len(cluster.calls()) == 1 + 3  # borne twice, then reported
 
 
 def test_a_usage_error_does_not_get_better_by_asking(cluster):

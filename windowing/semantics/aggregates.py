@@ -72,9 +72,6 @@ _SUBNORMAL_BITS = 1074
 # with more precision than that, the root is rounded correctly.
 _DIGITS = Context(prec=2500, Emax=999_999, Emin=-999_999)
 
-Known = int | float | str
-"""A non-null value."""
-
 
 class IntSumError(ArithmeticError):
     """A sum of ints that overflows 64 bits: the run stops, as no correct result exists."""

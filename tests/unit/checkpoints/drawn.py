@@ -155,5 +155,5 @@ def _worth(pipeline: Pipeline, events: list[dict[str, Any]]) -> Recording | None
     kept = ("partials/", "rows/")
     holds = any(name.startswith(kept) for shard in recording.shards for name in shard)
     early = any(query.early is not None for query in pipeline.of(Query))
-    told = bool(recording.rows) and (recording.early or not early)
-    return recording if holds and told and len(whole.rows) > len(recording.rows) else None
+    covers = bool(recording.rows) and (recording.early or not early)
+    return recording if holds and covers and len(whole.rows) > len(recording.rows) else None

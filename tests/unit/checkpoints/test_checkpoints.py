@@ -1,4 +1,4 @@
-"""Recorded checkpoints open, whatever the code has become, and go on to the same bytes."""
+"""Recorded checkpoints open, whatever the code has become, and continue to the same bytes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from infra import state_folder
 from infra.errors import InfraError
 from infra.layout import INSTALLED, ROOT, Layout
 from infra.process import identify
-from infra.record import Running, read
+from infra.record import RunningDaemon, read
 from infra.state_folder import DATA, KEPT, MARKER, claim, clean
 
 
@@ -75,7 +75,7 @@ def test_a_running_stack_is_not_cleaned(layout: Layout) -> None:
     us = identify(os.getpid())
     assert us is not None
     record = read(layout)
-    record.started("kafka", Running(us, "", "kafka.log"))
+    record.started("kafka", RunningDaemon(us, "", "kafka.log"))
     with pytest.raises(InfraError, match=r"still runs \(kafka\); run `slackwater down` first"):
         clean(layout=layout)
     record.ended(["kafka"])
@@ -89,7 +89,7 @@ def test_a_folder_without_a_marker_is_left_as_it_is(tmp_path: Path, there: tuple
     assert names(tmp_path) == set(there)
 
 
-def test_what_has_another_name_is_left_alone_and_told(layout: Layout) -> None:
+def test_what_has_another_name_is_left_alone_and_reported(layout: Layout) -> None:
     claim(layout)
     fill(layout.state_dir, "thesis", "kafka")
     assert clean(layout=layout) == ["thesis"]

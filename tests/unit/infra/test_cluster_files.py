@@ -63,9 +63,9 @@ def test_all_of_the_application_is_there() -> None:
 
 
 def test_jobs_elsewhere_have_the_same_options_of_jvms() -> None:
-    told = settings()
-    assert told["spark.driver.extraJavaOptions"].split() == [*jvm.DRIVER]
-    assert told["spark.executor.extraJavaOptions"].split() == [*jvm.EXECUTOR]
+    options = settings()
+    assert options["spark.driver.extraJavaOptions"].split() == [*jvm.DRIVER]
+    assert options["spark.executor.extraJavaOptions"].split() == [*jvm.EXECUTOR]
 
 
 def test_no_page_of_spark_takes_orders(tmp_path: Path) -> None:

@@ -27,11 +27,11 @@ def nobody_there(monkeypatch: pytest.MonkeyPatch) -> str:
 def test_an_engine_that_is_named_and_does_not_answer_is_not_replaced(
     nobody_there: str, tmp_path: Path
 ) -> None:
-    told: list[str] = []
+    lines: list[str] = []
     assert engine.complaint().startswith(f"no Docker engine answers at {nobody_there} (")
     with pytest.raises(InfraError, match=f"DOCKER_HOST names {nobody_there}; start that one"):
-        engine.bring_up(told.append, Layout(tmp_path))
-    assert told == []
+        engine.bring_up(lines.append, Layout(tmp_path))
+    assert lines == []
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""What a person is told to open: by the names that hold where the person sits, no secret in it."""
+"""What a person is asked to open: by the names that hold where the person sits, no secret in it."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def endpoints(tmp_path: Path) -> Endpoints:
     return Endpoints(*inner, "admin", "s3cret", tmp_path, "")
 
 
-def told(endpoints: Endpoints) -> list[str]:
+def described(endpoints: Endpoints) -> list[str]:
     return [
         outside.kafka(endpoints),
         outside.spark_ui(endpoints),
@@ -26,9 +26,9 @@ def told(endpoints: Endpoints) -> list[str]:
     ]
 
 
-def test_the_local_stack_is_told_as_it_is(endpoints: Endpoints, tmp_path: Path) -> None:
+def test_the_local_stack_is_described_as_it_is(endpoints: Endpoints, tmp_path: Path) -> None:
     place = airflow.passwords_file(Layout(tmp_path))
-    assert told(endpoints) == [
+    assert described(endpoints) == [
         endpoints.kafka_bootstrap,
         endpoints.spark_ui,
         endpoints.airflow_url,
@@ -47,7 +47,7 @@ def test_of_a_stack_elsewhere_the_password_is_where_the_environment_says(
     assert outside.login(endpoints) == "admin, password: see /etc/airflow/password"
 
 
-def test_the_composed_stack_is_told_by_what_its_host_calls_it(
+def test_the_composed_stack_is_described_by_what_its_host_calls_it(
     endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the very file, with `${PORT:-DEFAULT}` and `$$` as Compose reads them."""
@@ -61,7 +61,7 @@ def test_the_composed_stack_is_told_by_what_its_host_calls_it(
         port = text[text.index(":-") + 2 : -1] if "${" in text else ""
         monkeypatch.setenv(name, f"{text.partition('${')[0]}{port}".replace("$$", "$"))
     master = '"$(docker ps -qf label=com.docker.compose.service=spark-master)"'
-    assert told(endpoints) == [
+    assert described(endpoints) == [
         "127.0.0.1:9094",
         "http://127.0.0.1:8090",
         "http://127.0.0.1:8080",
@@ -70,8 +70,8 @@ def test_the_composed_stack_is_told_by_what_its_host_calls_it(
     ]
 
 
-def test_what_is_not_there_is_not_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_absent_is_not_described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (outside.KAFKA, outside.SPARK_UI, outside.AIRFLOW):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     nothing = Endpoints("", "", "", "", "", "admin", "", tmp_path, "")
-    assert told(nothing)[:3] == ["", "", ""]
+    assert described(nothing)[:3] == ["", "", ""]

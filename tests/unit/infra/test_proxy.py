@@ -96,7 +96,7 @@ def test_a_port_that_is_taken_is_named(echo: str) -> None:
         pass
 
 
-def test_a_reset_is_told_to_both_sides_and_new_connections_pass(free: str) -> None:
+def test_a_reset_reaches_both_sides_and_new_connections_pass(free: str) -> None:
     host, _, port = free.rpartition(":")
     with (
         socket.create_server((HOST, 0)) as server,

@@ -173,9 +173,9 @@ def test_a_stack_elsewhere_is_spoken_of_without_its_login(
         with pytest.raises((InfraError, NotReady), match=r"\*\*\*@127\.0\.0\.1:1") as caught:
             ask(found)
         assert SECRET not in str(caught.value)
-    for told in (
+    for address in (
         outside.spark_ui(found),
         outside.airflow_url(found),
         yarn_jobs.page_of(found, "a"),
     ):
-        assert told.startswith("http://***@127.0.0.1:1")
+        assert address.startswith("http://***@127.0.0.1:1")

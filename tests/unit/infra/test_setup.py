@@ -81,7 +81,7 @@ def test_missing_maven_is_one_sentence_and_a_hint(machine: Path) -> None:
 
 
 class Kitchen:
-    """Two small steps, the second built on the first, in a folder of their own."""
+    """Two small steps, the second built on the first, in their own folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -222,8 +222,8 @@ def test_an_executor_in_a_pod_has_what_its_driver_tells_it_to_use() -> None:
     named = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_IP")
     more = ("RESOURCE_PROFILE_ID", "EXECUTOR_POD_NAME", "EXECUTOR_MEMORY")
     given = {f"SPARK_{name}": "1" for name in (*named, *more)}
-    told = spark_start._kubernetes_executor(given | {local_files.CLASS_PATH: "a:b"})
-    assert told[told.index("-cp") + 1].endswith("/jars/*:a:b")
+    arguments = spark_start._kubernetes_executor(given | {local_files.CLASS_PATH: "a:b"})
+    assert arguments[arguments.index("-cp") + 1].endswith("/jars/*:a:b")
 
 
 def test_a_missing_jar_is_a_note(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

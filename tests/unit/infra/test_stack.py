@@ -13,7 +13,7 @@ from infra.errors import InfraError
 from infra.layout import Layout
 from infra.private import ENVIRONMENT_FILE
 from infra.process import ProcessId
-from infra.record import Record, Running, read
+from infra.record import Record, RunningDaemon, read
 from infra.stack import DaemonStatus
 from slackwater.main import app
 
@@ -29,7 +29,7 @@ def test_a_dead_broker_is_one_sentence_with_its_log(layout: Layout) -> None:
     record = read(layout)
     record.promise(kafka.PORTS)
     gone = ProcessId(os.getpid(), 0.0)  # our pid, but a start that was never ours
-    record.started("kafka", Running(gone, "", "the.log"))
+    record.started("kafka", RunningDaemon(gone, "", "the.log"))
     with pytest.raises(InfraError, match=r"kafka is dead; start it again .* log: the\.log"):
         stack.endpoints(layout=layout, only=["kafka"])
     unchecked = stack.endpoints(layout=layout, only=["kafka"], check=False)
@@ -61,7 +61,7 @@ def test_a_cluster_of_which_nothing_runs_gets_a_new_secret(layout: Layout) -> No
     assert us is not None
     record = read(layout)
     for daemon in ("spark-master", "spark-worker-2"):
-        record.started(daemon, Running(us, "", "spark.log"))
+        record.started(daemon, RunningDaemon(us, "", "spark.log"))
         component.prepare()
         assert (layout.spark / "secret").read_text() == after
         record.ended([daemon])
@@ -74,11 +74,11 @@ def test_jobs_that_end_with_the_stack_leave_no_secret(layout: Layout, host: str)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     record = read(layout)
-    record.started("kafka", Running(ProcessId(os.getpid(), 0.0), "", "the.log"))
+    record.started("kafka", RunningDaemon(ProcessId(os.getpid(), 0.0), "", "the.log"))
     stack.down(layout=layout)  # no job can have been here
     assert all(file.exists() for file in secrets)
     record = read(layout)
-    record.started(host, Running(ProcessId(os.getpid(), 0.0), "", "the.log"))
+    record.started(host, RunningDaemon(ProcessId(os.getpid(), 0.0), "", "the.log"))
     stack.down(layout=layout)
     assert not any(file.exists() for file in secrets)
 
@@ -92,7 +92,7 @@ def test_a_cluster_that_starts_anew_finds_no_secret_of_jobs_before_it(layout: La
     left.touch()
     us, record = process.identify(os.getpid()), read(layout)
     assert us is not None
-    record.started("yarn-nodemanager", Running(us, "", "yarn.log"))
+    record.started("yarn-nodemanager", RunningDaemon(us, "", "yarn.log"))
     component.prepare()
     assert left.exists(), "it may be of a job on YARN"
     record.ended(["yarn-nodemanager"])
@@ -146,7 +146,7 @@ def test_where_nothing_was_started_nothing_is_wrong(
 def test_what_was_started_is_found_again_by_another_process(layout: Layout) -> None:
     first = record.read(layout)
     first.promise({"kafka": 9092})
-    first.started("kafka", Running(ProcessId(4711, 12345.5), "abc", "kafka.log"))
+    first.started("kafka", RunningDaemon(ProcessId(4711, 12345.5), "abc", "kafka.log"))
     assert record.read(layout) == first
     first.ended(["kafka"])
     assert record.read(layout).running == {}

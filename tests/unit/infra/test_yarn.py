@@ -1,4 +1,4 @@
-"""HDFS and YARN: daemons of their own that come up, and go down without a trace."""
+"""HDFS and YARN: separate daemons that come up, and go down without a trace."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A stand-in for the Spark master: it takes submissions and orders, and tells what it knows.
+"""A stand-in for the Spark master: it takes submissions and orders, and reports what it knows.
 
 A real one is asked the same in tests/spark.
 """

@@ -29,8 +29,8 @@ queries:
 def test_one_rule_for_the_name_of_the_tables(tmp_path: Path, sink: str, name: str) -> None:
     file = tmp_path / "tides.yml"
     file.write_text(PIPELINE + sink)
-    told = CliRunner().invoke(app, ["validate", str(file)])
-    assert told.exit_code == 0, told.output
+    result = CliRunner().invoke(app, ["validate", str(file)])
+    assert result.exit_code == 0, result.output
     (deployment,), broken = read_deployments(tmp_path, tmp_path)
     assert not broken
     assert (deployment.table, deployment.asset_uri) == (name, f"slackwater://tides/{name}")

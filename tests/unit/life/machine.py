@@ -65,7 +65,7 @@ class Expected:
 
     Attributes:
         topic: of its own copy of the file.
-        order: None: it is to run; else the state that it was told to have.
+        order: None: it is to run; else the state that it was asked to have.
     """
 
     topic: str
@@ -121,7 +121,7 @@ class Runs(RuleBasedStateMachine):
         return runs.find(self.endpoints, load_pipeline(self.file), run).own_pipeline().source.topic
 
     def _may_have_failed(self, run: str) -> bool:
-        """Whether a job may have ended by itself before it could be told to."""
+        """Whether a job may have ended by itself before it could be asked to."""
         return self._states()[run].life.state is State.failed
 
     def _states(self) -> dict[str, Overview]:
@@ -186,7 +186,7 @@ class Runs(RuleBasedStateMachine):
     @precondition(lambda self: self.expected)
     @rule(run=st.sampled_from(NAMES))
     def start(self, run: str) -> None:
-        """A run goes on with its own copy, unless another one lives."""
+        """A run continues with its own copy, unless another one lives."""
         if run not in self.expected:
             return
         found = runs.find(self.endpoints, load_pipeline(self.file), run)
@@ -202,7 +202,7 @@ class Runs(RuleBasedStateMachine):
     @precondition(lambda self: self.kills < SILENT_DEATHS_MAX - 1)
     @rule()
     def kill(self) -> None:
-        """Under supervision the driver comes back, and goes on."""
+        """Under supervision the driver comes back, and continues."""
         if self.world.kill_a_driver():
             self.kills += 1
             self.is_settled = False

@@ -82,13 +82,13 @@ class PretendedCluster:
             def do_POST(self) -> None:
                 sent = self.rfile.read(int(self.headers["Content-Length"]))
                 asked = _KILL.search(self.path)
-                told = cluster.kill(asked[1]) if asked else cluster.create(json.loads(sent))
-                self._answer(told)
+                answer = cluster.kill(asked[1]) if asked else cluster.create(json.loads(sent))
+                self._answer(answer)
 
-            def _answer(self, told: dict[str, Any]) -> None:
+            def _answer(self, answer: dict[str, Any]) -> None:
                 self.send_response(200)
                 self.end_headers()
-                self.wfile.write(json.dumps(told).encode())
+                self.wfile.write(json.dumps(answer).encode())
 
             def log_message(self, *arguments: object) -> None:
                 """Says nothing."""
@@ -125,14 +125,14 @@ class PretendedCluster:
         return bool(found)
 
     def page(self) -> dict[str, Any]:
-        told = [
+        entries = [
             {"id": one.id, "state": one.state, "starttime": str(one.number), "cores": 1}
             | {"memory": 1024, "worker": "worker-1"}
             for one in self.drivers
         ]
         return {
-            "activedrivers": [one for one in told if one["state"] in ALIVE],
-            "completeddrivers": [one for one in told if one["state"] not in ALIVE],
+            "activedrivers": [one for one in entries if one["state"] in ALIVE],
+            "completeddrivers": [one for one in entries if one["state"] not in ALIVE],
             "activeapps": [],
             "completedapps": [],
             "workers": [{"state": "ALIVE", "coresfree": 3, "memoryfree": 3072}],

@@ -13,7 +13,7 @@ from tests.unit.life.pretended import PretendedCluster
 
 
 class OnAPretendedCluster(Runs):
-    """A world of its own for each example."""
+    """A separate world for each example."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from chaos.probes.table import FILE, PAGE, TableError, differences, keep, read_probes
 from jobs.live_engines.engines import UnknownModeError, live_engine
-from jobs.live_engines.findings import Probed, words
+from jobs.live_engines.findings import ProbeResult, words
 from jobs.live_engines.local import LocalWindows
 from slackwater.main import app
 from tests.unit.research.boxes import SimulatedBox, Unsteady
@@ -47,7 +47,7 @@ def test_of_two_partitions_the_slower_one_decides() -> None:
 
 
 def data_of(mode: str, domain: Domain, finding: Any) -> dict[str, Any]:
-    return Probed(live_engine("slackwater", mode), "1", domain, finding).as_data()
+    return ProbeResult(live_engine("slackwater", mode), "1", domain, finding).as_data()
 
 
 def test_an_engine_beyond_the_model_is_said_to_be_with_its_smallest_input() -> None:
@@ -93,6 +93,6 @@ def test_the_table_tells_whether_an_engine_is_what_it_was(tmp_path: Path) -> Non
 
 
 def test_an_engine_that_differs_from_run_to_run_is_unknown() -> None:
-    probed = Probed(live_engine("flink"), "1", Domain.tuple, probe(Unsteady(), Domain.tuple))
+    probed = ProbeResult(live_engine("flink"), "1", Domain.tuple, probe(Unsteady(), Domain.tuple))
     assert probed.is_unsteady
     assert "two runs of one input differ" in "\n".join(words(probed.as_data()))

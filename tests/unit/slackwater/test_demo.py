@@ -1,4 +1,4 @@
-"""How the demo ends, told to whoever sits in front of it: composed, and on this machine."""
+"""How the demo ends, for whoever sits in front of it: composed, and on this machine."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ def answer(desk: Desk, *arguments: object) -> dict[str, Any]:
         for line in desk.call("overview", desk.file, "--json", *arguments).splitlines()
         if line.startswith("{")
     ]
-    told: dict[str, Any] = json.loads(line)
-    assert Overview.model_validate(told).model_dump(mode="json") == told
-    return told
+    data: dict[str, Any] = json.loads(line)
+    assert Overview.model_validate(data).model_dump(mode="json") == data
+    return data
 
 
 def answers(desk: Desk, *files: object) -> dict[str, dict[str, Any]]:
@@ -77,7 +77,7 @@ def test_figures_are_those_of_the_tables(desk: Desk) -> None:
     assert lane["release"] == found["open_windows"][0]["release"]
     assert {one["kind"] for one in found["verdicts"]} == {"verify", "quality"}
     assert f"no broker tells where topic {GOOD} ends" in found["problems"][0]
-    told = desk.call("overview", desk.file)
+    shown = desk.call("overview", desk.file)
     for text in (
         "● green",
         "run r1 running",
@@ -85,7 +85,7 @@ def test_figures_are_those_of_the_tables(desk: Desk) -> None:
         "verify passed",
         "releases it",
     ):
-        assert text in told
+        assert text in shown
 
 
 def test_failures_and_stops_are_seen(desk: Desk) -> None:
@@ -126,13 +126,13 @@ def test_who_follows_is_answered_line_by_line_like_one_who_calls(desk: Desk) -> 
     desk.submit("r1")
     asked = [json.dumps([str(desk.file)]), "[7]", json.dumps(["nowhere.yml"]), "", "[]"]
     done = CliRunner().invoke(app, ["overview", "--follow"], input="\n".join(asked) + "\n")
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(told) == len(asked)
-    (one,) = told[0]["overviews"]
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == len(asked)
+    (one,) = answers[0]["overviews"]
     assert one | {"at": None} == answer(desk) | {"at": None}
-    assert [sorted(line) for line in told[1:4]] == [["error"]] * 3
-    assert "nowhere.yml" in told[2]["error"]
-    assert "tide" in {one["pipeline"] for one in told[4]["overviews"]}
+    assert [sorted(line) for line in answers[1:4]] == [["error"]] * 3
+    assert "nowhere.yml" in answers[2]["error"]
+    assert "tide" in {one["pipeline"] for one in answers[4]["overviews"]}
     desk.call("overview", desk.file, "--follow", code=2)
 
 
@@ -149,10 +149,10 @@ def test_no_file_of_the_folder_makes_all_who_follow_wait(
     with within(60):
         done = CliRunner().invoke(app, ["overview", "--follow"], input="[]\n")
     (line,) = done.stdout.splitlines()
-    told = {one["pipeline"]: one for one in json.loads(line)["overviews"]}
-    assert told["ebb"]["problems"] == []
-    assert "pipe.yml is not a file" in told["pipe"]["problems"][0]
-    assert "at most 256 KiB are read, split it" in told["large"]["problems"][0]
+    by_name = {one["pipeline"]: one for one in json.loads(line)["overviews"]}
+    assert by_name["ebb"]["problems"] == []
+    assert "pipe.yml is not a file" in by_name["pipe"]["problems"][0]
+    assert "at most 256 KiB are read, split it" in by_name["large"]["problems"][0]
     # Who asks for themselves gets the answer.
     found = answers(desk, folder / "ebb.yml", folder / "large.yml")
     assert found["flood"]["problems"] == []

@@ -1,4 +1,4 @@
-"""A project of one's own: made by `init`, found from where one stands, with a state of its own."""
+"""A project of one's own: made by `init`, found from where one stands, with its own state."""
 
 from __future__ import annotations
 

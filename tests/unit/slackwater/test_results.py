@@ -102,7 +102,7 @@ def refusal(*arguments: object) -> str:
     return " ".join(said.replace("│", " ").split())
 
 
-def told(*arguments: object) -> list[dict[str, Any]]:
+def answer(*arguments: object) -> list[dict[str, Any]]:
     done = command(*arguments)
     assert done.exit_code == 0, done.output
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -115,7 +115,7 @@ def spelled(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def test_newest_gives_the_live_run_flat(pipeline: Path) -> None:
-    rows = told("newest", pipeline, "--query", "hourly")
+    rows = answer("newest", pipeline, "--query", "hourly")
     assert {row["run"] for row in rows} == {"r1"}
     assert [*rows[0]][: len(LINES)] == [*LINES]
     assert spelled(rows) == [
@@ -129,14 +129,14 @@ def test_newest_gives_the_live_run_flat(pipeline: Path) -> None:
 
 def test_which_run_is_live_may_be_said(pipeline: Path) -> None:
     (pipeline.parent / ".slackwater/runs/flight_delays/live.json").write_text('{"run": "r0"}')
-    assert {row["run"] for row in told("newest", pipeline)} == {"r0"}
-    assert {row["run"] for row in told("newest", pipeline, "--run", "r1")} == {"r1"}
+    assert {row["run"] for row in answer("newest", pipeline)} == {"r0"}
+    assert {row["run"] for row in answer("newest", pipeline, "--run", "r1")} == {"r1"}
     assert command("newest", pipeline, "--run", "r2").exit_code == 1
 
 
 def test_the_runs_own_file_counts(pipeline: Path) -> None:
     pipeline.write_text(TEXT.replace("total: sum(delay)", "worst: max(delay)"), encoding="utf-8")
-    assert "total" in told("newest", pipeline, "--query", "hourly")[0]
+    assert "total" in answer("newest", pipeline, "--query", "hourly")[0]
 
 
 def test_what_cannot_be_is_refused_in_a_sentence(pipeline: Path) -> None:
@@ -157,7 +157,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(pipeline: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_a_file_has_the_same_rows(pipeline: Path, ending: str) -> None:
-    wanted = spelled(told("newest", pipeline, "--query", "hourly"))
+    wanted = spelled(answer("newest", pipeline, "--query", "hourly"))
     output = pipeline.with_name(f"hourly.{ending}")
     words = ("newest", pipeline, "--query", "hourly", "--output", output, "--force")
     for _ in range(2):
@@ -187,7 +187,7 @@ def as_rows(found: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_each_line_of_the_document_reads_the_newest_rows(pipeline: Path) -> None:
-    wanted = spelled(told("newest", pipeline, "--query", "hourly"))
+    wanted = spelled(answer("newest", pipeline, "--query", "hourly"))
     command("newest", pipeline, "--query", "hourly", "--output", "hourly.parquet")
     given = lines_for_the_file()
     assert [tool for tool, _ in given] == ["DuckDB", "polars", "pandas"]
@@ -209,7 +209,7 @@ def events(file: Path, log: Sequence[Entry]) -> None:
 
 
 def test_the_lines_for_files_of_run_do_what_they_say(pipeline: Path) -> None:
-    wanted = told("newest", pipeline, "--query", "hourly")
+    wanted = answer("newest", pipeline, "--query", "hourly")
     events(pipeline.with_name("events.jsonl"), log_of(RECORDS))
     run = command("run", pipeline, "--input", "events.jsonl", "--output", "out.jsonl")
     assert run.exit_code == 0, run.output
@@ -251,7 +251,7 @@ def test_every_column_of_every_table_is_documented() -> None:
     )
     found = schemas(parse_pipeline(text))
     assert documented("a query's table") == {*found["hourly"].names}
-    told = {
+    names = {
         *found["dead_letters"].names,
         *get_args(Reason),
         "after_end",
@@ -259,12 +259,12 @@ def test_every_column_of_every_table_is_documented() -> None:
         "out_of_retention",
     }
     # The cells of the reasons' table and of the columns'.
-    assert told <= documented("`dead_letters`")
+    assert names <= documented("`dead_letters`")
     assert documented("`metrics`") == {*found["metrics"].names}
 
 
-def test_dead_letters_are_told_by_reason(pipeline: Path) -> None:
-    first, second = told("dead", pipeline, "--json")
+def test_dead_letters_are_shown_by_reason(pipeline: Path) -> None:
+    first, second = answer("dead", pipeline, "--json")
     assert (first["reason"], first["records"]) == ("bad_type", 4)
     assert first["share"] == pytest.approx(4 / 18)
     assert {one["field"] for one in first["examples"][:2]} == {"delay"}
@@ -283,17 +283,17 @@ LATE = TEXT.replace("late: {policy: update, every: 1 hour}\nretention: 1 day\n",
 
 
 @pytest.mark.parametrize("more", ["", "late: {policy: update, every: 1 s}\nretention: 1 s\n"])
-def test_what_came_too_late_is_told_alike_of_tables_and_files(pipeline: Path, more: str) -> None:
+def test_what_came_too_late_is_shown_alike_of_tables_and_files(pipeline: Path, more: str) -> None:
     deployed = parse_pipeline(LATE + more)
     deploy(pipeline.parent / ".slackwater", "r1", log_of(RECORDS), deployed)
     pipeline.write_text(deployed.text, encoding="utf-8")
     events(pipeline.with_name("events.jsonl"), log_of(RECORDS))
     command("run", pipeline, "--input", "events.jsonl", "--output", "out.jsonl")
-    of_tables = told("dead", pipeline, "--json", "--examples", 99)
+    of_tables = answer("dead", pipeline, "--json", "--examples", 99)
     assert of_tables[0]["reason"] == ("out_of_retention" if more else "late")
     assert {one["field"] for one in of_tables[0]["examples"]} == {"ts"}
     files = ("--output", "out.jsonl", "--input", "events.jsonl")
-    of_files = told("dead", pipeline, "--json", "--examples", 99, *files)
+    of_files = answer("dead", pipeline, "--json", "--examples", 99, *files)
     for one in (*of_tables, *of_files):
         one["examples"].sort(key=str)
     assert of_files == of_tables
@@ -303,7 +303,7 @@ def test_dead_letters_of_files_are_judged_again(pipeline: Path) -> None:
     events(pipeline.with_name("events.jsonl"), log_of(RECORDS))
     command("run", pipeline, "--input", "events.jsonl", "--output", "out.jsonl")
     files = ("--output", "out.jsonl", "--input", "events.jsonl")
-    assert told("dead", pipeline, "--json", *files) == told("dead", pipeline, "--json")
+    assert answer("dead", pipeline, "--json", *files) == answer("dead", pipeline, "--json")
     there = "those that there are: bad_type, malformed"
     assert there in refusal("dead", pipeline, "--reason", "late", *files)
     assert "with --input" in refusal("dead", pipeline, "--output", "out.jsonl")

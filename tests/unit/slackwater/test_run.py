@@ -138,7 +138,7 @@ class Breaks:
 
 
 def with_class(folder: Path, source: str) -> tuple[Path, Path]:
-    """A pipeline that names a class of its own, and its log."""
+    """A pipeline that names its own class, and its log."""
     (folder / "breaking.py").write_text(source)
     pipeline, events = written(folder)
     text = pipeline.read_text().replace("all: sum(v)", "all: 'python:breaking:Breaks(v)'")

@@ -127,9 +127,9 @@ def test_a_live_run_is_judged_by_what_it_has_committed(desk: Desk) -> None:
     # Batches of 40, 40 and 20 records; the third is written, and not committed yet.
     write_tables(run, desk.events)
     commit(run, 2, 80)
-    told = desk.call(*asked)
-    assert f"run r1 is judged up to batch 1: {GOOD}/0 offset 80" in told
-    assert "read 80 = applied 80" in told
+    output = desk.call(*asked)
+    assert f"run r1 is judged up to batch 1: {GOOD}/0 offset 80" in output
+    assert "read 80 = applied 80" in output
     (shown,) = desk.runs()
     assert shown["last_verify"]["sentence"] == "lost 0, duplicated 0, differing 0; up to batch 1"
     # The log's end lies beyond what the tables of a stopped or lost job would have.
@@ -141,9 +141,9 @@ def test_a_live_run_is_judged_by_what_it_has_committed(desk: Desk) -> None:
         + "\n"
     )
     commit(run, 3, 100)
-    told = desk.call(*asked)
-    assert "before the range: " in told
-    assert "read 100 = applied 100" in told
+    output = desk.call(*asked)
+    assert "before the range: " in output
+    assert "read 100 = applied 100" in output
     (shown,) = desk.runs()
     assert shown["last_verify"]["sentence"].endswith("; since last up to batch 2")
     assert "up to batch 2" in desk.call("verify", desk.file), "its job is alive"
@@ -197,8 +197,8 @@ def test_stop_and_start_are_seen(desk: Desk) -> None:
     assert desk.runs()[0]["state"] == "stopped"
     assert "nothing was running" in desk.call("stop", desk.file)
     desk.edit("count", "max(v)")
-    told = desk.call("start", desk.file)
-    assert "aggregates.n: was 'count', now 'max(v)'" in told
+    output = desk.call("start", desk.file)
+    assert "aggregates.n: was 'count', now 'max(v)'" in output
     assert run.file.read_text() == own
     desk.cluster.settle()
     assert desk.runs()[0]["state"] == "running"
@@ -211,9 +211,9 @@ def test_stop_and_start_are_seen(desk: Desk) -> None:
 def test_start_refuses_beside_a_living_job(desk: Desk) -> None:
     desk.submit("r1")
     desk.submit("r2")
-    told = desk.call("start", desk.file, "--run", "r1", code=1)
-    assert "run r2 of pipeline tide has a job that lives" in told
-    assert "--run r2" in told
+    output = desk.call("start", desk.file, "--run", "r1", code=1)
+    assert "run r2 of pipeline tide has a job that lives" in output
+    assert "--run r2" in output
 
 
 def test_a_broken_file_is_enough_to_find_its_runs(desk: Desk) -> None:
@@ -229,9 +229,9 @@ def test_progress_says_why(desk: Desk) -> None:
     desk.edit(GOOD, BAD)
     desk.submit("r1")
     target = json.dumps({"0": 100})
-    told = desk.call("progress", desk.file, "--until", target, code=1)
-    assert "r1: FAILED, 0 batches, 100 offsets behind" in told
-    assert "it is bad" in told
+    output = desk.call("progress", desk.file, "--until", target, code=1)
+    assert "r1: FAILED, 0 batches, 100 offsets behind" in output
+    assert "it is bad" in output
     line = desk.call("progress", desk.file, "--until", target, "--json").splitlines()[-1]
     found = json.loads(line)
     assert (found["state"], found["error"], found["why"]) == ("FAILED", "it is bad", "it is bad")
@@ -266,9 +266,9 @@ def test_verify_judges_the_live_run_by_its_own_copy_of_the_file(desk: Desk) -> N
     write_tables(run, desk.events)
     desk.edit("RANGE 10 seconds SLIDE 10 seconds", "RANGE 20 seconds SLIDE 20 seconds")
     for which in ((), ("--run", "r1"), ("--table", run.table)):
-        told = desk.call("verify", desk.file, "--input", desk.events, *which)
-        assert "lost 0, duplicated 0, differing 0" in told
-        assert "differs now" in told
+        output = desk.call("verify", desk.file, "--input", desk.events, *which)
+        assert "lost 0, duplicated 0, differing 0" in output
+        assert "differs now" in output
     # Nobody's run: by the file as it stands.
     desk.call("verify", desk.file, "--input", desk.events, "--table", run.table.parent, code=2)
     desk.call("verify", desk.file, "--table", run.table, code=2)
@@ -308,10 +308,10 @@ def test_verify_goes_on_from_the_last_verification(
     said = desk.call("verify", desk.file, "--since", "last", code=2)
     assert "no verification of this run has passed yet" in said
     desk.call("verify", desk.file)
-    told = desk.call("verify", desk.file, "--since", "last")
-    assert "rows: 0 found, 0 expected" in told
-    told = desk.call("verify", desk.file, "--since", '{"0": 50}')
-    assert "before the range: " in told
+    output = desk.call("verify", desk.file, "--since", "last")
+    assert "rows: 0 found, 0 expected" in output
+    output = desk.call("verify", desk.file, "--since", '{"0": 50}')
+    assert "before the range: " in output
     desk.call("verify", desk.file, "--since", "yesterday", code=2)
     desk.call("verify", desk.file, "--since", '{"7": 50}', code=2)
     desk.events.write_text(desk.events.read_text().replace('"v": 99}', '"v": 98}'))

@@ -14,13 +14,13 @@ from threading import Event
 import pytest
 
 from slackwater import tables as upkeep_command
-from tests.unit.slackwater.test_results import TEXT, command, pipeline, refusal, told
+from tests.unit.slackwater.test_results import TEXT, answer, command, pipeline, refusal
 
 __all__ = ["pipeline"]
 
 
 def test_optimize_says_what_it_does_and_leaves_the_results(pipeline: Path) -> None:
-    before = told("newest", pipeline)
+    before = answer("newest", pipeline)
     would = command("tables", pipeline, "optimize", "--dry-run")
     assert would.exit_code == 0, would.output
     assert "would be merged" in would.stdout
@@ -28,7 +28,7 @@ def test_optimize_says_what_it_does_and_leaves_the_results(pipeline: Path) -> No
     assert "hourly: " in done.stdout
     assert "merged into " in done.stdout
     assert "hourly: 0 files" in command("tables", pipeline, "optimize").stdout
-    assert told("newest", pipeline) == before
+    assert answer("newest", pipeline) == before
     removed = command("tables", pipeline, "vacuum", "--retention", "1 hour", "--run", "r1")
     assert "hourly: 0 files (0.0 MB) removed" in removed.stdout
 

@@ -21,7 +21,7 @@ def test_silent_partitions_of_a_topic_get_bounds(kafka_broker: str) -> None:
     end = '{"end":true}'
     send_all(kafka_broker, topic, [(0, b'{"ts":7}', None), (0, b"bad", None), (2, b"", end)])
     spec = pipeline(topic)
-    told = []
+    beats = []
     written = emit(
         spec,
         kafka_broker,
@@ -29,10 +29,10 @@ def test_silent_partitions_of_a_topic_get_bounds(kafka_broker: str) -> None:
         silent_us=10**12,
         every_s=None,
         stop=Event(),
-        told=told.append,
+        on_beat=beats.append,
     )
     assert written == 1
-    assert [beat.partition for beat in told] == [1]
+    assert [beat.partition for beat in beats] == [1]
     log = [(e.partition, e.value, e.control) for e in read_topic(kafka_broker, topic)]
     (beat,) = [control for lane, _, control in log if lane == 1]
     assert beat is not None

@@ -7,7 +7,7 @@ import polars as pl
 
 from chaos.readers.topic import read_topic
 from jobs.brokers.topics import end_offsets
-from jobs.datasets.flights import Published, publish
+from jobs.datasets.flights import PublishResult, publish
 from tests.spark.jobs.datasets.test_flights import topic  # noqa: F401 - a fixture
 from tests.unit.jobs.datasets.test_flights import ROOT, log  # noqa: F401 - a fixture
 
@@ -53,5 +53,5 @@ def test_a_killed_publication_is_continued_and_then_nothing_is_appended(
     assert news[-1] == (done.appended, done.appended)
     assert held(kafka_broker, topic) == wanted(log)
     again = publish(kafka_broker, topic=topic, log=log)
-    assert again == Published(log.height, 0, again.seconds)
+    assert again == PublishResult(log.height, 0, again.seconds)
     assert sum(end_offsets(kafka_broker, topic).values()) == log.height

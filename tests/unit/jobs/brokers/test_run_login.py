@@ -1,4 +1,4 @@
-"""What a submitted run is told of a cluster that wants a login: where it stands, never what it is.
+"""What a submitted run knows of a cluster that wants a login: where it stands, never what it is.
 
 The master is a stand-in that keeps what it is sent.
 """
@@ -69,7 +69,7 @@ def test_a_run_that_died_keeps_no_login_once_another_has_its_place(
     assert not (second.folder / "kafka").exists()
 
 
-def test_what_a_driver_is_told_of_receivers_is_in_a_private_file(
+def test_what_a_driver_knows_of_receivers_is_in_a_private_file(
     master: Master, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A path may be a key, as those of many receivers are; a command line is everybody's."""

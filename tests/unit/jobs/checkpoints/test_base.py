@@ -1,4 +1,4 @@
-"""A checkpoint that goes on from another one counts its batches, and begins, where that ends."""
+"""A checkpoint that continues another one counts its batches, and begins, where that ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BASE = Base(7, {"t/0": 5, "t/1": 3}, ("before",), "checkpoint.before-7")
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
-    """A checkpoint of after batch 6, without batches of its own."""
+    """A checkpoint of after batch 6, without its own batches."""
     for name in ("offsets", "commits", "sources/0"):
         (tmp_path / name).mkdir(parents=True)
     write_base(tmp_path, BASE)

@@ -1,4 +1,4 @@
-"""Another rule for control records for a run that there is: what goes on, and what does not."""
+"""Another rule for control records for a run that there is: what continues, and what does not."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from jobs.checkpoints.conversion import (
 from jobs.checkpoints.stages import is_fused
 from jobs.runs import Run
 from jobs.runs.folder import read_run, write_note
-from jobs.state import Converted
+from jobs.state import ConvertedState
 from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.file.scaling import with_shards
@@ -53,10 +53,10 @@ def run(tmp_path: Path, request: pytest.FixtureRequest) -> Run:
     return found
 
 
-def state() -> Converted:
+def state() -> ConvertedState:
     store = MemoryStore()
     store.put("head", b"1")
-    return Converted({("shard", 4): store}, with_shards(PIPELINE, 5), "digest", 1)
+    return ConvertedState({("shard", 4): store}, with_shards(PIPELINE, 5), "digest", 1)
 
 
 def check_new(run: Run, pipeline: Pipeline) -> None:

@@ -1,4 +1,4 @@
-"""A changed file: whether a run may go on with it is its fingerprint's word, and is said why."""
+"""A changed file: whether a run may continue with it is its fingerprint's word, and is said why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.deployment.change import Change, Kind, compare
-from jobs.deployment.decision import Known, Refused, Wish, plan
+from jobs.deployment.decision import KnownRun, RequestRefusal, Wish, plan
 from tests.unit.model.test_fingerprint import OTHER_MEANINGS, PIPELINE, changed
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.added_lanes import AddedLane
@@ -53,7 +53,7 @@ EDITS: dict[str, tuple[tuple[str, ...], Any, bool]] = {
     "a schedule": (("schedule",), "@daily", True),
     "a check": (("quality",), [{"expect_column_values_to_not_be_null": {"column": "n"}}], True),
 }
-"""Edits of the file: where, what stands there then, and whether a run may go on."""
+"""Edits of the file: where, what stands there then, and whether a run may continue."""
 
 
 def edited(*edits: str) -> Pipeline:
@@ -122,7 +122,7 @@ def test_two_pipelines_are_no_versions_of_one() -> None:
 
 
 def test_other_code_of_a_users_aggregate_is_another_meaning() -> None:
-    """The copy of the file is the same: only what was noted tells."""
+    """The copy of the file is the same: only what was noted shows it."""
     text = TEXT.replace("{n: count}", "{n: 'python:pipelines.swing:Swing(v)'}")
     pipeline = parse_pipeline(text)
     assert compare(pipeline, pipeline, pipeline.fingerprint).kind is Kind.same
@@ -227,8 +227,8 @@ def test_a_change_of_meaning_is_refused(edits: list[tuple[str, str]], *, alive: 
     old, new = changed(), changed(*edits)
     change = compare(old, new)
     assert change.kind is Kind.new_run
-    with pytest.raises(Refused) as refused:
-        plan(Wish(Path("p.yml"), "p", run="r1"), {"r1": Known(change, alive=alive)}, "r1")
+    with pytest.raises(RequestRefusal) as refused:
+        plan(Wish(Path("p.yml"), "p", run="r1"), {"r1": KnownRun(change, alive=alive)}, "r1")
     first, *others = str(refused.value).splitlines()
     assert "r1" in first
     known = paths(yaml.safe_load(PIPELINE)) | paths(yaml.safe_load(new.text))

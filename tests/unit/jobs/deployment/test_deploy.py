@@ -13,7 +13,7 @@ import pytest
 from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.deployment import deploy
-from jobs.deployment.decision import Refused, Step, Wish
+from jobs.deployment.decision import RequestRefusal, RunAction, Wish
 from jobs.runs.choice import meant
 from jobs.runs.difference import file_differs
 from jobs.runs.life import State
@@ -63,7 +63,7 @@ class Site:
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
-        """Nothing that the project has written changes, and nobody is told anything."""
+        """Nothing that the project has written changes, and nothing is reported."""
         sent, files = len(self.master.sent), self._files()
         yield
         assert (len(self.master.sent), self._files()) == (sent, files)
@@ -86,7 +86,7 @@ def test_an_edited_file_is_refused_and_nothing_is_written(site: Site) -> None:
     run = site.submit(PIPELINE, "r1")
     with site.untouched():
         for name in ("r1", None):
-            with pytest.raises(Refused, match=r"queries\.a\.aggregates\.s: new, 'sum\(v\)'"):
+            with pytest.raises(RequestRefusal, match=r"queries\.a\.aggregates\.s: new, 'sum\(v\)'"):
                 site.submit(MORE, name)
     assert run.own_pipeline().text == PIPELINE
 
@@ -114,7 +114,7 @@ def test_a_compatible_file_becomes_the_runs_own(site: Site) -> None:
 def test_a_new_run_does_not_end_a_living_job_unasked(site: Site) -> None:
     """L3."""
     site.submit(PIPELINE, "r1")
-    with site.untouched(), pytest.raises(Refused, match=r"run r1 .* has a job that lives"):
+    with site.untouched(), pytest.raises(RequestRefusal, match=r"run r1 .* has a job that lives"):
         site.submit(PIPELINE, "r2")
     prepared = site.prepare(PIPELINE, "r2", replace=True)
     assert "the job of run r1 is ended first" in prepared.said[1]
@@ -134,7 +134,7 @@ def test_what_was_stopped_goes_on_with_its_options(site: Site) -> None:
     first = site.prepare(PIPELINE, "r1", origin='{"0": 7}')
     run = deploy.carry_out(site.endpoints, first, max_offsets=5)
     runs.stop_run(site.endpoints, run)
-    assert site.prepare(PIPELINE).plan.step is Step.go_on
+    assert site.prepare(PIPELINE).plan.step is RunAction.go_on
     site.submit(PIPELINE)
     one, other = site.master.submitted
     assert one == other
@@ -152,14 +152,14 @@ def test_a_run_works_beside_and_takes_over(site: Site) -> None:
         assert (len(site.master.living), site.live()) == (2, "blue")
     blue, green = (meant(site.endpoints, site.file, name) for name in ("blue", "green"))
     runs.stop_run(site.endpoints, green)
-    site.submit(MORE, "green")  # it goes on beside, as it was
+    site.submit(MORE, "green")  # it continues beside, as it was
     assert (len(site.master.living), site.live()) == (2, "blue")
     for ended in (["blue"], []):  # and once more, where the first was cut off
         assert runs.take_over(site.endpoints, green, blue) == ended
         assert site.live() == "green"
         assert life_of(site.endpoints, blue).state is State.superseded
     assert site.submit(MORE).run == "green"
-    with pytest.raises(Refused, match=r"run green .* has a job that lives"):
+    with pytest.raises(RequestRefusal, match=r"run green .* has a job that lives"):
         site.submit(MORE, "third")
 
 

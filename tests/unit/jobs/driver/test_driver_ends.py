@@ -14,7 +14,7 @@ from infra.kafka_settings import KafkaSettings
 from infra.kafka_spelling import for_java, hand_over
 from infra.private import SECRETS_FOLDER
 from jobs import pipeline as program
-from jobs.brokers.broker import BrokerError, Refused
+from jobs.brokers.broker import BrokerError, BrokerRefusal
 from jobs.brokers.topics import TopicError
 from jobs.runs.attempts import Attempt, read_attempts
 from jobs.runs.folder import FAILURE_FILE, NOTE_FILE
@@ -74,7 +74,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driver:
         AnalysisException("no such source"),
         ModuleNotFoundError("no such module"),
         InfraError("no such file of settings"),
-        Refused("no such user"),
+        BrokerRefusal("no such user"),
     ],
 )
 def test_what_a_restart_meets_again_is_final_at_once(driver: Driver, error: Exception) -> None:
@@ -113,8 +113,8 @@ def test_a_second_driver_steps_back_and_has_not_died(driver: Driver) -> None:
     text = "windowing.model.run_errors.SecondDriver: run r1 belongs to another"
     for error in (SecondDriver("run r1 belongs to another"), StreamingQueryException(text)):
         assert driver.dies_of(error) == 0
-        told = json.loads((driver.folder / REFUSED_FILE).read_text())["error"]
-        assert told == "run r1 belongs to another"
+        refusal = json.loads((driver.folder / REFUSED_FILE).read_text())["error"]
+        assert refusal == "run r1 belongs to another"
         assert driver.reason is None
 
 

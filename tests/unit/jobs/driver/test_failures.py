@@ -9,7 +9,7 @@ from jobs.brokers.broker import BrokerError
 from jobs.driver.failures import death_of, final_reason, last_words
 from jobs.driver.orphan import ExecutorsLost
 
-# As pyspark 4.2 gives them; cut where they only go on.
+# As pyspark 4.2 gives them; cut where they only continue.
 IN_FOREACH_BATCH = """\
 [STREAM_FAILED] Query [id = df694af3, runId = aa399d3b] terminated with exception: \
 [FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in foreach \

@@ -63,7 +63,7 @@ def two_batches(metrics: Metrics, query: Query) -> None:
     metrics.look(query)  # type: ignore[arg-type]
 
 
-def test_what_is_scraped_is_what_was_told(tmp_path: Path) -> None:
+def test_what_is_scraped_is_what_was_reported(tmp_path: Path) -> None:
     query = Query()
     with observed(place(tmp_path)) as metrics:
         two_batches(metrics, query)
@@ -113,8 +113,8 @@ def test_open_windows_are_those_between_all_lanes_and_the_newest_record(tmp_path
         assert batch(0, {0: (7, 5), 1: (0, None)}) is None, "one lane has no progress yet"
         assert batch(1, {0: (7, 21), 1: (3, 9)}) == 4
         assert batch(2, {0: (0, 21), 1: (3, 21)}) == 1
-    told = [line["open_windows"] for line in read_lines(tmp_path)]
-    assert told == [{"w": None}, {"w": 4}, {"w": 1}]
+    counts = [line["open_windows"] for line in read_lines(tmp_path)]
+    assert counts == [{"w": None}, {"w": 4}, {"w": 1}]
 
 
 def test_promtool_finds_no_fault_with_names_and_help(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_what_cannot_be_written_is_said_once_and_fails_nothing(
         _, found = scraped(tmp_path)
     said = capsys.readouterr().err
     assert said.count("figures of batches are missing: IsADirectoryError") == 1
-    assert found  # the endpoint goes on
+    assert found  # the endpoint continues
 
 
 @pytest.mark.parametrize("text", ["9095", "host", "host:", ":9095", "host:99999", "host:x", ""])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.metrics.figures import LaneFigures, counts_of, instant, line_of, told_by
+from jobs.metrics.figures import LaneFigures, counts_of, instant, line_of, report_of
 from jobs.metrics.lines import EARLIER_FILE, LINES_FILE, Lines, read_lines
 from tests.unit.jobs.metrics.figures import pipeline, progress, written
 from windowing.model.lengths import INT64_MAX
@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 23, 19, 0, tzinfo=UTC)
 
 
 def test_a_line_has_spark_s_figures_and_the_sink_s() -> None:
-    told = told_by(progress(3, {"0": 9, "1": 4}), pipeline().source)
+    report = report_of(progress(3, {"0": 9, "1": 4}), pipeline().source)
     batch = written(
         13,
         {0: (7, 1_385_000_000_000_000), 1: (5, None)},
@@ -30,10 +30,10 @@ def test_a_line_has_spark_s_figures_and_the_sink_s() -> None:
         Portion("dead_letters", "late", 2, "levels/0", "w"),
         dropped=1,
     )
-    assert told is not None
+    assert report is not None
     lanes = {"levels/0": LaneFigures(1_385_000_000_000_000, offset=6, end=9)}
     lanes["levels/1"] = LaneFigures(offset=4, end=4)
-    line = line_of(13, told, counts_of(batch), lanes, NOW)
+    line = line_of(13, report, counts_of(batch), lanes, NOW)
     assert json.loads(json.dumps(line)) == {
         "at": "2026-11-23T18:50:08.210+00:00",
         "batch_id": 13,
@@ -60,9 +60,9 @@ def test_a_line_has_spark_s_figures_and_the_sink_s() -> None:
 
 
 def test_what_nobody_tells_is_null() -> None:
-    told = told_by(progress(0, {"0": 9, "1": 4}), pipeline().source)
+    report = report_of(progress(0, {"0": 9, "1": 4}), pipeline().source)
     lanes = {"levels/0": LaneFigures()}
-    by_spark = line_of(0, told, None, lanes, NOW)
+    by_spark = line_of(0, report, None, lanes, NOW)
     for name in ("rows", "revisions", "late", "dead"):
         assert by_spark[name] is None
     assert by_spark["lanes"]["levels/0"] == dict.fromkeys(
@@ -76,7 +76,7 @@ def test_what_nobody_tells_is_null() -> None:
 
 
 def test_an_idle_trigger_is_no_batch() -> None:
-    assert told_by(progress(4, {"0": 9}, ran=False), pipeline().source) is None
+    assert report_of(progress(4, {"0": 9}, ran=False), pipeline().source) is None
 
 
 @pytest.mark.parametrize("us", [None, INT64_MAX, -INT64_MAX])

@@ -53,14 +53,14 @@ def receiver(status: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         thread.join()
 
 
-def told(folder: Path) -> Place:
+def with_subject(folder: Path) -> Place:
     subject = Subject(pipeline(), "r1", "broker:9092,other:9092", folder / "tables")
     return replace(place(folder, None), subject=subject)
 
 
 @contextmanager
 def clean_environment() -> Iterator[None]:
-    """Take back what is set meanwhile: OpenLineage's client sets variables of its own."""
+    """Take back what is set meanwhile: OpenLineage's client sets its own variables."""
     before = dict(os.environ)
     for name in [name for name in before if name.startswith("OPENLINEAGE")]:
         del os.environ[name]
@@ -85,7 +85,7 @@ def test_a_run_tells_what_it_reads_and_writes_and_how_far_it_is(
         monkeypatch.setenv("OPENLINEAGE_URL", url)
         monkeypatch.setenv("OPENLINEAGE_NAMESPACE", "here")
         monkeypatch.setenv("OPENLINEAGE_PARENT_ID", f"airflow/tide.submit/{RUN}")
-        with observed(told(tmp_path)) as metrics:
+        with observed(with_subject(tmp_path)) as metrics:
             two_batches(metrics, Query())
     assert [event["eventType"] for event in events] == ["START", "COMPLETE"]
     assert len({event["run"]["runId"] for event in events}) == 1
@@ -121,10 +121,10 @@ def test_it_tells_once_a_minute_while_it_runs_and_at_last_that_it_failed(
                 pass
             lineage.batch({**line, "batch_id": second}, None)
         lineage.end(ValueError("no space"))
-    told = [(event["eventType"], event["run"]["facets"]) for event in events]
-    assert [name for name, _ in told] == ["START", "RUNNING", "RUNNING", "FAIL"]
-    assert [facets["slackwater_windows"]["batchId"] for _, facets in told[1:]] == [161, 240, 240]
-    assert told[-1][1]["errorMessage"]["message"] == "ValueError: no space"
+    sent = [(event["eventType"], event["run"]["facets"]) for event in events]
+    assert [name for name, _ in sent] == ["START", "RUNNING", "RUNNING", "FAIL"]
+    assert [facets["slackwater_windows"]["batchId"] for _, facets in sent[1:]] == [161, 240, 240]
+    assert sent[-1][1]["errorMessage"]["message"] == "ValueError: no space"
 
 
 def test_a_server_that_refuses_fails_no_job_and_is_said_once(
@@ -132,7 +132,7 @@ def test_a_server_that_refuses_fails_no_job_and_is_said_once(
 ) -> None:
     with receiver(status=400) as (url, events):
         monkeypatch.setenv("OPENLINEAGE_URL", url)
-        with observed(told(tmp_path)) as metrics:
+        with observed(with_subject(tmp_path)) as metrics:
             two_batches(metrics, Query())
     assert len(events) == 2
     assert capsys.readouterr().err.count("lineage: events cannot be sent") == 1
@@ -143,14 +143,14 @@ def test_wrong_settings_fail_no_job_and_are_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "pigeon")
-    with observed(told(tmp_path)) as metrics:
+    with observed(with_subject(tmp_path)) as metrics:
         two_batches(metrics, Query())
     assert "lineage: the client's settings are wrong: " in capsys.readouterr().err
     assert len(read_lines(tmp_path)) == 2
 
 
-def test_without_settings_nobody_is_told(tmp_path: Path) -> None:
-    with observed(told(tmp_path)):
+def test_without_settings_nothing_is_sent(tmp_path: Path) -> None:
+    with observed(with_subject(tmp_path)):
         assert not any(thread.name == "lineage" for thread in threading.enumerate())
 
 

@@ -119,10 +119,10 @@ def test_a_receiver_gets_what_prometheus_scrapes(
         _, found = scraped(tmp_path)
     assert receiver.headers["api-key"] == "secret"
     attributes = MessageToDict(receiver.requests[-1].resource_metrics[0].resource)["attributes"]
-    told = {one["key"]: one["value"]["stringValue"] for one in attributes}
-    assert told["service.name"] == "slackwater"
-    assert told["service.instance.id"] == "tide@r1"
-    assert told["deployment.environment.name"] == "test"
+    values = {one["key"]: one["value"]["stringValue"] for one in attributes}
+    assert values["service.name"] == "slackwater"
+    assert values["service.instance.id"] == "tide@r1"
+    assert values["deployment.environment.name"] == "test"
     got = receiver.last()
     records = got["slackwater_records"]
     assert (records.sum.is_monotonic, records.sum.aggregation_temporality) == (True, 2)

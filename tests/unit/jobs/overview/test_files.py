@@ -26,14 +26,14 @@ def run(tmp_path: Path) -> Run:
 
 def line(batch: int, **more: object) -> str:
     lanes = {"s/0": {"progress": 5_000_000, "records": 10, "late": 1, "dead": 0, "more": [1]}}
-    told = {"at": f"2026-11-23T10:00:{batch:02}Z", "batch_id": batch, "lanes": lanes, "new": 1}
-    return json.dumps(told | more) + "\n"
+    data = {"at": f"2026-11-23T10:00:{batch:02}Z", "batch_id": batch, "lanes": lanes, "new": 1}
+    return json.dumps(data | more) + "\n"
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_the_examples_are_answers(file: Path) -> None:
-    told = json.loads(file.read_text(encoding="utf-8"))
-    assert Overview.model_validate(told).model_dump(mode="json") == told
+    data = json.loads(file.read_text(encoding="utf-8"))
+    assert Overview.model_validate(data).model_dump(mode="json") == data
 
 
 def test_metrics_are_read_up_to_a_torn_line(run: Run) -> None:
@@ -88,9 +88,9 @@ def test_expectations_over_time_from_either_history(run: Run) -> None:
             {"query": "r", "expectation": "set", "success": True, "detail": ""},
             {"query": None, "expectation": "conserved", "success": True, "detail": "all"},
         ]
-        told = {"at": f"2026-11-23T0{hour}:00:00+00:00", "success": False, "results": results}
+        check = {"at": f"2026-11-23T0{hour}:00:00+00:00", "success": False, "results": results}
         with old.open("a") as file:
-            file.write(json.dumps(told) + "\n")
+            file.write(json.dumps(check) + "\n")
     checks, problems = checks_of(run)
     assert problems == []
     shown = [
@@ -107,14 +107,14 @@ def test_expectations_over_time_from_either_history(run: Run) -> None:
         ("2026-11-23T02:00:00Z", False, "2 of 3 expectations hold; not: between (2)"),
         ("2026-11-23T02:00:00Z", True, "2 of 2 expectations hold"),
     ]
-    told = {"at": "2026-11-23T03:00:00+00:00", "query": "q", "expectation": "between"}
-    told |= {"passed": False, "observed": 7, "threshold": "1 to 5", "sentence": "7 is too much"}
-    (run.folder / "quality_history.jsonl").write_text(json.dumps(told) + "\n{}\n")
+    check = {"at": "2026-11-23T03:00:00+00:00", "query": "q", "expectation": "between"}
+    check |= {"passed": False, "observed": 7, "threshold": "1 to 5", "sentence": "7 is too much"}
+    (run.folder / "quality_history.jsonl").write_text(json.dumps(check) + "\n{}\n")
     checks, problems = checks_of(run)
     assert problems[0].endswith("1 lines are not those of a check, and were left out")
-    told |= {"query": "*", "passed": True}
+    check |= {"query": "*", "passed": True}
     with (run.folder / "quality_history.jsonl").open("a") as file:
-        file.write(json.dumps(told) + "\n")
+        file.write(json.dumps(check) + "\n")
     assert [one.query for one in checks_of(run)[0]] == ["q", None]
     (one,) = over_time(checks)
     assert (one.threshold, one.points[0].observed) == ("1 to 5", "7")
@@ -147,8 +147,8 @@ def test_verdicts_of_all_kinds_the_newest_first(run: Run, tmp_path: Path) -> Non
         plan = {"name": name, "pipeline": f"../{pipeline}.yml"}
         checks = [{"name": "verdict", "outcome": outcome, "detail": "lost 0"}]
         report = {"plan": plan, "outcome": outcome, "checks": checks, "faults": [{}, {}]}
-        told = {**report, "began": "2026-03-01T00:00:00+00:00"}
-        (folder / "report.json").write_text(json.dumps(told))
+        content = {**report, "began": "2026-03-01T00:00:00+00:00"}
+        (folder / "report.json").write_text(json.dumps(content))
         (folder / "report.html").touch()
     (tmp_path / "chaos" / "reports" / "torn").mkdir()
     (tmp_path / "chaos" / "reports" / "torn" / "report.json").write_text("{")

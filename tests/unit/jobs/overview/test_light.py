@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from jobs.overview.light import NEVER_RUN, Facts, light, spell_s, worst
-from jobs.overview.schema import Judged, Light
+from jobs.overview.schema import CheckOutcome, Light
 
-GOOD = Judged(at="2026-11-23T17:00:00Z", passed=True, sentence="all is well")
-BAD = Judged(at="2026-11-23T17:00:00Z", passed=False, sentence="lost 1")
+GOOD = CheckOutcome(at="2026-11-23T17:00:00Z", passed=True, sentence="all is well")
+BAD = CheckOutcome(at="2026-11-23T17:00:00Z", passed=False, sentence="lost 1")
 ALL_WELL = Facts(state="running", quality=GOOD, proof=GOOD, proof_age_s=60.0)
 HOUR = 3600.0
 
@@ -71,11 +71,11 @@ def test_a_pipeline_has_the_worst_of_its_outputs_lights() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "spelled"),
     [
         *((0, "0 s"), (59.4, "59 s"), (60, "1 min"), (3599, "59 min"), (3660, "1 h 1 min")),
         *((86_399, "23 h 59 min"), (90_000, "1 d 1 h"), (200 * 86_400, "200 d")),
     ],
 )
-def test_durations_are_told_in_two_units(seconds: float, told: str) -> None:
-    assert spell_s(seconds) == told
+def test_durations_are_spelled_in_two_units(seconds: float, spelled: str) -> None:
+    assert spell_s(seconds) == spelled

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.overview.lanes import Stand, open_windows
-from jobs.overview.metrics_file import Measured
+from jobs.overview.metrics_file import BatchMetrics
 from jobs.overview.totals import LaneCount, LaneCounts
 from tests.strategies import entry
 from windowing.model import Pipeline, parse_pipeline
@@ -35,7 +35,7 @@ def stand(pipeline: Pipeline, *progress: int | None, ended: tuple[int, ...] = ()
         f"s/{n}": LaneCount(1, 0, 1, 1, None, None if n in ended else us, n in ended)
         for n, us in enumerate(progress)
     }
-    return Stand.of(pipeline, LaneCounts(lanes), Measured())
+    return Stand.of(pipeline, LaneCounts(lanes), BatchMetrics())
 
 
 @given(
@@ -76,12 +76,12 @@ def test_what_releases_a_window_is_what_why_says() -> None:
         if "s/1 h" in line
     ]
     assert found.release is not None
-    told = found.release.removesuffix(" on s/1")
+    release = found.release.removesuffix(" on s/1")
     assert (
-        told
+        release
         == "a record of 1970-01-01T00:00:00.000025Z, or a bound of 1970-01-01T00:00:00.000020Z,"
     )
-    assert told in line
+    assert release in line
     assert found.open == 4  # 10 to 50: the furthest record was at 40
 
 

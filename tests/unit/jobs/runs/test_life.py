@@ -44,7 +44,7 @@ facts = st.builds(
 
 
 @given(facts)
-def test_every_run_has_one_state_and_who_acts_is_told_why(known: Facts) -> None:
+def test_every_run_has_one_state_and_who_acts_learns_why(known: Facts) -> None:
     found = life(known)
     assert found.state in State
     assert found == life(known)

@@ -28,7 +28,7 @@ def noted(folder: Path, **changes: object) -> None:
     (folder / OWNER_FILE).write_text(json.dumps({**claim, **changes}))
 
 
-def test_a_second_driver_is_told_who_has_the_run(tmp_path: Path) -> None:
+def test_a_second_driver_learns_who_has_the_run(tmp_path: Path) -> None:
     first = owner(tmp_path)
     first.claim()
     with pytest.raises(SecondDriver, match=rf"process {os.getpid()} on .*, which lives.*stop"):

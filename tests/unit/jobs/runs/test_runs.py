@@ -99,7 +99,7 @@ def test_a_run_beside_the_live_one_leaves_it_alone(cluster: PretendedCluster, fi
     assert runs.stop_run(cluster.endpoints, green) == ["green"]
     runs.start(cluster.endpoints, read_run(green.folder))
     assert runs.living(cluster.endpoints, "tide") == ["blue", "green"]
-    # What goes on already ends nobody.
+    # What runs already ends nobody.
     submit(cluster, file, "blue")
     assert runs.living(cluster.endpoints, "tide") == ["blue", "green"]
 

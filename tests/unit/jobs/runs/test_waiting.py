@@ -1,4 +1,4 @@
-"""What a run that waits is told: who has the room, and what would free it."""
+"""What is said of a run that waits: who has the room, and what would free it."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def file_of(ours: tuple[str, str]) -> Path:
 
 def application(name: str, cores: int) -> dict[str, Any]:
     state = "RUNNING" if cores else "WAITING"
-    told = {"id": f"app-{name}", "name": name, "cores": cores, "state": state}
-    return told | {"memoryperexecutor": 1024}
+    entry = {"id": f"app-{name}", "name": name, "cores": cores, "state": state}
+    return entry | {"memoryperexecutor": 1024}
 
 
 def page(*applications: dict[str, Any], drivers: dict[str, int]) -> dict[str, Any]:
-    """What a master tells; the test on a real one is `tests/stack/test_life.py`."""
+    """What a master reports; the test on a real one is `tests/stack/test_life.py`."""
     alive = {"state": "ALIVE", "coresfree": 1, "memoryfree": 1024}
-    told = [
+    entries = [
         {"id": driver, "state": "RUNNING" if cores else "SUBMITTED", "cores": 1, "memory": 1024}
         for driver, cores in drivers.items()
     ]
     return {
         "activeapps": list(applications),
-        "activedrivers": told,
+        "activedrivers": entries,
         "completedapps": [application("slackwater:old:r1", 0) | {"state": "FINISHED"}],
         "workers": [alive, {"state": "DEAD", "coresfree": 3, "memoryfree": 3072}],
     }
@@ -43,18 +43,18 @@ def page(*applications: dict[str, Any], drivers: dict[str, int]) -> dict[str, An
 
 def test_the_holder_is_named_with_its_driver_and_what_would_free_it() -> None:
     one, other = job_name("ebb", "r1"), job_name("flow", "r2")
-    told = room(page(application(one, 0), application(other, 4), drivers={"d1": 1, "d2": 1}))
-    assert said(one, "executors", told, {"d1": one, "d2": other}, file_of) == (
+    found = room(page(application(one, 0), application(other, 4), drivers={"d1": 1, "d2": 1}))
+    assert said(one, "executors", found, {"d1": one, "d2": other}, file_of) == (
         "no worker has room for its executors (free: 1 cores with 1024 MiB): run r2 of flow has "
         "5 cores; to end one frees them: `slackwater stop flow.yml --run r2`"
     )
-    assert told.ended == {"slackwater:old:r1": "app-slackwater:old:r1"}
+    assert found.ended == {"slackwater:old:r1": "app-slackwater:old:r1"}
 
 
 def test_programs_that_are_no_runs_are_named_too() -> None:
     one = job_name("ebb", "r1")
-    told = room(page(application("shell", 6), drivers={"d1": 0}))
-    why = said(one, "driver", told, {"d1": one}, file_of)
+    found = room(page(application("shell", 6), drivers={"d1": 0}))
+    why = said(one, "driver", found, {"d1": one}, file_of)
     assert "'shell', which is not a run of a pipeline, has 6 cores" in why
     assert why.endswith("end the program that has them")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.tools.heartbeat import HeartbeatError, Seen, beats, delays_of
+from jobs.tools.heartbeat import HeartbeatError, PartitionFacts, beats, delays_of
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.progress import Delays
 from windowing.semantics.controls import read_control
@@ -38,7 +38,7 @@ def pipeline(topic: str = "s", disorder: str = BEATING) -> Pipeline:
 
 def test_the_example_of_the_rule() -> None:
     spec = pipeline()
-    seen = Seen({0: 5_000_000, 1: 29_000_000}, {1: 100}, set())
+    seen = PartitionFacts({0: 5_000_000, 1: 29_000_000}, {1: 100}, set())
     found = beats(spec, delays_of(spec, None), seen, now_us=200, silent_us=100, by_clock=False)
     assert [(beat.partition, beat.silent_us) for beat in found] == [(0, None), (2, None)]
     assert found[0].bound_us == 23_500_000
@@ -56,7 +56,9 @@ def test_a_bound_is_what_the_definition_concludes(
 ) -> None:
     spec = pipeline(disorder="ordered") if slack else pipeline()
     delays = delays_of(spec, Delays(4_000_000, 1_000_000, 250_000) if slack else None)
-    found = beats(spec, delays, Seen(newest), now_us=now_us, silent_us=0, by_clock=by_clock)
+    found = beats(
+        spec, delays, PartitionFacts(newest), now_us=now_us, silent_us=0, by_clock=by_clock
+    )
     assert len(found) == (3 if newest or by_clock else 0)
     for beat in found:
         lane = Lane(spec.source.lane(beat.partition), spec.source.disorder)
@@ -66,7 +68,7 @@ def test_a_bound_is_what_the_definition_concludes(
 
 def test_silence_is_longer_than_stated_and_ended_lanes_are_left_alone() -> None:
     spec = pipeline()
-    seen = Seen({0: 1, 1: 1, 2: 1}, {0: 899, 1: 900, 2: 0}, {2})
+    seen = PartitionFacts({0: 1, 1: 1, 2: 1}, {0: 899, 1: 900, 2: 0}, {2})
     found = beats(spec, delays_of(spec, None), seen, now_us=1000, silent_us=100)
     assert [beat.partition for beat in found] == [0]
 

@@ -9,7 +9,7 @@ from deltalake import write_deltalake
 from matplotlib import image
 
 from jobs.tools import plot as module
-from jobs.tools.plot import PlotError, Plotted, plot
+from jobs.tools.plot import PictureSummary, PlotError, plot
 from windowing.files.whole_files import WriteError
 
 MONDAY = datetime(2013, 7, 1, tzinfo=UTC)
@@ -51,7 +51,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_the_week_with_most_revisions(table: Path, tmp_path: Path) -> None:
     png = tmp_path / "delays.png"
-    assert plot(table, "r1", png) == Plotted(MONDAY, 21, 2)
+    assert plot(table, "r1", png) == PictureSummary(MONDAY, 21, 2)
     height, width, _ = image.imread(png).shape
     assert width > 1000
     assert height > 500
@@ -59,7 +59,7 @@ def test_the_week_with_most_revisions(table: Path, tmp_path: Path) -> None:
 
 def test_a_week_of_ones_own(table: Path, tmp_path: Path) -> None:
     begin = MONDAY + timedelta(days=7)
-    assert plot(table, "r1", tmp_path / "x.png", start=begin) == Plotted(begin, 30, 1)
+    assert plot(table, "r1", tmp_path / "x.png", start=begin) == PictureSummary(begin, 30, 1)
 
 
 def test_what_is_drawn_is_the_final_revision(table: Path) -> None:

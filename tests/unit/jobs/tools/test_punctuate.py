@@ -153,7 +153,7 @@ def test_events_are_read_as_they_were_written(
         assert (one.partition, one.offset) == (other.partition, other.offset)
         assert (one.control is None) == (other.control is None)
         if one.control is not None and other.control is not None:
-            # What is no JSON is told as text, which is no control record either.
+            # What is no JSON is shown as text, which is no control record either.
             assert read_control(one.control) == read_control(other.control)
         assert one.append_us == other.append_us
         if one.control is None:

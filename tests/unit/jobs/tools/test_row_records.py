@@ -77,9 +77,9 @@ def test_what_is_lost_from_the_log_is_noticed(tmp_path: Path) -> None:
     ]
     assert whole.complete
     assert not row_records(UPDATE, tmp_path, "r1", sought, reader).complete
-    told = whole.as_json()
-    assert told["complete"]
-    assert told["records"][0] == {
+    data = whole.as_json()
+    assert data["complete"]
+    assert data["records"][0] == {
         "lane": gone.lane,
         "offset": gone.offset,
         "at": gone.at,

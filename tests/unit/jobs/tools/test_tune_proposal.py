@@ -91,12 +91,14 @@ def test_the_command_proposes_the_knee_unless_a_share_is_asked_for(tmp_path: Pat
     pipeline = minutely()
     write_events(tmp_path / "e.jsonl", disordered(pipeline, known_knee(6_000), 1_000_000))
     command = ["tune", str(tmp_path / "p.yml"), "--input", str(tmp_path / "e.jsonl")]
-    told = CliRunner().invoke(app, [*command, "--png", str(tmp_path / "t.png")]).output
-    proposals = re.findall(r"disorder: \{slack: (\d+ \w+)\}", told)
+    output = CliRunner().invoke(app, [*command, "--png", str(tmp_path / "t.png")]).output
+    proposals = re.findall(r"disorder: \{slack: (\d+ \w+)\}", output)
     assert proposals[0].endswith(" s")
     assert " h" in proposals[-2]
-    assert re.search(r"it leaves [01]\.\d+% late; \d+ h( \d+ min)? more would leave 0\.\d+%", told)
-    assert "000 s" not in told
+    assert re.search(
+        r"it leaves [01]\.\d+% late; \d+ h( \d+ min)? more would leave 0\.\d+%", output
+    )
+    assert "000 s" not in output
     asked = CliRunner().invoke(app, [*command, "--late", "0.1%"]).output
     assert re.findall(r"disorder: \{slack: (\d+ \w+)\}", asked)[0] == proposals[-2]
     assert "the knee of the curve" in asked
