@@ -60,14 +60,15 @@ def check(
     """
     say: Progress = progress or (lambda _: None)
     say("loading Great Expectations")
+    # Before the tables are opened: nothing that takes seconds lies between them and the log.
+    from chaos.quality.docs import Site  # noqa: PLC0415 - wanted only here
+    from chaos.quality.suites import expectation  # noqa: PLC0415
+
     checks, folder = with_defaults(pipeline, validate(pipeline, file)), Path(docs_dir).resolve()
     if written is None:
         written, log = output_of(pipeline, place(table_dir or "."), run, log)
     final_at = final_until(pipeline, written.reached())  # first, so that the rows have it
     evidence = gather(pipeline, checks, log, folder, say)
-    from chaos.quality.docs import Site  # noqa: PLC0415 - seconds, wanted only here
-    from chaos.quality.suites import expectation  # noqa: PLC0415
-
     site = Site(folder)
     found: dict[int, tuple[bool, str]] = {}
     for name, positions in _by_batch(checks).items():
