@@ -8,17 +8,12 @@ import sys
 from pathlib import Path
 
 from tests.unit.extension.conftest import installed
+from tests.unit.extension.test_reading import TEXT as LEVELS_TEXT
 
-_TEXT = """
-name: levels
-source: {topic: s, partitions: 2, format: pairs, event_time: {field: ts, unit: us},
-  fields: {at: string, level: int}, disorder: {slack: 20 us}, skipped: {level: 0}}
-shards: 2
-queries:
-  q: {window: RANGE 40 us SLIDE 20 us WATTR ts, group_by: [at],
-    aggregates: {high: max(level), n: count}}
-  m: {window: {months: {ahead_h: 1}, wattr: ts}, group_by: [at], aggregates: {n: count}}
-"""
+_MONTHS = """  m: {window: {months: {ahead_h: 1}, wattr: ts}, group_by: [at],
+    aggregates: {n: count}}
+sink:"""
+_TEXT = LEVELS_TEXT.replace("sink:", _MONTHS)
 
 # In its own process: Spark's workers import packages from the path that the driver was
 # started with.

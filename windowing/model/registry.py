@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 PLUGINS_VARIABLE: Final = "SLACKWATER_PLUGINS"
 """Environment variable with plug-ins of the settings: JSON, `module:attribute` by group and
@@ -30,6 +30,7 @@ GROUPS: Final = (
 """What plug-ins may add; entry-point groups are these, prefixed with `slackwater.`."""
 
 Kind = TypeVar("Kind")
+_Entry = TypeVar("_Entry", bound=Callable[..., Any])
 
 
 class PluginError(ValueError):
@@ -65,6 +66,23 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         if self._origins.setdefault(name, origin) != origin:
             raise PluginError(self._taken(name, origin))
         self._kinds[name] = kind
+
+    def entry(self, name: str) -> Callable[[_Entry], _Entry]:
+        """Return a decorator that registers a class or a function, whose code is its origin.
+
+        Args:
+            name: as users write it.
+
+        Raises:
+            PluginError: the name is taken.
+        """
+
+        def register(entry: _Entry) -> _Entry:
+            made: Any = entry
+            self.add(name, made, f"{made.__module__}.{made.__qualname__}")
+            return entry
+
+        return register
 
     def __getitem__(self, name: str) -> Kind:
         """Return a kind, after importing it if it is a plug-in.

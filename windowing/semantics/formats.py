@@ -58,7 +58,7 @@ def format_definition(name: str) -> Callable[[_Make], _Make]:
     Raises:
         PluginError: the name is taken.
     """
-    return _registered(FORMAT_DEFINITIONS, name)
+    return FORMAT_DEFINITIONS.entry(name)
 
 
 def step_definition(name: str) -> Callable[[_Make], _Make]:
@@ -67,15 +67,7 @@ def step_definition(name: str) -> Callable[[_Make], _Make]:
     Raises:
         PluginError: the name is taken.
     """
-    return _registered(STEP_DEFINITIONS, name)
-
-
-def _registered(registry: Registry[Any], name: str) -> Callable[[_Make], _Make]:
-    def register(make: _Make) -> _Make:
-        registry.add(name, make, f"{make.__module__}.{make.__qualname__}")
-        return make
-
-    return register
+    return STEP_DEFINITIONS.entry(name)
 
 
 @format_definition("json")

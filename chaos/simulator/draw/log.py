@@ -40,12 +40,7 @@ def format_draw(name: str) -> Callable[[_Draw], _Draw]:
     Raises:
         PluginError: the name is taken.
     """
-
-    def register(draw: _Draw) -> _Draw:
-        FORMAT_DRAWS.add(name, draw, f"{draw.__module__}.{draw.__qualname__}")
-        return draw
-
-    return register
+    return FORMAT_DRAWS.entry(name)
 
 
 @dataclass(frozen=True)

@@ -154,12 +154,7 @@ def step_part(name: str) -> Callable[[_Class], _Class]:
     Raises:
         PluginError: the name is taken.
     """
-
-    def register(class_: _Class) -> _Class:
-        STEP_PARTS.add(name, class_, f"{class_.__module__}.{class_.__qualname__}")
-        return class_
-
-    return register
+    return STEP_PARTS.entry(name)
 
 
 def steps_of(rules: ValueRules) -> list[Step]:

@@ -41,12 +41,7 @@ def window_definition(kind: str) -> Callable[[_Class], _Class]:
     Raises:
         PluginError: the kind is taken.
     """
-
-    def register(class_: _Class) -> _Class:
-        DEFINITIONS.add(kind, class_, f"{class_.__module__}.{class_.__name__}")
-        return class_
-
-    return register
+    return DEFINITIONS.entry(kind)
 
 
 for _kind, _definition in (

@@ -81,9 +81,4 @@ def decoder(name: str) -> Callable[[_Class], _Class]:
     Raises:
         PluginError: the name is taken.
     """
-
-    def register(class_: _Class) -> _Class:
-        DECODERS.add(name, class_, f"{class_.__module__}.{class_.__qualname__}")
-        return class_
-
-    return register
+    return DECODERS.entry(name)
