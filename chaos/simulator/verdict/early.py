@@ -163,8 +163,9 @@ def _first_rows(
 
 
 def _ended(lane: Lane) -> Lane:
+    # What single keys were promised stays: an end is no finite progress of theirs.
     ended = copy.copy(lane)
-    ended.progress, ended.by_key = math.inf, dict.fromkeys(lane.by_key, math.inf)
+    ended.progress = math.inf
     return ended
 
 
