@@ -12,7 +12,7 @@ from windowing.engine.families.forming import why_alone
 from windowing.engine.plan import Plan
 from windowing.engine.tuning import tuning
 from windowing.engine.windows.evaluation import past_end
-from windowing.explain.sizes import growing, partial_bytes, spell_bytes, speller
+from windowing.explain.words import growing, partial_bytes, spell_bytes, speller
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.progress import Slack
 from windowing.model.windows.sliding import begins_later

@@ -8,7 +8,7 @@ from typing import Final
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.windows.evaluation import Evaluation, past_end
 from windowing.explain.operators import described, kept, partitions
-from windowing.explain.sizes import speller
+from windowing.explain.words import speller
 from windowing.model.join import Comparison, Operand, Side
 from windowing.model.lengths import spell_us
 from windowing.model.operators.join import SIDES, PolicyJoinQuery

@@ -7,7 +7,7 @@ from typing import Final
 
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan
-from windowing.explain.sizes import speller
+from windowing.explain.words import speller
 from windowing.model.operators.ports import Ports, graph_of
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (

@@ -8,11 +8,10 @@ from typing import Any, Final
 from windowing.engine.flow_kinds import plan_flow
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan
-from windowing.explain.context import context_of
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators
-from windowing.explain.sizes import growing, partial_bytes, spell_bytes, speller
+from windowing.explain.words import context_of, growing, partial_bytes, spell_bytes, speller
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from windowing.model.fields import FieldType
 from windowing.model.lengths import duration_us
 from windowing.model.names import ColumnName
-from windowing.model.operators.attributes import is_clause, parse_side
+from windowing.model.operators.language import is_clause, parse_side
 from windowing.model.progress import Slack
 from windowing.model.reading import JSON
 from windowing.model.source import Source, SpecModel

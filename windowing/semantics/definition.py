@@ -17,11 +17,10 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
 from windowing.semantics.arrivals import ReadRecord
-from windowing.semantics.effective import effective
 from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.log import LogEntry
 from windowing.semantics.units import Item
-from windowing.semantics.view import Views
+from windowing.semantics.view import Views, effective
 from windowing.semantics.windows.definition import FlowDefinition
 
 

@@ -12,8 +12,7 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
-from windowing.semantics.revisions import key_of, revisions
-from windowing.semantics.row_values import offsets_of, row_of, values_of
+from windowing.semantics.revisions import key_of, offsets_of, revisions, row_of, values_of
 from windowing.semantics.units import WindowRevision
 from windowing.semantics.view import View
 from windowing.semantics.windows import joins, operators, policy_joins

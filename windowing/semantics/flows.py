@@ -27,8 +27,7 @@ from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.controls import Bound as LaneBound
 from windowing.semantics.lanes import Lane
-from windowing.semantics.revisions import revisions
-from windowing.semantics.row_values import value_of
+from windowing.semantics.revisions import revisions, value_of
 from windowing.semantics.units import Item, WindowRevision
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.joins import Delivery, JoinDefinition, JoinRow, join_rows

@@ -46,13 +46,7 @@ def generator_definition(name: str) -> Callable[[_Function], _Function]:
     Raises:
         PluginError: the name is taken.
     """
-
-    def register(function: _Function) -> _Function:
-        qualified = getattr(function, "__qualname__", repr(function))
-        DEFINITIONS.add(name, function, f"{function.__module__}.{qualified}")
-        return function
-
-    return register
+    return DEFINITIONS.entry(name)
 
 
 def generator(disorder: Disorder, lane: str) -> Generator:

@@ -36,8 +36,7 @@ from windowing.semantics.definition import outcomes
 from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry
-from windowing.semantics.revisions import key_of, revisions
-from windowing.semantics.row_values import row_of
+from windowing.semantics.revisions import key_of, revisions, row_of
 from windowing.semantics.units import Item
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import View, items_of, lanes_of

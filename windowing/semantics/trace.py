@@ -13,7 +13,6 @@ from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import Flow
 from windowing.semantics.arrivals import ReadRecord, follow
-from windowing.semantics.effective import effective
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Progress
 from windowing.semantics.log import LogEntry
@@ -22,7 +21,7 @@ from windowing.semantics.reports import Reports
 from windowing.semantics.reports import spelled as identity
 from windowing.semantics.units import WindowRevision
 from windowing.semantics.values import Record, ValueReader
-from windowing.semantics.view import Views, attribute_of, items_of, lanes_of
+from windowing.semantics.view import Views, attribute_of, effective, items_of, lanes_of
 
 
 class TraceError(ValueError):

@@ -18,8 +18,6 @@ from windowing.model.source import SpecModel
 
 
 class _QueriesFile(SpecModel):
-    """The document: `queries:`, as in a pipeline file."""
-
     queries: dict[QueryName, QueryFile]
 
 
@@ -41,7 +39,7 @@ def read_asked(path: Path, pipeline: Pipeline) -> dict[str, dict[str, Any]]:
     asked, lines = parse_document(text, file, _QueriesFile, shape=shape, prepare=_only_queries)
     known = {flow.name for flow in pipeline.flows}
     new = {name: query for name, query in asked.queries.items() if name not in known}
-    found = [(place, said) for place, said in resolve_each(pipeline, new)]
+    found = [*resolve_each(pipeline, new)]
     for name, query in new.items():
         if query.begins_us is None:
             rule = "a query that joins needs a from beyond all that the run has read"

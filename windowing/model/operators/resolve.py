@@ -14,9 +14,8 @@ from windowing.model.errors import shown
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.file.declared import Declared
 from windowing.model.names import check_field_name
-from windowing.model.operators.attributes import known, typed
 from windowing.model.operators.file import OperatorFile, StepFile, StepsFile
-from windowing.model.operators.language import parse_clause
+from windowing.model.operators.language import known, parse_clause, typed
 from windowing.model.operators.models import check_aggregate as check_aggregate_model
 from windowing.model.operators.models import check_dedup, check_sort, check_window
 from windowing.model.operators.ports import graph_of, unpunctuated

@@ -5,15 +5,19 @@ data; `windowing.engine.progress` computes a lane's bounds, and `windowing.seman
 defines them. Both look a generator up by name.
 """
 
-from windowing.model.progress.adaptive import Adaptive
 from windowing.model.progress.disorder import Disorder, generator
-from windowing.model.progress.heartbeat import Delays, Heartbeat
-from windowing.model.progress.ordered_per import Member, OrderedPer
-from windowing.model.progress.plugin import PluginGenerator
-from windowing.model.progress.punctuation import Punctuation
-from windowing.model.progress.slack import Slack, SlackRows
-from windowing.model.progress.spelling import parse_disorder, parse_disorder_of
-from windowing.model.progress.unordered import Unordered
+from windowing.model.progress.generators import (
+    Adaptive,
+    Delays,
+    Heartbeat,
+    Member,
+    OrderedPer,
+    Punctuation,
+    Slack,
+    SlackRows,
+    Unordered,
+)
+from windowing.model.progress.spelling import PluginGenerator, parse_disorder, parse_disorder_of
 
 __all__ = [
     "Adaptive",
