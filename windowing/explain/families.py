@@ -142,7 +142,6 @@ def _branches(tree: SlidingTree, queries: Counter[int], spell: Spell) -> Iterato
 
 
 def _alone(plan: Plan) -> dict[str, list[str]]:
-    """Return the queries that share nothing, by the reason."""
     shared = {name for family in plan.families for name in family.names}
     found: dict[str, list[str]] = {}
     for query in plan.pipeline.of(Query):

@@ -92,12 +92,7 @@ _LATE: Final = {"drop": "it is counted and dropped", "dead_letter": "it is a dea
 
 
 def explain_policy_join(join: PolicyJoinQuery, evaluation: Evaluation) -> Iterator[str]:
-    """Give the lines of a join over policy windows.
-
-    Args:
-        join: the join.
-        evaluation: how it is run.
-    """
+    """Give the lines of a join over policy windows."""
     left, right = (source.topic for source in join.sources)
     yield f"{join.name}: {join.kind} join of {left} (left), {right} (right); {_LEAVING[join.kind]}"
     yield f"  a pair: {conditions_of(join) or 'any two records that meet'}"

@@ -87,7 +87,6 @@ def described(window: WindowClause, attribute: str, spell: Spell) -> str:
     """Describe a window in words.
 
     Args:
-        window: the window.
         attribute: the event time.
         spell: how a length of event time is written.
     """
@@ -225,7 +224,6 @@ def _unit(query: OperatorQuery) -> str:
 
 
 def _punctuations(query: OperatorQuery) -> str:
-    """Return the operators with the modes of their ports, from the source on."""
     operators = graph_of(query).operators.items()
     return " -> ".join(f"{name} ({_modes(ports)})" for name, ports in operators)
 

@@ -87,12 +87,7 @@ def explain_one(plan: Plan, name: str) -> Iterator[str]:
 
 
 class UnknownQuery(ValueError):
-    """A name that no query has.
-
-    Args:
-        name: the name.
-        known: those of the queries.
-    """
+    """A name that no query has."""
 
     exit_code = 2
 
@@ -143,7 +138,6 @@ _EXPLAINED: Final[Mapping[str, Callable[[Any, Plan], Iterator[str]]]] = {
 
 
 def _activity(query: Query) -> Iterator[str]:
-    """Say since when a query is there, and until when."""
     active = query.window.active
     if active is None:
         return
@@ -169,7 +163,6 @@ def _key(query: Query) -> list[str]:
 
 
 def _state(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
-    """Say what is kept per key, and its bound."""
     query, source, evaluation = flow.query, plan.pipeline.source, flow.evaluation
     partials = evaluation.estimate(query, source)
     per_key = f"as many partial states per lane as there are {evaluation.counted}"
@@ -222,7 +215,6 @@ def _keeps(aggregate: Aggregate) -> str:
 
 
 def _believed(rule: ControlRule) -> str:
-    """Say who may do what by control records."""
     who = "whoever may write to the topic"
     if rule.key is not None:
         who = f"whoever signs with {rule.key}"
@@ -239,7 +231,6 @@ def _believed(rule: ControlRule) -> str:
 
 
 def _progress(source: Source, attribute: str) -> str:
-    """How a lane gets its bounds by an attribute, in words."""
     timed = attribute == source.event_time.field
     return source.generator_of(attribute).explained(attribute, timed=timed)
 
@@ -271,7 +262,6 @@ def _late(query: Flow, source: Source) -> str:
 
 
 def _picture(query: Query, source: Source) -> Iterator[str]:
-    """The first windows, to scale, with clipped starts."""
     window, spell = query.window, speller(query.attribute, source)
     extents = window.first_extents(_SHOWN)
     lowest, highest = min(e.start for e in extents), max(e.end for e in extents)

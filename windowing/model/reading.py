@@ -41,7 +41,6 @@ class PartSpec:
 
     Attributes:
         group: `formats` or `reading_steps`.
-        name: the declared name.
         settings: as JSON, so that they are plain values and compare by value.
     """
 

@@ -59,9 +59,7 @@ def judge(
 
     Args:
         pipeline: as the copies before have made it: of lower lanes, and of this one.
-        change: what the copy says.
         lane: the lane just before it.
-        offset: its place.
 
     Returns:
         None: the pipeline knows that the lane took it.

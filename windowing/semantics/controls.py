@@ -97,7 +97,6 @@ class SignedLane(Protocol):
     """A lane, as far as signatures are concerned.
 
     Attributes:
-        name: the lane's.
         counter: of the last record whose signature was right.
     """
 

@@ -47,7 +47,6 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     """Return the rows, dead letters and counts of a log under a pipeline, and its own changes.
 
     Args:
-        pipeline: the pipeline to evaluate.
         log: the whole log, in any interleaving of lanes; each lane in offset order.
 
     Raises:

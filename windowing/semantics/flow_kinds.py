@@ -45,7 +45,6 @@ class FlowMeaning(Protocol):
         """Yield the rows; none if they follow the machine's clock.
 
         Args:
-            source: the pipeline's source.
             view: the log, or the part of it that decides them.
 
         Raises:
@@ -56,9 +55,7 @@ class FlowMeaning(Protocol):
         """Return the places of the records that a row is made of; none if there is no such row.
 
         Args:
-            source: the pipeline's source.
             view: the log, or the part of it that decides the row.
-            row: the row's identity.
         """
 
     def unit_fields(self, topic: str) -> Sequence[str]:
@@ -67,8 +64,6 @@ class FlowMeaning(Protocol):
 
 @dataclass(frozen=True)
 class _Windows:
-    """A query with windows."""
-
     query: Query
 
     @property
@@ -97,8 +92,6 @@ class _Windows:
 
 @dataclass(frozen=True)
 class _Join:
-    """A join, by distance or over policy windows."""
-
     query: JoinQuery
 
     @property
@@ -122,8 +115,6 @@ class _Join:
 
 @dataclass(frozen=True)
 class _Operators:
-    """A query of operators."""
-
     query: OperatorQuery
 
     @property

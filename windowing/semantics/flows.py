@@ -51,7 +51,6 @@ def rows_of(
     Args:
         flow: the flow to evaluate; its late records go by epochs of progress.
         starts: all lanes.
-        disorder: the generator.
         log: the whole log, in any interleaving of lanes; each lane in offset order.
         past_end: send windows over rows with the row after their last.
     """

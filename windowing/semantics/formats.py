@@ -41,7 +41,6 @@ def decoding(named: PartSpec, wanted: Mapping[str, Kind]) -> Decode:
     """Return how a source's values are decoded.
 
     Args:
-        named: its format.
         wanted: the event time and the declared fields, each with the kind that a valid value has.
     """
     return FORMAT_DEFINITIONS.required(named.name)(named.data, wanted)

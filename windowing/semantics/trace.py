@@ -34,7 +34,6 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
     """Return one line per record of a log, in the order of the log.
 
     Args:
-        pipeline: the pipeline to evaluate.
         log: the whole log, each lane in offset order.
 
     Returns:
@@ -92,7 +91,6 @@ class _Course:
     """The queries over one attribute, following a log.
 
     Args:
-        pipeline: the pipeline to evaluate.
         views: the whole log.
         attribute: the attribute; None: the event time.
 

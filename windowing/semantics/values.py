@@ -68,11 +68,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RefusedControl:
-    """A control record that is a dead letter.
-
-    Attributes:
-        reason: the dead letter's.
-    """
+    """A control record that is a dead letter."""
 
     reason: Reason
 

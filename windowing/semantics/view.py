@@ -43,7 +43,6 @@ class Views:
     """One log seen along every windowing attribute of a pipeline.
 
     Args:
-        pipeline: the pipeline to evaluate.
         log: the whole log, in any interleaving of lanes; each lane in offset order.
 
     Raises:
@@ -71,7 +70,8 @@ class Views:
             reader = ValueReader(self._pipeline, number)
             arrivals += follow(lane, self._entries[number], reader, attribute)
         items = items_of(arrivals, attribute)
-        return View(arrivals, items, lanes, newest_of(items))
+        newest = max((item.value for item in items), default=0)
+        return View(arrivals, items, lanes, newest)
 
 
 def attribute_of(query: Flow, source: Source) -> str | None:
@@ -90,11 +90,6 @@ def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
         disorder = part.disorder if attribute is None else source.generator_of(attribute)
         lanes.append(Lane(name, disorder, attribute is not None, progress, progress))
     return lanes
-
-
-def newest_of(items: Iterable[Item]) -> int:
-    """Return the largest value of a log's valid records; 0 if there are none."""
-    return max((item.value for item in items), default=0)
 
 
 def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item]:

@@ -26,7 +26,6 @@ def read_asked(path: Path, pipeline: Pipeline) -> dict[str, dict[str, Any]]:
 
     Args:
         path: the file; a pipeline file will do, if all but the new queries are the pipeline's.
-        pipeline: the running pipeline.
 
     Returns:
         Each query as a control record spells it: as in the file, with instants in microseconds.
@@ -58,7 +57,6 @@ def read_asked(path: Path, pipeline: Pipeline) -> dict[str, dict[str, Any]]:
 
 
 def _only_queries(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the queries of a document that may be a whole pipeline file."""
     whole = "source" in document
     return {"queries": document.get("queries", {})} if whole else document
 

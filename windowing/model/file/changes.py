@@ -56,13 +56,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Copy:
-    """A lane's copy of a change.
-
-    Attributes:
-        lane: the name of the lane.
-        offset: its place there.
-        change: what it says.
-    """
+    """A lane's copy of a change."""
 
     lane: str
     offset: int
@@ -197,7 +191,6 @@ class _Draft:
 
     Args:
         pipeline: as all copies before have made it.
-        copy: the copy.
 
     Attributes:
         touched: the queries that are others now.

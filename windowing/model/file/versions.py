@@ -63,7 +63,6 @@ def with_shards(pipeline: Pipeline, shards: int) -> Pipeline:
 
     Args:
         pipeline: the pipeline; its checkpoints are not the result's.
-        shards: how many.
 
     Raises:
         PipelineError: that number of shards is not allowed.
@@ -96,8 +95,6 @@ def query_change(
     """Return how the queries of a pipeline change.
 
     Args:
-        before: the pipeline of a run.
-        after: another one.
         shards: the number of the other's shards to assume; None: its own.
 
     Returns:
@@ -140,7 +137,6 @@ def added_queries(before: Pipeline, after: Pipeline, shards: int | None = None) 
 
 
 def _as_before(old: Flow, new: Flow) -> Flow:
-    """Return a query with the activity that it had."""
     if not (isinstance(old, Query) and isinstance(new, Query)):
         return new
     if old.window.active == new.window.active or not is_sliding(new.window):

@@ -37,7 +37,6 @@ class Limits:
     """How large a document may be for whoever reads it.
 
     Attributes:
-        bytes_max: its bytes.
         nodes_max: its nodes, with those that aliases repeat.
         remedy: what to do about one that is larger.
     """

@@ -144,9 +144,7 @@ def read_mapping(
     """Check that a value is a mapping with the right keys.
 
     Args:
-        value: as in the file.
         what: the keys in words, for the message.
-        required: keys that must be present.
         known: keys that may be present; None: any.
     """
     if not isinstance(value, Mapping):

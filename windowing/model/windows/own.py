@@ -33,7 +33,6 @@ class OwnWindow:
 
     Attributes:
         kind: the registered name of the class.
-        attribute: the windowing attribute.
         pattr: attribute that partitions the stream before windowing, or None.
         clauses: the mapping under the kind, sorted by name.
     """
@@ -122,8 +121,6 @@ def own_window(
     """Parse a window of a user's class.
 
     Args:
-        kind: the class.
-        source: the mapping in the file.
         types: the types of a record's fields.
 
     Raises:

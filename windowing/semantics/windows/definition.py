@@ -57,8 +57,6 @@ class WindowDefinition(FlowDefinition, Protocol):
 
 @dataclass
 class _Content:
-    """The content of one window for one key."""
-
     on_time: list[Item] = field(default_factory=list)
     late: dict[int, list[Item]] = field(default_factory=lambda: defaultdict(list))
 
@@ -89,7 +87,6 @@ class ExtentDefinition(ABC):
         """Return the progress that closes a window; infinity: the end of all lanes.
 
         Args:
-            wid: the window.
             rows: for windows over rows, the unit's rows, each at its number.
         """
         return self.extent(wid)[1]

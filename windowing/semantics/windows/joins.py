@@ -65,11 +65,7 @@ class JoinRow:
 
 @dataclass(frozen=True)
 class JoinDefinition:
-    """Joins: which records are delivered, and when; `join_rows` pairs them.
-
-    Attributes:
-        query: the query with the late policy.
-    """
+    """Joins: which records are delivered, and when; `join_rows` pairs them."""
 
     query: JoinFlow
 
@@ -102,7 +98,6 @@ def rows(query: JoinQuery, items: Sequence[Item], lanes: Iterable[Lane]) -> list
     """All rows that the log shows of a pipeline's join.
 
     Args:
-        query: the join.
         items: the good records of both streams.
         lanes: all lanes, at the end of the log.
     """
@@ -205,7 +200,6 @@ def fulfil(flow: JoinFlow, left: Item, right: Item) -> bool:
 
 
 def _record(item: Item) -> Record:
-    """Return a record in the form that Python conditions take."""
     return Record(item.lane, item.offset, **item.fields)  # type: ignore[arg-type]
 
 

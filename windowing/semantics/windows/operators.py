@@ -26,7 +26,6 @@ class ReportedRow:
 
     Attributes:
         number: of its report within the unit.
-        key: the row's key.
         items: its records, in canonical order.
         cause: why it is sent.
         values: what a user's operator shows; None: what follows from the records.
@@ -41,11 +40,7 @@ class ReportedRow:
 
 @dataclass(frozen=True)
 class OperatorDefinition:
-    """What becomes of each record.
-
-    Attributes:
-        query: the query.
-    """
+    """What becomes of each record."""
 
     query: OperatorQuery
 
@@ -85,7 +80,6 @@ def operator_units(
     """Return the units of a query, with what progress lets its operators process.
 
     Args:
-        query: the query.
         items: all valid records.
         lanes: the lanes at the end of the log.
     """
@@ -116,7 +110,6 @@ def reported(query: OperatorQuery, event_time: str, unit: OperatorUnit) -> list[
     """Return the rows of a unit.
 
     Args:
-        query: the query.
         event_time: the field of the event time.
         unit: one of its units.
     """

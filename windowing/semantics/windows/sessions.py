@@ -52,11 +52,7 @@ def _shown(query: StreamFlow, group: Key, member: Item, sent: SessionRow[Item]) 
 
 @dataclass(frozen=True)
 class SessionDefinition:
-    """Sessions.
-
-    Attributes:
-        query: its gaps, key and late policy.
-    """
+    """Sessions."""
 
     query: StreamFlow
 
