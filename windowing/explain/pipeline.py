@@ -11,7 +11,7 @@ from windowing.engine.plan import Plan
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators
-from windowing.explain.words import context_of, growing, partial_bytes, spell_bytes, speller
+from windowing.explain.words import context_of, memory_bound, partial_bytes, speller
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
@@ -177,17 +177,13 @@ def _state(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
 def memory(flow: FlowPlan[Query], plan: Plan) -> str:
     """Say what bounds the state of a query, in bytes per key."""
     query, source = flow.query, plan.pipeline.source
-    grows, partials = growing(query, source), flow.evaluation.estimate(query, source)
-    each = f"about {partial_bytes(query, source)} bytes a partial state"
-    if grows:
-        names = ", ".join(aggregate.name for aggregate in grows)
-        return f"{each}, and no bound: {names} grow with the records"
-    if partials is None:
-        return f"{each}; how many there are follows from the records"
-    total = partials * partial_bytes(query, source) * plan.lanes
-    return (
-        f"{each}: about {spell_bytes(total)} per key while the lanes are level, and what the last "
-        "batches brought"
+    return memory_bound(
+        query,
+        source,
+        size=f"{partial_bytes(query, source)} bytes",
+        partials=flow.evaluation.estimate(query, source),
+        lanes=plan.lanes,
+        more="and what the last batches brought",
     )
 
 

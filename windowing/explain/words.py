@@ -84,9 +84,24 @@ def spell_bytes(count: int) -> str:
     return f"{count} bytes"
 
 
-def growing(query: Query, source: Source) -> list[Aggregate]:
-    """The aggregates whose partial states grow with the records."""
-    return [a for a in query.aggregates if _numbers(a, source) is None]
+def memory_bound(
+    query: Query, source: Source, *, size: str, partials: int | None, lanes: int, more: str
+) -> str:
+    """Say what bounds the state of a query, in bytes per key.
+
+    Args:
+        size: of a partial state.
+        partials: how many there are per key and lane; None: that follows from the records.
+        more: what else there is.
+    """
+    each = f"about {size} a partial state"
+    if grows := [one.name for one in query.aggregates if _numbers(one, source) is None]:
+        names = ", ".join(grows)
+        return f"{each}, and no bound: {names} grow with the records"
+    if partials is None:
+        return f"{each}; how many there are follows from the records"
+    total = spell_bytes(partials * partial_bytes(query, source) * lanes)
+    return f"{each}: about {total} per key while the lanes are level, {more}"
 
 
 def _numbers(aggregate: Aggregate, source: Source) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from windowing.model.facts import Fact
 from windowing.model.fates import Fate
@@ -31,8 +31,6 @@ _HALVES: Final = {
     "formats": ("formats", "decoders", "format_definitions"),
     "reading_steps": ("reading_steps", "step_parts", "step_definitions"),
 }
-
-_Class = TypeVar("_Class", bound=type)
 
 
 @dataclass(frozen=True)
@@ -130,22 +128,11 @@ def with_steps(source: object) -> object:
     return {**{key: value for key, value in source.items() if key not in named}, "steps": steps}
 
 
-def value_format(name: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class, whose `parse` parses a format's settings.
+value_format: Final = FORMATS.parser
+"""The decorator of a class whose `parse` reads a format's settings."""
 
-    Raises:
-        PluginError: the class has no `parse`, or another format has this name.
-    """
-    return FORMATS.parser(name)
-
-
-def reading_step(name: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class, whose `parse` parses what is under a key of a source.
-
-    Raises:
-        PluginError: the class has no `parse`, or another step has this name.
-    """
-    return STEPS.parser(name)
+reading_step: Final = STEPS.parser
+"""The decorator of a class whose `parse` reads what is under a key of a source."""
 
 
 def _no_settings(settings: object) -> None:

@@ -124,15 +124,13 @@ def query_change(
     )
 
 
-def added_queries(before: Pipeline, after: Pipeline, shards: int | None = None) -> tuple[str, ...]:
+def added_queries(before: Pipeline, after: Pipeline) -> tuple[str, ...]:
     """Return the names of the queries that one pipeline has in addition to another.
-
-    Args: as for `query_change`.
 
     Returns:
         In the order of the file; nothing if there are none, or if anything else differs.
     """
-    change = query_change(before, after, shards)
+    change = query_change(before, after)
     return () if change is None else change.added
 
 

@@ -1,4 +1,4 @@
-"""Generators of progress as data: a file for each, and how a pipeline file spells them.
+"""Generators of progress as data, and how a pipeline file spells them.
 
 A generator states what a lane may assume about the disorder of its records. This package holds its
 data; `windowing.engine.progress` computes a lane's bounds, and `windowing.semantics.generators`

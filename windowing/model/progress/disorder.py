@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from windowing.model.facts import Facts
 from windowing.model.fields import FieldType
@@ -88,16 +88,8 @@ Parse = Callable[[object], Any]
 GENERATORS: Final = Registry[Parse]("generator", "generators")
 """Parsers of settings, by the generator's name in pipeline files."""
 
-_Class = TypeVar("_Class", bound=type)
-
-
-def generator(name: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class, whose `parse` parses `disorder: {name: settings}`.
-
-    Raises:
-        PluginError: the class has no `parse`, or another generator has this name.
-    """
-    return GENERATORS.parser(name)
+generator: Final = GENERATORS.parser
+"""The decorator of a class whose `parse` reads `disorder: {NAME: settings}`."""
 
 
 def only_lanes(named: Sequence[tuple[str, Any]], gone: Collection[str]) -> tuple[Any, ...]:

@@ -16,7 +16,8 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, Condition, Punctuate
 from windowing.model.rows import Key, Scalar
 from windowing.semantics.lanes import Lane, Progress
-from windowing.semantics.units import Item, Lateness, OutsideReason
+from windowing.semantics.units import Item, Lateness
+from windowing.semantics.windows.definition import FlowDefinition
 from windowing.semantics.windows.operator_stage import Cause, Stage, StageOutput
 
 
@@ -39,7 +40,7 @@ class ReportedRow:
 
 
 @dataclass(frozen=True)
-class OperatorDefinition:
+class OperatorDefinition(FlowDefinition):
     """What becomes of each record."""
 
     query: OperatorQuery
@@ -52,11 +53,6 @@ class OperatorDefinition:
         """Return the lateness: progress had passed the record; in lane order, never."""
         late = self.query.order == "canonical" and item.progress > item.value
         return Lateness(whole=True) if late else None
-
-    def outside(self, value: int) -> OutsideReason | None:
-        """Return None: operators process all records that are not late."""
-        del value
-        return None
 
 
 @dataclass(frozen=True)
