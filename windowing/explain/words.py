@@ -95,13 +95,18 @@ def memory_bound(
         more: what else there is.
     """
     each = f"about {size} a partial state"
-    if grows := [one.name for one in query.aggregates if _numbers(one, source) is None]:
-        names = ", ".join(grows)
+    if grows := growing(query, source):
+        names = ", ".join(aggregate.name for aggregate in grows)
         return f"{each}, and no bound: {names} grow with the records"
     if partials is None:
         return f"{each}; how many there are follows from the records"
     total = spell_bytes(partials * partial_bytes(query, source) * lanes)
     return f"{each}: about {total} per key while the lanes are level, {more}"
+
+
+def growing(query: Query, source: Source) -> list[Aggregate]:
+    """The aggregates whose partial states grow with the records."""
+    return [a for a in query.aggregates if _numbers(a, source) is None]
 
 
 def _numbers(aggregate: Aggregate, source: Source) -> int | None:

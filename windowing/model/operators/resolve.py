@@ -29,6 +29,7 @@ from windowing.model.operators.steps import (
     SortStep,
     Step,
     UserStep,
+    WindowStep,
 )
 from windowing.model.source import Source
 from windowing.model.windows.policy import Profile, WindowClause
@@ -198,8 +199,12 @@ class _OperatorContext:
         if user:
             yield self._user(user[1], window)
         else:
-            read = {"aggregate": self._aggregate, "sort": self._sort, "dedup": self._dedup}
-            yield read[kind](window)
+            built_in: dict[str, Callable[[WindowClause], WindowStep]] = {
+                "aggregate": self._aggregate,
+                "sort": self._sort,
+                "dedup": self._dedup,
+            }
+            yield built_in[kind](window)
 
     def _window(self) -> WindowClause:
         with self.within("window"):
