@@ -33,7 +33,7 @@ from windowing.engine.storage.state import MemoryStore
 from windowing.engine.storage.tables import STATE as SHARD_STATE
 from windowing.files.places import place
 from windowing.model import Pipeline, load_pipeline
-from windowing.model.file.scaling import with_shards
+from windowing.model.file.versions import with_shards
 from windowing.model.run_errors import WindowingError
 from windowing.spark.storage.seed import read_seed
 from windowing.spark.storage.slots import SLOTS, number_of

@@ -221,7 +221,7 @@ def tune(
     from jobs.tools.tune import tune as weigh
     from jobs.tools.tune_plot import draw
     from slackwater.options import load_single
-    from windowing.model.progress.adaptive import parse_share
+    from windowing.model.progress.generators import parse_share
 
     spec = load_single(pipeline)
     try:

@@ -98,7 +98,7 @@ def _accept(spec: Pipeline, run: str | None) -> None:
     from jobs import runs
     from jobs.checkpoints.partitions import accept
     from jobs.runs.orders import live_run
-    from windowing.model.file.scaling import spelled
+    from windowing.model.file.versions import spelled
 
     endpoints = stack.endpoints(only=["kafka"])
     found = runs.find(endpoints, spec, run) if run else live_run(endpoints, spec.name)

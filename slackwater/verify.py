@@ -153,7 +153,7 @@ def _judge(
 ) -> Verdict:
     """Judge an output by the pipeline that the log makes of the file."""
     from windowing.semantics.changes import UndeclaredChange
-    from windowing.semantics.effective import following
+    from windowing.semantics.view import following
 
     try:
         return _verdict(of, log, read(of), means, since, keeps=keeps)

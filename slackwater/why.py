@@ -133,7 +133,7 @@ def _log_of(
     from slackwater.verify import Log
     from windowing.model import load_pipeline
     from windowing.semantics.changes import may_change
-    from windowing.semantics.effective import effective
+    from windowing.semantics.view import effective
 
     if input_ is not None:
         spec = load_pipeline(file)

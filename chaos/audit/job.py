@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from windowing.model import Pipeline, Query
-from windowing.model.progress.slack import Slack
+from windowing.model.progress.generators import Slack
 from windowing.model.windows.traits import Ends
 from windowing.research.engines.schedules import ENGINES, WatermarkEngine
 

@@ -12,7 +12,7 @@ from chaos.readers.log import LogRecord
 from windowing.model import Pipeline, Query
 from windowing.model.rows import Key, Value
 from windowing.research.engines.schedules import ClockRecord
-from windowing.semantics.row_values import value_of
+from windowing.semantics.revisions import value_of
 from windowing.semantics.units import Item, WindowRevision
 from windowing.semantics.values import Record, ValueReader
 

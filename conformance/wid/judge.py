@@ -19,7 +19,7 @@ from conformance.wid.case import Case, events_of, question_of
 from windowing.model.errors import WindowError
 from windowing.model.rows import Value
 from windowing.model.windows.traits import Ends
-from windowing.semantics.row_values import value_of
+from windowing.semantics.revisions import value_of
 from windowing.semantics.stream import AfterEndError, Answer, Question, answer
 from windowing.semantics.units import ArrivalOrderError, Item, WindowRevision
 

@@ -28,9 +28,7 @@ from jobs.tools.dead_letters import letters_of
 from windowing.engine.plan import plan_of
 from windowing.files.places import move_file, remove_folder
 from windowing.model import Pipeline, PipelineError, load_pipeline, parse_pipeline
-from windowing.model.file.added import added_queries
-from windowing.model.file.changes import places
-from windowing.model.file.scaling import with_shards
+from windowing.model.file.versions import added_queries, with_shards
 from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.run_errors import CheckpointMismatch, SecondDriver
 from windowing.spark.sinks import RunPlace, begin_tables, sink_of
@@ -209,7 +207,8 @@ def resume_conversion(run: Run) -> None:
     """Finish a change of the queries by the log that was interrupted; for the driver of the run."""
     ready = run.checkpoint.with_name(_READY)
     copy = ready / run.file.name
-    if ready.exists() and places(load_pipeline(copy if copy.exists() else run.file, RUN_LIMITS)):
+    written = copy if copy.exists() else run.file
+    if ready.exists() and load_pipeline(written, RUN_LIMITS).log_places:
         _take_place(run)
         sys.stderr.write(f"run {run.run}: a change of the queries that was interrupted is done\n")
 

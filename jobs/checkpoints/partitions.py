@@ -24,8 +24,7 @@ from jobs.state import highest
 from windowing.engine.wids import ENDED, NOTHING_YET
 from windowing.model import Pipeline, PipelineError
 from windowing.model.added_lanes import AddedLane
-from windowing.model.file.changes import places
-from windowing.model.file.scaling import with_lanes
+from windowing.model.file.versions import with_lanes
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition
 from windowing.model.source import Source
 
@@ -105,7 +104,7 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Acceptance:
     if not names:
         msg = f"run {run.run} reads {own.source.lanes}, and that is all there is: nothing to accept"
         raise PartitionsError(msg)
-    if places(own):
+    if own.log_places:
         msg = (
             f"the log of run {run.run} has changed its queries, and a partition that joins now has "
             "no copy of that: by the log alone, nobody could tell which rows are right; write the "

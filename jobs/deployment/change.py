@@ -19,9 +19,8 @@ from windowing.engine.added import why_not
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.control import ControlRule
-from windowing.model.file.added import QueryChange, query_change
-from windowing.model.file.changes import places
 from windowing.model.file.user_code import user_classes
+from windowing.model.file.versions import QueryChange, query_change
 
 
 class Kind(StrEnum):
@@ -98,7 +97,7 @@ def _control_refusals(old: Pipeline, new: Pipeline) -> Iterator[str]:
     before, after = old.source.control, new.source.control
     if after.believes_as_much(before):
         return
-    if not _drops_changes(before, after) or places(old):
+    if not _drops_changes(before, after) or old.log_places:
         yield (
             "source.control: it would not believe records that the run has believed, or may have: "
             "what they did is in its results"

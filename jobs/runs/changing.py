@@ -14,7 +14,7 @@ from jobs.runs.folder import Run, failure, read_run
 from windowing.engine.plan import plan_of
 from windowing.explain.pipeline import cost
 from windowing.model.control import WINDOWS_MAX
-from windowing.model.file.changes import Change, ChangeRefusal, Copy, changed, places
+from windowing.model.file.changes import Change, ChangeRefusal, Copy, changed
 
 _LOOK_S = 1.0
 
@@ -109,7 +109,7 @@ def await_change(change: LoggedChange, patience_s: float) -> None:
     until = time.monotonic() + patience_s
     while time.monotonic() < until:
         run = read_run(change.run.folder)
-        taken = places(run.own_pipeline())
+        taken = run.own_pipeline().log_places
         if all(copy in taken for copy in change.copies.items()):
             return
         if (reason := failure(run)) is not None:

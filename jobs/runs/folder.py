@@ -12,9 +12,8 @@ from typing import Any
 from infra.endpoints import Endpoints
 from windowing.files.places import place
 from windowing.model import Pipeline, PipelineError, load_pipeline
-from windowing.model.file.added import QueryChange, query_change
 from windowing.model.file.changes import as_written, with_control
-from windowing.model.file.scaling import with_lanes
+from windowing.model.file.versions import QueryChange, query_change, with_lanes
 from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.names import RUN_MAX, check_name
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import save
 from windowing.engine.families.family import Family
-from windowing.explain.sizes import speller
+from windowing.explain.words import speller
 from windowing.model import Pipeline
 from windowing.model.windows.window import Spell
 from windowing.research.slides.graph import SlidingGraph, SlidingTree

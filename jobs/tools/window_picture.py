@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import PictureError, format_of, save
-from windowing.explain.context import context_of
 from windowing.explain.pipeline import title
-from windowing.explain.sizes import speller
+from windowing.explain.words import context_of, speller
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.windows.by_record import example_step
 

@@ -33,7 +33,7 @@ from jobs.runs.folder import write_note
 from slackwater.main import app
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.added_lanes import AddedLane
-from windowing.model.file.scaling import with_lanes
+from windowing.model.file.versions import with_lanes
 from windowing.semantics.log import BadLogError
 
 if TYPE_CHECKING:

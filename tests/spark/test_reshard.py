@@ -14,7 +14,7 @@ from tests.night.spark.test_recorded import DATA
 from windowing.engine.reading.batches import batches, checked, interleave
 from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, load_pipeline
-from windowing.model.file.scaling import with_shards
+from windowing.model.file.versions import with_shards
 from windowing.model.rows import row_lines
 
 if TYPE_CHECKING:

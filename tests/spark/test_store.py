@@ -10,7 +10,7 @@ from tests.strategies import entry
 from tests.unit.engine.fused.test_fused import PIPELINE
 from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
-from windowing.model.file.scaling import with_shards
+from windowing.model.file.versions import with_shards
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine
 

@@ -46,7 +46,7 @@ _ADR_NAME = re.compile(r"`([\w/]+/adr/\d{4}-[\w-]+\.md)`")
 
 
 # Who may know a particular sink; the second line measures or replaces parts of the table sink.
-_SINK_ROOMS = ("windowing/spark/sinks/", "windowing/model/sinks/", "chaos/readers/", "infra/")
+_SINK_ROOMS = ("windowing/spark/sinks/", "windowing/model/sinks.py", "chaos/readers/", "infra/")
 _SINK_ROOMS += ("benchmarks/", "chaos/planted_bugs/", "chaos/simulator/platform/")
 _SINK_MODULES = re.compile(
     r"psycopg|windowing\.spark\.sinks\.(table|postgres\w*)|chaos\.readers\.(delta|table|postgres)"

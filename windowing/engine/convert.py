@@ -39,7 +39,7 @@ from windowing.engine.storage.tables import HEAD, KEYS, STATE, ShardState
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Tables
 from windowing.model import Pipeline
-from windowing.model.file.added import QueryChange, query_change
+from windowing.model.file.versions import QueryChange, query_change
 from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.run_errors import CheckpointMismatch
 

@@ -41,7 +41,6 @@ class UnitCosts:
     """What was measured, on a stated machine.
 
     Attributes:
-        machine: where.
         core_us: core-microseconds per record, all processes together, by kind of window.
         lane_us: of these, what one partition's task needs: pack and lane, on one core.
         query_us: what another query over the same records adds: lane and shard.
@@ -72,7 +71,6 @@ class Load:
 
     Attributes:
         rate: records per second, at the peak.
-        keys: how many keys there are.
         windows: of the queries over the records; at least one.
         record_bytes: the mean size of a record's value.
         held_us: how long records are kept beyond their windows: slack and retention.
@@ -99,7 +97,6 @@ class Capacity:
         partitions: of the topic.
         shards: the pipeline's `shards`.
         cores: of all executors.
-        executors: how many.
         executor_bytes: the memory of each.
         state_bytes: of all shards.
         checkpoint_bytes: on the checkpoint's file system, and the executors' disks together.

@@ -12,7 +12,7 @@ from windowing.engine.families.forming import why_alone
 from windowing.engine.plan import Plan
 from windowing.engine.tuning import tuning
 from windowing.engine.windows.evaluation import past_end
-from windowing.explain.sizes import growing, partial_bytes, spell_bytes, speller
+from windowing.explain.words import memory_bound, partial_bytes, spell_bytes, speller
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.progress import Slack
 from windowing.model.windows.sliding import begins_later
@@ -57,18 +57,9 @@ def slices_held(family: Family, source: Source) -> int | None:
 def memory_of(family: Family, plan: Plan) -> str:
     """Say what bounds the state of a family, in bytes per key."""
     query, source = family.query, plan.pipeline.source
-    each = f"about {spell_bytes(partial_bytes(query, source))} a partial state"
-    if grows := growing(query, source):
-        names = ", ".join(aggregate.name for aggregate in grows)
-        return f"{each}, and no bound: {names} grow with the records"
-    slices = slices_held(family, source)
-    if slices is None:
-        return f"{each}; how many there are follows from the records"
-    total = slices * partial_bytes(query, source) * plan.lanes
-    return (
-        f"{each}: about {spell_bytes(total)} per key while the lanes are level, however many "
-        "queries there are, and what the last batches brought"
-    )
+    each, slices = spell_bytes(partial_bytes(query, source)), slices_held(family, source)
+    more = "however many queries there are, and what the last batches brought"
+    return memory_bound(query, source, size=each, partials=slices, lanes=plan.lanes, more=more)
 
 
 def _family(family: Family, plan: Plan) -> Iterator[str]:
@@ -142,7 +133,6 @@ def _branches(tree: SlidingTree, queries: Counter[int], spell: Spell) -> Iterato
 
 
 def _alone(plan: Plan) -> dict[str, list[str]]:
-    """Return the queries that share nothing, by the reason."""
     shared = {name for family in plan.families for name in family.names}
     found: dict[str, list[str]] = {}
     for query in plan.pipeline.of(Query):

@@ -8,7 +8,7 @@ from typing import Final
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.windows.evaluation import Evaluation, past_end
 from windowing.explain.operators import described, kept, partitions
-from windowing.explain.sizes import speller
+from windowing.explain.words import speller
 from windowing.model.join import Comparison, Operand, Side
 from windowing.model.lengths import spell_us
 from windowing.model.operators.join import SIDES, PolicyJoinQuery
@@ -92,12 +92,7 @@ _LATE: Final = {"drop": "it is counted and dropped", "dead_letter": "it is a dea
 
 
 def explain_policy_join(join: PolicyJoinQuery, evaluation: Evaluation) -> Iterator[str]:
-    """Give the lines of a join over policy windows.
-
-    Args:
-        join: the join.
-        evaluation: how it is run.
-    """
+    """Give the lines of a join over policy windows."""
     left, right = (source.topic for source in join.sources)
     yield f"{join.name}: {join.kind} join of {left} (left), {right} (right); {_LEAVING[join.kind]}"
     yield f"  a pair: {conditions_of(join) or 'any two records that meet'}"

@@ -7,7 +7,7 @@ from typing import Final
 
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan
-from windowing.explain.sizes import speller
+from windowing.explain.words import speller
 from windowing.model.operators.ports import Ports, graph_of
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (
@@ -87,7 +87,6 @@ def described(window: WindowClause, attribute: str, spell: Spell) -> str:
     """Describe a window in words.
 
     Args:
-        window: the window.
         attribute: the event time.
         spell: how a length of event time is written.
     """
@@ -225,7 +224,6 @@ def _unit(query: OperatorQuery) -> str:
 
 
 def _punctuations(query: OperatorQuery) -> str:
-    """Return the operators with the modes of their ports, from the source on."""
     operators = graph_of(query).operators.items()
     return " -> ".join(f"{name} ({_modes(ports)})" for name, ports in operators)
 

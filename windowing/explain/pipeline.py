@@ -8,11 +8,10 @@ from typing import Any, Final
 from windowing.engine.flow_kinds import plan_flow
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan
-from windowing.explain.context import context_of
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators
-from windowing.explain.sizes import growing, partial_bytes, spell_bytes, speller
+from windowing.explain.words import context_of, memory_bound, partial_bytes, speller
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
@@ -88,12 +87,7 @@ def explain_one(plan: Plan, name: str) -> Iterator[str]:
 
 
 class UnknownQuery(ValueError):
-    """A name that no query has.
-
-    Args:
-        name: the name.
-        known: those of the queries.
-    """
+    """A name that no query has."""
 
     exit_code = 2
 
@@ -144,7 +138,6 @@ _EXPLAINED: Final[Mapping[str, Callable[[Any, Plan], Iterator[str]]]] = {
 
 
 def _activity(query: Query) -> Iterator[str]:
-    """Say since when a query is there, and until when."""
     active = query.window.active
     if active is None:
         return
@@ -170,7 +163,6 @@ def _key(query: Query) -> list[str]:
 
 
 def _state(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
-    """Say what is kept per key, and its bound."""
     query, source, evaluation = flow.query, plan.pipeline.source, flow.evaluation
     partials = evaluation.estimate(query, source)
     per_key = f"as many partial states per lane as there are {evaluation.counted}"
@@ -185,17 +177,13 @@ def _state(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
 def memory(flow: FlowPlan[Query], plan: Plan) -> str:
     """Say what bounds the state of a query, in bytes per key."""
     query, source = flow.query, plan.pipeline.source
-    grows, partials = growing(query, source), flow.evaluation.estimate(query, source)
-    each = f"about {partial_bytes(query, source)} bytes a partial state"
-    if grows:
-        names = ", ".join(aggregate.name for aggregate in grows)
-        return f"{each}, and no bound: {names} grow with the records"
-    if partials is None:
-        return f"{each}; how many there are follows from the records"
-    total = partials * partial_bytes(query, source) * plan.lanes
-    return (
-        f"{each}: about {spell_bytes(total)} per key while the lanes are level, and what the last "
-        "batches brought"
+    return memory_bound(
+        query,
+        source,
+        size=f"{partial_bytes(query, source)} bytes",
+        partials=flow.evaluation.estimate(query, source),
+        lanes=plan.lanes,
+        more="and what the last batches brought",
     )
 
 
@@ -223,7 +211,6 @@ def _keeps(aggregate: Aggregate) -> str:
 
 
 def _believed(rule: ControlRule) -> str:
-    """Say who may do what by control records."""
     who = "whoever may write to the topic"
     if rule.key is not None:
         who = f"whoever signs with {rule.key}"
@@ -240,7 +227,6 @@ def _believed(rule: ControlRule) -> str:
 
 
 def _progress(source: Source, attribute: str) -> str:
-    """How a lane gets its bounds by an attribute, in words."""
     timed = attribute == source.event_time.field
     return source.generator_of(attribute).explained(attribute, timed=timed)
 
@@ -272,7 +258,6 @@ def _late(query: Flow, source: Source) -> str:
 
 
 def _picture(query: Query, source: Source) -> Iterator[str]:
-    """The first windows, to scale, with clipped starts."""
     window, spell = query.window, speller(query.attribute, source)
     extents = window.first_extents(_SHOWN)
     lowest, highest = min(e.start for e in extents), max(e.end for e in extents)

@@ -27,7 +27,6 @@ def rows_in(
     """Return a table's rows.
 
     Args:
-        table: the table.
         columns: only these; None: all.
         run: only this run's; None: those of all runs.
     """

@@ -22,7 +22,6 @@ class AddedLane:
     """An added partition and its initial progress.
 
     Attributes:
-        topic, partition: the partition.
         number: that of its lane, after all earlier lanes of all topics.
         at: its initial progress per attribute: microseconds, or steps of a number; for an absent
             attribute the lane begins without progress, like an original one.

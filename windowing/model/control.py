@@ -210,12 +210,7 @@ class ControlEnvelope(NamedTuple):
     counter: bytes | None = None
 
     def checked(self, secret: bytes, lane: str) -> int | None:
-        """Return the counter of a signature that is right; None: it is not, or there is none.
-
-        Args:
-            secret: of the pipeline.
-            lane: the lane's name.
-        """
+        """Return the counter of a signature that is right; None: it is not, or there is none."""
         if self.signature is None or self.counter is None:
             return None
         if not _COUNTER.fullmatch(self.counter) or int(self.counter) > INT64_MAX:
@@ -228,7 +223,6 @@ def signature(secret: bytes, lane: str, counter: int, body: bytes) -> bytes:
     """Return the signature of a control record.
 
     Args:
-        secret: of the pipeline.
         lane: the lane's name, `topic/partition`.
         counter: larger than that of any earlier control record of the lane.
         body: its JSON.

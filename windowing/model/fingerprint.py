@@ -107,7 +107,6 @@ def facts_of(source: Source, shards: int, flows: Sequence[Flow]) -> Facts:
 
 
 def _copies(copies: Mapping[str, OwnCopy]) -> Facts:
-    """What lanes have said of a name."""
     return {lane: [own.at, own.query, own.left] for lane, own in copies.items()}
 
 
@@ -243,7 +242,6 @@ def _step(step: Step, event_time: str) -> Facts:
 
 
 def _kept(query: Flow) -> Facts:
-    """What becomes of late records, and how long and how much is kept for them."""
     facts: Facts = {
         "late": _late(query.late),
         "retention": query.retention_us,

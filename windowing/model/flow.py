@@ -40,15 +40,12 @@ class StreamFlow(SpecModel):
 
     Attributes:
         name: of the flow, in its rows and in messages.
-        window: the window.
         group_by: fields that make up the row's key, in this order.
         aggregates: in the order of the row's columns.
-        late: the policy for late records.
         retention_us: how long after its end a window takes late records; None: forever, or without
             `update`.
         entries_max: the most partial states held at once by one shard or operator; None: any
             number.
-        early: provisional rows, if any.
         accumulation: what later revisions show.
     """
 
@@ -83,11 +80,9 @@ class JoinFlow(SpecModel):
         kind: whose records are also sent alone, once no on-time partner can come.
         on: pairs of a left and a right field that must be equal; null equals nothing. Without any,
             all records match.
-        where: a further condition.
         axis: event time, or the number of a row within its lane.
         session_gap: records match if they share a session of their key, over both sides, instead of
             a window; None: windows.
-        late: the policy for late records.
         retention_us: how long records are kept for late ones; None: forever.
         entries_max: the most records held at once; None: any number.
     """
@@ -146,7 +141,6 @@ class LaneStart:
     """A lane that an operator reads, and where it begins.
 
     Attributes:
-        source, partition: the lane.
         start_offset: the offset of its first record; later offsets are contiguous.
         side: in joins, the stream it belongs to.
     """
@@ -171,7 +165,6 @@ class Periods:
 
     Attributes:
         every_us: the length of a period; 0: every call.
-        origin_us: where they begin.
     """
 
     every_us: int = 0

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from windowing.model.fields import FieldType
 from windowing.model.lengths import duration_us
 from windowing.model.names import ColumnName
-from windowing.model.operators.attributes import is_clause, parse_side
+from windowing.model.operators.language import is_clause, parse_side
 from windowing.model.progress import Slack
 from windowing.model.reading import JSON
 from windowing.model.source import Source, SpecModel
@@ -73,7 +73,6 @@ class JoinSide(SpecModel):
     """One stream of a join.
 
     Attributes:
-        source: the log of the stream.
         window: a length of time or, of SPL's Join, a policy window.
     """
 
@@ -135,10 +134,8 @@ class Join(SpecModel):
 
     Attributes:
         operator: SPL's Join, over a policy window on each side; None: by distance in event time.
-        left, right: the sides.
         kind: whose records are also sent alone, once no on-time partner can come.
         equal: pairs of a left and a right field that must be equal; null equals nothing.
-        where: further conditions.
         select: a row's columns: names, and fields of either record.
     """
 
@@ -253,9 +250,6 @@ class JoinedSource(Source):
     Its fields are those of a row: what must be equal, the places, and what is shown. Of the rest
     that a source says, each side has its own; the event time is the left side's, whose name stands
     for both sides' in clocks.
-
-    Attributes:
-        join: the section of the file.
     """
 
     join: Join

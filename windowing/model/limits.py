@@ -47,7 +47,6 @@ def check_reach(window: Window, earliest: int | None) -> None:
     """Check that a sink can hold the first windows of a query that begins later.
 
     Args:
-        window: the window.
         earliest: the earliest instant that the sink can hold; None: any.
 
     Raises:

@@ -52,9 +52,6 @@ class Flow(Protocol):
 
     Code that asks a flow for what it needs still works when a kind is added. What each room
     does for a kind is registered there by the kind's name.
-
-    Attributes:
-        flow_kind: the name of the kind.
     """
 
     flow_kind: ClassVar[str]
@@ -166,6 +163,20 @@ class MostFlows:
         """False: rows are a function of the log."""
         return False
 
+    def key_kinds(self: Flow, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+        """Give the types of a row's key, in the order of its fields."""
+        return {name: fields[name].kind for name in self.key}
+
+    @property
+    def shows(self: Flow) -> tuple[str, ...]:
+        """The names of the aggregates."""
+        return tuple(aggregate.name for aggregate in self.aggregates)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """None: all columns are filled by all rows."""
+        return ()
+
     @property
     def values(self: Flow) -> Mapping[str, object]:
         """The aggregates, by name."""
@@ -196,15 +207,6 @@ class Query(StreamFlow, MostFlows):
     def begins_later(self) -> bool:
         """Whether its windows begin at some time, so that earlier records are nothing to it."""
         return begins_later(self.window)
-
-    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
-        """Give the types of a row's key, in the order of its fields."""
-        return {name: fields[name].kind for name in self.key}
-
-    @property
-    def shows(self) -> tuple[str, ...]:
-        """The names of a row's values, in the order of its columns."""
-        return tuple(aggregate.name for aggregate in self.aggregates)
 
     def value_types(self, fields: Mapping[str, FieldType]) -> dict[str, ValueType]:
         """Give the types of a row's values; a class of the user's is imported for its own.
@@ -265,10 +267,6 @@ class JoinQuery(JoinFlow, MostFlows):
     @property
     def early(self) -> None:
         """None: a pair is whole as soon as it is there."""
-
-    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
-        """Give the types of a row's key, in the order of its fields."""
-        return {name: fields[name].kind for name in self.key}
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:

@@ -7,16 +7,14 @@ name. Reading a file imports no package: settings are kept as they are until a r
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from windowing.model.facts import Fact
 from windowing.model.fates import Fate
-from windowing.model.registry import PluginError, Registry, declared_module
-from windowing.model.user.user_source import digest
+from windowing.model.registry import Registry, parsed_settings, plain_settings, plugin_code
 
 Parse = Callable[[object], Any]
 """A function from the settings in a pipeline file, None if absent, to data; ValueError: a rule."""
@@ -34,8 +32,6 @@ _HALVES: Final = {
     "reading_steps": ("reading_steps", "step_parts", "step_definitions"),
 }
 
-_Class = TypeVar("_Class", bound=type)
-
 
 @dataclass(frozen=True)
 class PartSpec:
@@ -43,7 +39,6 @@ class PartSpec:
 
     Attributes:
         group: `formats` or `reading_steps`.
-        name: the declared name.
         settings: as JSON, so that they are plain values and compare by value.
     """
 
@@ -59,9 +54,9 @@ class PartSpec:
             ValueError: the settings are not plain values, or break a rule of a built-in kind.
         """
         try:
-            named = cls(group, name, json.dumps(settings, sort_keys=True, allow_nan=False))
-        except (TypeError, ValueError) as error:
-            msg = f"{name}: its settings must be numbers, texts, lists and mappings: {error}"
+            named = cls(group, name, plain_settings(settings))
+        except ValueError as error:
+            msg = f"{name}: {error}"
             raise ValueError(msg) from None
         if not _REGISTRIES[group].declares(name):
             _REGISTRIES[group][name](settings)
@@ -75,13 +70,8 @@ class PartSpec:
             PluginError: it cannot be imported, or its settings break one of its rules.
         """
         parse = _REGISTRIES[self.group].required(self.name)
-        try:
-            return parse(json.loads(self.settings))
-        # Any exception is a mistake in the file or in the user's code.
-        except Exception as error:
-            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-            msg = f"source: {{{self.name}: {self.settings}}}: {kind}{error}"
-            raise PluginError(msg) from error
+        place = f"source: {{{self.name}: {self.settings}}}"
+        return parsed_settings(parse, self.settings, place)
 
     def fact(self) -> Fact:
         """Return what of it decides a result; of a plug-in, its code too.
@@ -92,13 +82,8 @@ class PartSpec:
         if not _REGISTRIES[self.group].declares(self.name):
             return self.name if self.settings == "null" else [self.name, self.settings]
         assert self.data is not None  # noqa: S101 - settings that break a rule raise here
-        groups = _HALVES[self.group]
-        modules = [module for group in groups if (module := declared_module(group, self.name))]
-        try:
-            return {"plugin": self.name, "settings": self.settings, "code": digest(*modules)}
-        except OSError as error:
-            msg = f"{self.name}: {error}: write it in a file"
-            raise PluginError(msg) from None
+        code = plugin_code(self.name, self.name, *_HALVES[self.group])
+        return {"plugin": self.name, "settings": self.settings, "code": code}
 
     @property
     def withholds(self) -> Fate | None:
@@ -143,35 +128,11 @@ def with_steps(source: object) -> object:
     return {**{key: value for key, value in source.items() if key not in named}, "steps": steps}
 
 
-def value_format(name: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class, whose `parse` parses a format's settings.
+value_format: Final = FORMATS.parser
+"""The decorator of a class whose `parse` reads a format's settings."""
 
-    Raises:
-        PluginError: the class has no `parse`, or another format has this name.
-    """
-    return _registered(FORMATS, "format", name)
-
-
-def reading_step(name: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class, whose `parse` parses what is under a key of a source.
-
-    Raises:
-        PluginError: the class has no `parse`, or another step has this name.
-    """
-    return _registered(STEPS, "step", name)
-
-
-def _registered(registry: Registry[Parse], sort: str, name: str) -> Callable[[_Class], _Class]:
-    def register(class_: _Class) -> _Class:
-        origin = f"{class_.__module__}.{class_.__qualname__}"
-        parse = getattr(class_, "parse", None)
-        if parse is None:
-            msg = f"{origin} cannot be the {sort} {name!r}: it lacks parse"
-            raise PluginError(msg)
-        registry.add(name, parse, origin)
-        return class_
-
-    return register
+reading_step: Final = STEPS.parser
+"""The decorator of a class whose `parse` reads what is under a key of a source."""
 
 
 def _no_settings(settings: object) -> None:

@@ -45,7 +45,6 @@ class WindowRow:
         pane: the policy that sent it; early rows are numbered separately.
         revision: its number; the full or late row with the largest is final.
         records: how many records `value` aggregates.
-        value: of the aggregate.
         offsets: first and last offset per lane of those records, lanes in order.
         retracts: it repeats the previous row in order to retract it.
         absorbed_by: in a tombstone, the start of the session that this one is now part of.

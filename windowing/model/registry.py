@@ -15,6 +15,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, Generic, TypeVar
 
+from windowing.model.user.user_source import digest
+
 PLUGINS_VARIABLE: Final = "SLACKWATER_PLUGINS"
 """Environment variable with plug-ins of the settings: JSON, `module:attribute` by group and
 name."""
@@ -31,6 +33,7 @@ GROUPS: Final = (
 
 Kind = TypeVar("Kind")
 _Entry = TypeVar("_Entry", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
 
 
 class PluginError(ValueError):
@@ -53,12 +56,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         self._origins: dict[str, str] = {}
 
     def add(self, name: str, kind: Kind, origin: str) -> None:
-        """Register a kind.
-
-        Args:
-            name: as users write it.
-            kind: the value to register.
-            origin: module and name of its code.
+        """Register a kind, whose code is at `origin`: module and name.
 
         Raises:
             PluginError: the name is taken.
@@ -70,9 +68,6 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     def entry(self, name: str) -> Callable[[_Entry], _Entry]:
         """Return a decorator that registers a class or a function, whose code is its origin.
 
-        Args:
-            name: as users write it.
-
         Raises:
             PluginError: the name is taken.
         """
@@ -81,6 +76,27 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             made: Any = entry
             self.add(name, made, f"{made.__module__}.{made.__qualname__}")
             return entry
+
+        return register
+
+    def parser(self, name: str) -> Callable[[_Class], _Class]:
+        """Return a decorator that registers the `parse` of a class, which reads settings in a file.
+
+        `parse` takes the settings as in the file, or None if there are none, and raises
+        `ValueError`, with the rule, for invalid ones.
+
+        Raises:
+            PluginError: the class has no `parse`, or the name is taken.
+        """
+
+        def register(class_: _Class) -> _Class:
+            origin = f"{class_.__module__}.{class_.__qualname__}"
+            parse = getattr(class_, "parse", None)
+            if parse is None:
+                msg = f"{origin} cannot be the {self._sort} {name!r}: it lacks parse"
+                raise PluginError(msg)
+            self.add(name, parse, origin)
+            return class_
 
         return register
 
@@ -129,15 +145,12 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
     @property
     def _declared(self) -> Mapping[str, EntryPoint]:
-        """Return all declared plug-ins by name.
-
-        Raises:
-            PluginError: a name is taken.
-        """
         found = _declared_now(self._group)
         for name, point in found.items():
             origin = self._origins.get(name)
-            if origin is not None and not _comes_from(origin, point):
+            # The plug-in itself, or its package, may have registered it already.
+            package = point.module.partition(".")[0]
+            if origin is not None and origin.partition(".")[0] != package:
                 raise PluginError(self._taken(name, point.value))
         return found
 
@@ -172,10 +185,48 @@ def declared_reference(group: str, name: str) -> str | None:
     return None if found is None else found.value
 
 
-def declared_module(group: str, name: str) -> str | None:
-    """Return the module of a plug-in, without importing it; None: the name is not declared."""
-    point = _declared_now(group).get(name)
-    return None if point is None else point.module
+def plugin_code(what: str, name: str, *groups: str) -> str:
+    """Return a digest of the source of a plug-in's entries in some groups, and of their imports.
+
+    Other source makes another pipeline.
+
+    Raises:
+        PluginError: the source cannot be read; the message names `what`.
+    """
+    points = (_declared_now(group).get(name) for group in groups)
+    try:
+        return digest(*(point.module for point in points if point is not None))
+    except OSError as error:
+        msg = f"{what}: {error}: write it in a file"
+        raise PluginError(msg) from None
+
+
+def plain_settings(settings: object) -> str:
+    """Return settings as JSON, so that they are plain values and compare by value.
+
+    Raises:
+        ValueError: they are not plain values.
+    """
+    try:
+        return json.dumps(settings, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        msg = f"its settings must be numbers, texts, lists and mappings of them: {error}"
+        raise ValueError(msg) from None
+
+
+def parsed_settings(parse: Callable[[object], Any], settings: str, place: str) -> Any:
+    """Return what a plug-in's `parse` makes of settings that `plain_settings` has kept.
+
+    Raises:
+        PluginError: they break one of its rules; the message names the `place` in the file.
+    """
+    try:
+        return parse(json.loads(settings))
+    # Any exception is a mistake in the file or in the user's code.
+    except Exception as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        msg = f"{place}: {kind}{error}"
+        raise PluginError(msg) from error
 
 
 def _declared_now(group: str) -> Mapping[str, EntryPoint]:
@@ -188,13 +239,6 @@ _installed = cache(lambda path: entry_points())
 
 @cache
 def _declared(group: str, settings: str, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    """Return the plug-ins of a group.
-
-    Args:
-        group: of them.
-        settings: the value of `PLUGINS_VARIABLE`.
-        path: `sys.path`.
-    """
     points = list(_installed(path).select(group=f"slackwater.{group}"))
     named = json.loads(settings)[group] if settings and group in json.loads(settings) else {}
     points += [EntryPoint(name, value, f"slackwater.{group}") for name, value in named.items()]
@@ -205,11 +249,6 @@ def _declared(group: str, settings: str, path: tuple[str, ...]) -> Mapping[str, 
             msg = f"{_described(point)} has the name of {before.value}: give one of them another"
             raise PluginError(msg)
     return found
-
-
-def _comes_from(origin: str, point: EntryPoint) -> bool:
-    """Return whether a registered origin is the plug-in's, or in the same package."""
-    return origin.partition(".")[0] == point.module.partition(".")[0]
 
 
 def _described(point: EntryPoint) -> str:

@@ -24,12 +24,10 @@ class Row:
     """One revision of one window for one key.
 
     Attributes:
-        query: name of the query.
         window_id: number of the window; 0 is the first after the origin.
         window_start_us, window_end_us: its extent, half-open, start clipped to the origin.
         key: values of `group_by`, in that order.
         pane: `full` for revision 0, `late` from 1 on; `early`: provisional, numbered separately.
-        revision: number of the revision.
         records: how many records the window holds as of this revision.
         offsets: per contributing lane, their smallest and largest offset.
         values: aggregates in the order of the file.

@@ -49,10 +49,6 @@ def check_generator(window: Window, disorder: Disorder) -> None:
 def check_added_lanes(window: Window, added: Sequence[str]) -> None:
     """Check that rows counted on arrival have a single lane, or PATTR to separate them.
 
-    Args:
-        window: the window.
-        added: the names of added lanes.
-
     Raises:
         WindowError: E_ARRIVAL_ORDER.
     """
@@ -97,7 +93,6 @@ def check_step(attribute: str, step: AttributeStep | None, *, timed: bool) -> No
 
     Args:
         attribute: the attribute that orders the query's records.
-        step: the length, if given.
         timed: whether the attribute is the event time.
 
     Raises:
@@ -113,9 +108,6 @@ def check_late(window: Window, mode: str, policy: str, epoch: int | None) -> Non
     """Check that the window supports the late policy.
 
     Args:
-        window: the window.
-        mode: of `late`.
-        policy: of `late`.
         epoch: `every`, in the unit of the windowing attribute.
 
     Raises:
@@ -138,7 +130,6 @@ def check_gaps(window: Window, key: Sequence[str], types: Mapping[str, str]) -> 
     """Check that gaps per key have a key of one field, and values of its type.
 
     Args:
-        window: the window.
         key: the fields of a row's key.
         types: of every field, `int`, `float` or `string`.
 

@@ -64,11 +64,6 @@ _RETENTION_US: Final = timedelta(days=7) // timedelta(microseconds=1)
 
 
 def _at_times(schedule: str) -> str:
-    """Check that a schedule has times.
-
-    Raises:
-        ValueError: it is `continuous`.
-    """
     if schedule == CONTINUOUS:
         msg = 'upkeep is due at times: write schedule: "@daily", or leave out upkeep'
         raise ValueError(msg)

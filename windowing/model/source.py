@@ -102,7 +102,6 @@ class Source(SpecModel):
         unknown_fields: what to do with a record that has an undeclared field.
         dense: offsets are contiguous; a gap is an error.
         joined: those partitions, the last ones, that were added while a run was reading.
-        control: which control records are believed.
         compacted: the topic may drop a record once a newer one has its key. Not part of the
             fingerprint: it permits something, and changes no result.
         steps: what else is done to a value, in this order.
@@ -130,7 +129,6 @@ class Source(SpecModel):
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
-        """Check that fields and lanes that generators or added lanes name exist."""
         for part in self.parts:
             part._check_added()
         for field in self.disorder_of:
@@ -280,7 +278,6 @@ class Source(SpecModel):
         """Return a lane's initial progress by an attribute; None: it has none.
 
         Args:
-            number: of the lane.
             attribute: a field; in a join, the left side's event time represents both sides'.
         """
         own, partition = self.place(number)

@@ -159,7 +159,6 @@ def by_user(spec: Aggregate, rows: Sequence[Sequence[Scalar]]) -> Scalar:
     """Compute a user's aggregate, record by record in canonical order, without `merge`.
 
     Args:
-        spec: the aggregate with the class.
         rows: per record, the values of the fields; records with a null are skipped.
 
     Raises:

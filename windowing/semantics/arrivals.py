@@ -20,7 +20,6 @@ class ReadRecord:
 
     Attributes:
         lane: `topic/partition`.
-        partition, offset: its place.
         progress: the progress before it, of its lane and key.
         content: the record, or the reason why it is a dead letter for all queries.
     """

@@ -26,8 +26,6 @@ from windowing.model.file.changes import (
     Change,
     Copy,
     changed,
-    knows,
-    places,
     refused_copies,
 )
 from windowing.model.file.pipeline import Pipeline
@@ -61,9 +59,7 @@ def judge(
 
     Args:
         pipeline: as the copies before have made it: of lower lanes, and of this one.
-        change: what the copy says.
         lane: the lane just before it.
-        offset: its place.
 
     Returns:
         None: the pipeline knows that the lane took it.
@@ -72,7 +68,7 @@ def judge(
         BadLogError: the pipeline says that the lane took it, and the log does not.
     """
     place, late = (lane.name, offset), _is_late(change, lane)
-    if knows(pipeline, *place):
+    if place in pipeline.log_places:
         if late:
             msg = f"{lane.name} offset {offset} comes too late to change the queries as the file "
             raise BadLogError(f"{msg}says: take joined, left and conflicts out of the file")
@@ -113,7 +109,7 @@ def check_places(pipeline: Pipeline, lanes: Sequence[Sequence[LogEntry]]) -> Non
     Raises:
         BadLogError: there is no such record.
     """
-    for lane, offset in sorted(places(pipeline)):
+    for lane, offset in sorted(pipeline.log_places):
         number = pipeline.source.number(*_named(lane))
         entries = [] if number is None else lanes[number]
         if not any(entry.offset == offset and changes_queries(entry) for entry in entries):

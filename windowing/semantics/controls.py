@@ -97,7 +97,6 @@ class SignedLane(Protocol):
     """A lane, as far as signatures are concerned.
 
     Attributes:
-        name: the lane's.
         counter: of the last record whose signature was right.
     """
 
@@ -105,48 +104,39 @@ class SignedLane(Protocol):
     counter: int
 
 
-@dataclass(frozen=True)
-class BeliefRule:
-    """The rule of a source.
+def believed(rule: ControlRule, lanes: int, control: bytes, lane: SignedLane) -> bytes | None:
+    """Return the JSON of a control record; None: it is not believed.
 
-    Attributes:
-        rule: as in the file.
+    It is believed if it is not too long, its signature is right and its counter new, and what it is
+    about is permitted. What is no JSON object at all is not refused here.
+
+    Args:
+        rule: of the source.
         lanes: how many lanes the pipeline began with.
+        control: the bytes of its headers, as `windowing.model.control.sealed` spells them.
+        lane: the lane that it is in; a signature advances its counter.
     """
-
-    rule: ControlRule
-    lanes: int
-
-    def body(self, control: bytes, lane: SignedLane) -> bytes | None:
-        """Return the JSON of a control record; None: it is not believed.
-
-        It is believed if it is not too long, its signature is right and its counter new, and what
-        it is about is permitted. What is no JSON object at all is not refused here.
-        """
-        found, rule = unsealed(control), self.rule
-        if rule.believe == "none":
+    found = unsealed(control)
+    if rule.believe == "none":
+        return None
+    size = len(found.body)
+    if size > rule.bytes_max(lanes, change=rule.believe == "all"):
+        return None
+    if rule.secret is not None:
+        counter = _counter(found.counter)
+        said = f"{lane.name}\n{counter}\n".encode() + found.body
+        right = hmac.new(rule.secret, said, hashlib.sha256).hexdigest()
+        if counter is None or found.signature != right.encode() or counter <= lane.counter:
             return None
-        size = len(found.body)
-        if size > rule.bytes_max(self.lanes, change=rule.believe == "all"):
-            return None
-        if rule.secret is not None:
-            counter = _counter(found.counter)
-            said = f"{lane.name}\n{counter}\n".encode() + found.body
-            right = hmac.new(rule.secret, said, hashlib.sha256).hexdigest()
-            if counter is None or found.signature != right.encode():
-                return None
-            if counter <= lane.counter:
-                return None
-            lane.counter = counter
-        about = outline(found.body)
-        if about is None:
-            return found.body
-        if not about.change:
-            too_long = size > rule.bytes_max(self.lanes, change=False)
-            return None if too_long else found.body
-        if rule.believe != "all" or about.names > rule.queries:
-            return None
+        lane.counter = counter
+    about = outline(found.body)
+    if about is None:
         return found.body
+    if about.change:
+        permitted = rule.believe == "all" and about.names <= rule.queries
+    else:
+        permitted = size <= rule.bytes_max(lanes, change=False)
+    return found.body if permitted else None
 
 
 def _counter(text: bytes | None) -> int | None:

@@ -17,11 +17,10 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
 from windowing.semantics.arrivals import ReadRecord
-from windowing.semantics.effective import effective
 from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.log import LogEntry
 from windowing.semantics.units import Item
-from windowing.semantics.view import Views
+from windowing.semantics.view import Views, effective
 from windowing.semantics.windows.definition import FlowDefinition
 
 
@@ -48,7 +47,6 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     """Return the rows, dead letters and counts of a log under a pipeline, and its own changes.
 
     Args:
-        pipeline: the pipeline to evaluate.
         log: the whole log, in any interleaving of lanes; each lane in offset order.
 
     Raises:

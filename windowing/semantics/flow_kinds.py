@@ -12,8 +12,7 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
-from windowing.semantics.revisions import key_of, revisions
-from windowing.semantics.row_values import offsets_of, row_of, values_of
+from windowing.semantics.revisions import key_of, offsets_of, revisions, row_of, values_of
 from windowing.semantics.units import WindowRevision
 from windowing.semantics.view import View
 from windowing.semantics.windows import joins, operators, policy_joins
@@ -46,7 +45,6 @@ class FlowMeaning(Protocol):
         """Yield the rows; none if they follow the machine's clock.
 
         Args:
-            source: the pipeline's source.
             view: the log, or the part of it that decides them.
 
         Raises:
@@ -57,9 +55,7 @@ class FlowMeaning(Protocol):
         """Return the places of the records that a row is made of; none if there is no such row.
 
         Args:
-            source: the pipeline's source.
             view: the log, or the part of it that decides the row.
-            row: the row's identity.
         """
 
     def unit_fields(self, topic: str) -> Sequence[str]:
@@ -68,8 +64,6 @@ class FlowMeaning(Protocol):
 
 @dataclass(frozen=True)
 class _Windows:
-    """A query with windows."""
-
     query: Query
 
     @property
@@ -98,8 +92,6 @@ class _Windows:
 
 @dataclass(frozen=True)
 class _Join:
-    """A join, by distance or over policy windows."""
-
     query: JoinQuery
 
     @property
@@ -123,8 +115,6 @@ class _Join:
 
 @dataclass(frozen=True)
 class _Operators:
-    """A query of operators."""
-
     query: OperatorQuery
 
     @property

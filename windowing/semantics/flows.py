@@ -27,8 +27,7 @@ from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.controls import Bound as LaneBound
 from windowing.semantics.lanes import Lane
-from windowing.semantics.revisions import revisions
-from windowing.semantics.row_values import value_of
+from windowing.semantics.revisions import revisions, value_of
 from windowing.semantics.units import Item, WindowRevision
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.joins import Delivery, JoinDefinition, JoinRow, join_rows
@@ -52,7 +51,6 @@ def rows_of(
     Args:
         flow: the flow to evaluate; its late records go by epochs of progress.
         starts: all lanes.
-        disorder: the generator.
         log: the whole log, in any interleaving of lanes; each lane in offset order.
         past_end: send windows over rows with the row after their last.
     """

@@ -7,7 +7,7 @@ data of `windowing.model.reading`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from windowing.model.fates import Fate
 from windowing.model.fields import Kind
@@ -34,14 +34,11 @@ STEP_DEFINITIONS: Final = Registry[Callable[[Any], StepDefinition]](
 )
 """What each step means, by its name: from its data."""
 
-_Make = TypeVar("_Make", bound=Callable[..., Any])
-
 
 def decoding(named: PartSpec, wanted: Mapping[str, Kind]) -> Decode:
     """Return how a source's values are decoded.
 
     Args:
-        named: its format.
         wanted: the event time and the declared fields, each with the kind that a valid value has.
     """
     return FORMAT_DEFINITIONS.required(named.name)(named.data, wanted)
@@ -52,22 +49,11 @@ def definition_of_step(named: PartSpec) -> StepDefinition:
     return STEP_DEFINITIONS.required(named.name)(named.data)
 
 
-def format_definition(name: str) -> Callable[[_Make], _Make]:
-    """Register the decorated function as the meaning of the format of this name.
+format_definition: Final = FORMAT_DEFINITIONS.entry
+"""The decorator of a function that is the meaning of the format of a name."""
 
-    Raises:
-        PluginError: the name is taken.
-    """
-    return FORMAT_DEFINITIONS.entry(name)
-
-
-def step_definition(name: str) -> Callable[[_Make], _Make]:
-    """Register the decorated function as the meaning of the step of this name.
-
-    Raises:
-        PluginError: the name is taken.
-    """
-    return STEP_DEFINITIONS.entry(name)
+step_definition: Final = STEP_DEFINITIONS.entry
+"""The decorator of a function that is the meaning of the step of a name."""
 
 
 @format_definition("json")

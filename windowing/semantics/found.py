@@ -28,7 +28,6 @@ class Finder:
     """The window assignments of a log's records in one query.
 
     Args:
-        query: the query.
         items: the valid records of the log, each lane's in offset order.
         lanes: all lanes, at the end of the log.
 
@@ -78,7 +77,6 @@ class Finder:
             self._late[item.place] = list(self._windows[item.place]) if late else []
 
     def _look(self, unit: Unit) -> None:
-        """Record the windows of a unit's records."""
         definition, held = extents_of(self._query), defaultdict[Place, dict[int, Verdict]](dict)
         for holding in definition.hold(unit):
             release = holding.release

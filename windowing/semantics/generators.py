@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from windowing.model.progress import (
     Adaptive,
@@ -37,22 +37,8 @@ Definition = Callable[[Any, str], Generator]
 DEFINITIONS: Final = Registry[Definition]("generator_definition", "generator_definitions")
 """The definition of every generator, by its name."""
 
-_Function = TypeVar("_Function", bound=Definition)
-
-
-def generator_definition(name: str) -> Callable[[_Function], _Function]:
-    """Register the decorated function as the definition of the generator of this name.
-
-    Raises:
-        PluginError: the name is taken.
-    """
-
-    def register(function: _Function) -> _Function:
-        qualified = getattr(function, "__qualname__", repr(function))
-        DEFINITIONS.add(name, function, f"{function.__module__}.{qualified}")
-        return function
-
-    return register
+generator_definition: Final = DEFINITIONS.entry
+"""The decorator of a function that is the definition of the generator of a name."""
 
 
 def generator(disorder: Disorder, lane: str) -> Generator:

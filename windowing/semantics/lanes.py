@@ -34,7 +34,6 @@ class Lane:
 
     Attributes:
         name: `source/partition`.
-        disorder: the generator.
         ignore_control: honour only `end` among control records.
         progress: of the lane as a whole.
         furthest: the largest finite progress so far.

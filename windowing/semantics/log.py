@@ -21,7 +21,6 @@ class LogEntry(Protocol):
 
     Attributes:
         source: the topic.
-        partition: its number.
         offset: position in the partition; increasing, possibly with gaps.
         value: the bytes of a data record; None for a null value and for a control record.
         control: the bytes of a control record, else None.

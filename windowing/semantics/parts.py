@@ -36,8 +36,7 @@ from windowing.semantics.definition import outcomes
 from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry
-from windowing.semantics.revisions import key_of, revisions
-from windowing.semantics.row_values import row_of
+from windowing.semantics.revisions import key_of, revisions, row_of
 from windowing.semantics.units import Item
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import View, items_of, lanes_of
@@ -64,7 +63,6 @@ class Stream:
     """A log followed along one attribute, record by record, keeping none.
 
     Args:
-        pipeline: the pipeline to evaluate.
         attribute: the attribute; None: the event time.
 
     Attributes:
@@ -83,7 +81,6 @@ class Stream:
         """Follow a lane's next entry; return it as `View` would hold it, if it is a data record.
 
         Args:
-            number: the lane's.
             entry: the entry; not a redelivery.
         """
         arrivals = follow(self.lanes[number], [entry], self._readers[number], self.attribute)
@@ -116,11 +113,7 @@ class Stream:
 
 
 class Division:
-    """How the records of a query are divided into parts.
-
-    Args:
-        query: the query.
-    """
+    """How the records of a query are divided into parts."""
 
     def __init__(self, query: Flow) -> None:
         self._query, self._meaning = query, meaning_of(query)
@@ -133,7 +126,6 @@ class Division:
         """Return the parts that need a record, without repetition; the first one counts it.
 
         Args:
-            item: the record.
             depth: the length of the paths.
         """
         if item.source not in self._fields:
@@ -175,7 +167,6 @@ class Division:
 
         Args:
             key: as in rows; of the types of the query's key.
-            wid: the window.
             end: where a row says that it ends.
             lanes: all lanes after the log so far.
         """
@@ -207,9 +198,7 @@ class Division:
         """Yield the rows that a part decides.
 
         Args:
-            pipeline: the pipeline.
             view: the part's records.
-            path: the part.
             start: all lanes where a range begins; windows that were done there are left out, whose
                 records are not all here.
 
@@ -252,10 +241,7 @@ def evaluate_part(
     """Return what one part of a log yields, or of a range of it.
 
     Args:
-        pipeline: the pipeline.
-        query: one of its queries.
         view: the records whose `Division.paths` have this path, of a log followed to its end.
-        path: the part.
         before: its records before the range, with the lanes at the range's start; None: the range
             is the whole log.
 

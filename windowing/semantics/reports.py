@@ -34,7 +34,6 @@ class Reports:
     """The reports of a query over a whole log.
 
     Args:
-        query: the query.
         event_time: the field of the event time.
         items: the valid records of the log, each lane's in offset order.
         lanes: all lanes, at the end of the log.
@@ -80,7 +79,6 @@ class Reports:
 
         Args:
             lanes: the lanes after the entry.
-            place: of the entry.
         """
         sent = self._sent_with.pop(place, [])
         for lane in lanes:
@@ -98,7 +96,6 @@ def spelled(row: ReportedRow) -> Line:
 
 
 def _instant(row: ReportedRow) -> Progress:
-    """Return the progress of the stream that sends a row."""
     return row.cause.value + 1 if isinstance(row.cause, Item) else row.cause
 
 

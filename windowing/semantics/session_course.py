@@ -24,7 +24,6 @@ class Entry(Generic[T]):
         at: its position on the axis.
         place: its place in the canonical order.
         release: when it joins; None: it was on time.
-        item: the record.
     """
 
     at: int
@@ -41,7 +40,6 @@ class SessionRow(Generic[T]):
         instant: when it is sent.
         step: why: it ended; it is now part of another session; it changed after its end.
         start, end: the session; in a tombstone, those of its last row.
-        revision: its number.
         holds: its records, by place.
         before: the previous row of the same start, if any.
         absorbed_by: in a tombstone, the start of the session that it is now part of.

@@ -45,7 +45,6 @@ class Question:
     Attributes:
         query: windows, keys, aggregates, late records.
         lanes: all lanes, as `source/partition`.
-        disorder: the generator.
         ignore_control: honour only `end` among control records.
     """
 
@@ -82,7 +81,6 @@ def answer(question: Question, events: Iterable[Event]) -> Answer:
     """Evaluate a query over a stream.
 
     Args:
-        question: the query and its lanes.
         events: in any order of arrival; each lane's in offset order.
 
     Raises:
@@ -100,7 +98,6 @@ def answer(question: Question, events: Iterable[Event]) -> Answer:
 
 
 def _follow(window: Window, lanes: Sequence[Lane], events: Iterable[Event]) -> list[Item]:
-    """Return the records, each with the progress before it, and the lanes at the end."""
     items = []
     for event in events:
         lane = lanes[event.lane]

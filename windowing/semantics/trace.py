@@ -13,7 +13,6 @@ from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import Flow
 from windowing.semantics.arrivals import ReadRecord, follow
-from windowing.semantics.effective import effective
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Progress
 from windowing.semantics.log import LogEntry
@@ -22,7 +21,7 @@ from windowing.semantics.reports import Reports
 from windowing.semantics.reports import spelled as identity
 from windowing.semantics.units import WindowRevision
 from windowing.semantics.values import Record, ValueReader
-from windowing.semantics.view import Views, attribute_of, items_of, lanes_of
+from windowing.semantics.view import Views, attribute_of, effective, items_of, lanes_of
 
 
 class TraceError(ValueError):
@@ -35,7 +34,6 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
     """Return one line per record of a log, in the order of the log.
 
     Args:
-        pipeline: the pipeline to evaluate.
         log: the whole log, each lane in offset order.
 
     Returns:
@@ -93,7 +91,6 @@ class _Course:
     """The queries over one attribute, following a log.
 
     Args:
-        pipeline: the pipeline to evaluate.
         views: the whole log.
         attribute: the attribute; None: the event time.
 

@@ -28,7 +28,6 @@ class Item:
         value: the windowing attribute; the event time for windows over rows.
         source, partition, offset: its place in the log.
         progress: the progress before it, of its own lane and key.
-        fields: its fields.
     """
 
     value: int
@@ -75,8 +74,6 @@ class Holding(NamedTuple):
     """The membership of an item in a window.
 
     Attributes:
-        wid: the window.
-        item: the record.
         release: the late epoch whose revision first holds it; None: from revision 0 on.
     """
 
@@ -94,7 +91,6 @@ class WindowRevision:
         start, end: its extent.
         part: the value of PATTR; None without.
         group: the values of GROUP BY.
-        revision: its number.
         release: the epoch that it belongs to; None for revision 0.
         holds: the records that it shows, in canonical order: all of its window's or, with
             `discarding`, those that the previous row did not show.
@@ -181,7 +177,6 @@ def is_late(query: StreamFlow, close: int, earliest: int, progress: Progress) ->
     """Return whether a record is late for one of its windows.
 
     Args:
-        query: the query with the late policy.
         close: when the window closes.
         earliest: when the first of the record's windows closes.
         progress: of the record's own lane and key before it.

@@ -20,11 +20,11 @@ from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
 from windowing.semantics.controls import (
-    BeliefRule,
     Bound,
     Control,
     Observation,
     SignedLane,
+    believed,
     reached,
     read_control,
 )
@@ -68,11 +68,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RefusedControl:
-    """A control record that is a dead letter.
-
-    Attributes:
-        reason: the dead letter's.
-    """
+    """A control record that is a dead letter."""
 
     reason: Reason
 
@@ -81,7 +77,6 @@ class ValueReader:
     """The decoder of one pipeline's values.
 
     Args:
-        pipeline: the pipeline.
         number: the lane's; it matters for a join, whose sides differ, and for signatures.
         takes_changes: whether changes of the queries that the pipeline does not know become part of
             it.
@@ -93,7 +88,7 @@ class ValueReader:
     def __init__(self, pipeline: Pipeline, number: int = 0, *, takes_changes: bool = False) -> None:
         source, _ = pipeline.source.place(number)
         self.pipeline, self.takes_changes = pipeline, takes_changes
-        self._believed = BeliefRule(source.control, pipeline.source.founding)
+        self._control, self._founding = source.control, pipeline.source.founding
         self._time, self._disorder = source.event_time, source.disorder
         self._joined = {lane.name for lane in source.joined}
         self._types = source.fields
@@ -150,12 +145,9 @@ class ValueReader:
     ) -> Control | RefusedControl:
         """Return the content of a control record, or why it is a dead letter.
 
-        Args:
-            raw: the bytes of its headers, as `windowing.model.control.sealed` spells them.
-            append_us: as for `read`.
-            lane: the lane that it is in; a signature advances its counter.
+        Arguments are those of `believed` and of `read`.
         """
-        body = self._believed.body(raw, lane)
+        body = believed(self._control, self._founding, raw, lane)
         if body is None:
             return RefusedControl("not_allowed")
         control = read_control(body)

@@ -1,4 +1,4 @@
-"""The log as the windows over one attribute see it: records, each with its lane's progress.
+"""The log as the windows over one attribute see it, and what it makes of a pipeline's file.
 
 Most windows are over the event time. Those over another attribute use its progress; of control
 records, which concern event time, they use only `end`.
@@ -14,8 +14,9 @@ from windowing.model.file.pipeline import Pipeline, Source
 from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.arrivals import ReadRecord, follow, place_of
+from windowing.semantics.changes import check_places, may_change
 from windowing.semantics.lanes import Lane
-from windowing.semantics.log import LogEntry, split_lanes
+from windowing.semantics.log import LogEntry, LogOrder, split_lanes
 from windowing.semantics.units import Item
 from windowing.semantics.values import Record, ValueReader
 
@@ -42,7 +43,6 @@ class Views:
     """One log seen along every windowing attribute of a pipeline.
 
     Args:
-        pipeline: the pipeline to evaluate.
         log: the whole log, in any interleaving of lanes; each lane in offset order.
 
     Raises:
@@ -70,7 +70,8 @@ class Views:
             reader = ValueReader(self._pipeline, number)
             arrivals += follow(lane, self._entries[number], reader, attribute)
         items = items_of(arrivals, attribute)
-        return View(arrivals, items, lanes, newest_of(items))
+        newest = max((item.value for item in items), default=0)
+        return View(arrivals, items, lanes, newest)
 
 
 def attribute_of(query: Flow, source: Source) -> str | None:
@@ -91,11 +92,6 @@ def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
     return lanes
 
 
-def newest_of(items: Iterable[Item]) -> int:
-    """Return the largest value of a log's valid records; 0 if there are none."""
-    return max((item.value for item in items), default=0)
-
-
 def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item]:
     """Return the valid records among these, as windows over an attribute see them."""
     items = []
@@ -105,3 +101,40 @@ def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item
             value, fields = place_of(arrival.content, attribute), arrival.content.fields
             items.append(Item(value, *place, arrival.progress, fields))
     return items
+
+
+def effective(pipeline: Pipeline, log: Sequence[LogEntry]) -> Pipeline:
+    """Return a pipeline with all changes of its queries that a log makes.
+
+    Args:
+        pipeline: as in the file, or as some part of this log has made it.
+        log: the whole log.
+
+    Raises:
+        BadLogError: not a log of this pipeline, or it lacks changes that the pipeline has.
+    """
+    if not pipeline.log_places and not may_change(pipeline, log):
+        return pipeline
+    if pipeline.log_places:
+        check_places(pipeline, split_lanes(pipeline.source, log))
+    return following(pipeline, log)
+
+
+def following(pipeline: Pipeline, log: Iterable[LogEntry]) -> Pipeline:
+    """Return a pipeline with all changes of its queries that a log makes, in one pass over it.
+
+    In any interleaving of lanes: no lane's decision needs another lane's.
+
+    Raises:
+        BadLogError: not a log of this pipeline.
+    """
+    lanes, order = lanes_of(pipeline.source, None), LogOrder(pipeline.source)
+    readers = [ValueReader(pipeline, number, takes_changes=True) for number in range(len(lanes))]
+    for entry in log:
+        number = order.lane_of(entry)
+        if number is not None:
+            reader = readers[number]
+            reader.pipeline = pipeline
+            follow(lanes[number], [entry], reader)
+            pipeline = reader.pipeline
+    return pipeline

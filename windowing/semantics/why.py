@@ -40,10 +40,8 @@ class WindowRef:
     """A window of a key.
 
     Attributes:
-        query: its query.
         wid: its number; None: it is named by its start.
         start: its start, in the attribute's unit.
-        key: its key.
     """
 
     query: Query
@@ -67,7 +65,6 @@ class LaneStand:
     """A lane, as the window waits for it.
 
     Attributes:
-        name: the lane.
         progress: its progress, for the window's key.
         offset, append_us: of the entry that brought it there; None: it has none, or that is
             unknown.
@@ -104,11 +101,9 @@ class Why:
     """What is known of a window.
 
     Attributes:
-        sought: the window.
         wid, start, end: its number and extent.
         closes_at: the progress that closes it; infinity: its rows are counted, or lanes end.
         progress: how far all lanes are, for its key.
-        lanes: each of them.
         revisions: those sent, each with its number, the instant and the number of records.
         members: its records, in canonical order.
         refused: records that came too late for it, each with what became of it.
@@ -141,8 +136,6 @@ def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
     """Explain a window.
 
     Args:
-        pipeline: the pipeline of its query.
-        sought: the window.
         log: the log so far, each lane in offset order.
 
     Raises:
@@ -179,8 +172,6 @@ def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
 
 
 class _LogReader:
-    """A log as it is read: its lanes, and the records that may be in a window."""
-
     def __init__(self, pipeline: Pipeline, sought: WindowRef) -> None:
         source, self._sought = pipeline.source, sought
         self._attribute = attribute_of(sought.query, source)
@@ -223,7 +214,6 @@ class _LogReader:
 
 
 def _may_hold(sought: WindowRef) -> Callable[[Item], bool]:
-    """Return what says whether a record may have to do with the window."""
     definition = definition_of(sought.query)
     if not isinstance(definition, SlidingDefinition):
         return lambda item: True
@@ -280,7 +270,6 @@ def _refused(
     wid: int,
     members: Mapping[tuple[str, int, int], Member],
 ) -> Iterable[tuple[Item, str]]:
-    """Yield the key's records that are late for the window and not in it."""
     own = [item for item in items if _is_of(sought, item) and item.place not in members]
     if not own:
         return

@@ -19,12 +19,7 @@ _SHOWN: Final = 20
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is known of a window.
-
-    Attributes:
-        spec: the pipeline.
-        found: the window.
-    """
+    """What is known of a window."""
 
     spec: Pipeline
     found: Why

@@ -35,7 +35,7 @@ from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.file.scaling import with_shards
+from windowing.model.file.versions import with_shards
 from windowing.model.run_errors import RedeliveredOffset, TangledChunks
 from windowing.runtime.output import check_unchanged
 

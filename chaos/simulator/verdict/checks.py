@@ -30,7 +30,7 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.lengths import INT64_MIN
 from windowing.model.rows import dead_letter_line, row_line
 from windowing.semantics import Outcome
-from windowing.semantics.effective import effective
+from windowing.semantics.view import effective
 
 SimulatorCheck = Literal[
     "no error",

@@ -23,11 +23,9 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Query
 from windowing.model.rows import Key, Row
 from windowing.semantics import Outcome
-from windowing.semantics.effective import effective
 from windowing.semantics.lanes import Lane
-from windowing.semantics.revisions import revisions
-from windowing.semantics.row_values import row_of
-from windowing.semantics.view import View, Views
+from windowing.semantics.revisions import revisions, row_of
+from windowing.semantics.view import View, Views, effective
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.sessions import SessionDefinition
 

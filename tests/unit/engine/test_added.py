@@ -22,7 +22,7 @@ from windowing.engine.storage.state import MemoryStore
 from windowing.engine.storage.tables import HEAD, STATE
 from windowing.engine.wids import NOTHING_YET
 from windowing.model import Pipeline, PipelineError, parse_pipeline
-from windowing.model.file.added import added_queries
+from windowing.model.file.versions import added_queries
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import ArrivalOrder, CheckpointMismatch
 from windowing.runtime.local import LocalEngine

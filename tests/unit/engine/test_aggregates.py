@@ -27,7 +27,7 @@ from windowing.engine.aggregates.rounding import divided, root
 from windowing.engine.aggregates.sketches import bin_middles, bin_numbers, hashes
 from windowing.engine.tuning import tuned
 from windowing.model.fields import FieldType, parse_aggregate
-from windowing.semantics.row_values import value_of
+from windowing.semantics.revisions import value_of
 from windowing.semantics.units import Item, WindowRevision
 
 FLOATS = st.one_of(

@@ -27,7 +27,7 @@ from windowing.model.fates import Counts
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import LocalEngine, Output
 from windowing.semantics import Outcome, evaluate
-from windowing.semantics.effective import effective
+from windowing.semantics.view import effective
 from windowing.semantics.windows.classes import extents_of
 
 WISH = Wish(

@@ -15,7 +15,7 @@ from windowing.engine.convert import ConvertedState, convert
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.file import scaling
+from windowing.model.file import versions
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import ArrivalOrder, CheckpointMismatch
 from windowing.runtime.local import LocalEngine, Output, Snapshot
@@ -28,7 +28,7 @@ _BATCH_ROWS = st.sampled_from([1, 2, 3, 40])
 
 
 def with_shards(text: str, shards: int) -> Pipeline:
-    return scaling.with_shards(parse_pipeline(text), shards)
+    return versions.with_shards(parse_pipeline(text), shards)
 
 
 def stores(values: tuple[dict[str, bytes], ...]) -> list[MemoryStore]:

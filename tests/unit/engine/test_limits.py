@@ -23,7 +23,7 @@ from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.lengths import LENGTH_MAX
 from windowing.model.limits import EARLIEST, LATEST
-from windowing.model.sinks.postgres import POSTGRES_EARLIEST
+from windowing.model.sinks import POSTGRES_EARLIEST
 from windowing.runtime.local import run
 
 _EXAMPLES = max(settings.default.max_examples // 4, 4) if settings.default else 4

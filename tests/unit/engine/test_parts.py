@@ -6,7 +6,7 @@ from windowing.engine.windows.classes import PARTS, parts_of
 from windowing.engine.windows.part import MovesOpenWindows, ShowsOpenWindows
 from windowing.model.file.pipeline import parse_pipeline
 from windowing.model.windows import registry
-from windowing.model.windows.classes import CLASSES
+from windowing.model.windows.parsing import CLASSES
 from windowing.semantics.windows.classes import DEFINITIONS, definition_of
 from windowing.semantics.windows.definition import ExtentDefinition
 

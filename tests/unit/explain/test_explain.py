@@ -11,10 +11,9 @@ from jobs.tools.window_picture import PictureError, draw_windows
 from windowing.engine.flow_kinds import plan_flow
 from windowing.engine.plan import Plan, plan_of
 from windowing.explain.pipeline import explain, explain_query
-from windowing.explain.sizes import growing, partial_bytes
+from windowing.explain.words import growing, partial_bytes
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
-from windowing.model.windows.classes import CLASSES
-from windowing.model.windows.parsing import parse_window
+from windowing.model.windows.parsing import CLASSES, parse_window
 from windowing.model.windows.window import Window
 from windowing.semantics.windows import sliding
 

@@ -31,7 +31,6 @@ from windowing.model.file.changes import (
     as_written,
     changed,
     parse_change,
-    places,
     read_change,
     refused_copies,
 )
@@ -326,7 +325,7 @@ def test_a_name_with_two_queries_is_nobodys() -> None:
     both = made(copy(0, 5, add={"new": A}), copy(1, 7, add={"new": B}))
     assert "new" not in {flow.name for flow in both.flows}
     assert refused(both) == {("s/1", 7)}
-    assert places(both) == {("s/0", 5), ("s/1", 7)}
+    assert both.log_places == {("s/0", 5), ("s/1", 7)}
     assert as_written(both).fingerprint == PIPELINE.fingerprint
 
 
@@ -350,7 +349,7 @@ def test_what_differs_from_a_lower_lane_is_refused_whichever_comes_first(
     assert found.fingerprint == made(*COPIES).fingerprint
     # Each is settled once: by itself, or by a copy that was read later.
     for (_, offset), settled in refused_copies(found.conflicts).items():
-        assert settled in places(found)
+        assert settled in found.log_places
         assert offset in {5, 6, 7}
 
 
@@ -359,7 +358,7 @@ def test_a_lane_that_has_spoken_does_not_speak_again() -> None:
     assert changed(both, copy(1, 9, add={"new": A})) == "malformed"
     assert changed(both, copy(0, 9, add={"new": A})) == "malformed"
     gone = made(copy(1, 9, remove={"new": 90}), pipeline=both)
-    assert ("s/1", 9) in places(gone)
+    assert ("s/1", 9) in gone.log_places
     assert changed(gone, copy(1, 10, remove={"new": 90})) == "malformed"
     assert changed(both, copy(2, 9, remove={"new": 90})) == "malformed"
     assert changed(both, copy(1, 9, remove={"new": 41})) == "malformed"  # no window ends by then

@@ -42,8 +42,8 @@ from windowing.model.run_errors import CheckpointMismatch
 from windowing.model.source import EventTime, Source
 from windowing.model.windows.activity import Activity
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
-from windowing.model.windows.classes import CLASSES
 from windowing.model.windows.landmark import Landmark
+from windowing.model.windows.parsing import CLASSES
 from windowing.model.windows.policy import (
     Count,
     Delta,

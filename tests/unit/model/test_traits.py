@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from windowing.model.windows.classes import CLASSES
 from windowing.model.windows.language import AttributeType
-from windowing.model.windows.parsing import parse_window
+from windowing.model.windows.parsing import CLASSES, parse_window
 from windowing.model.windows.traits import Ends, Order
 
 ROOT = Path(__file__).parents[3]

@@ -26,10 +26,10 @@ from windowing.engine.reading.rules import ValueRules
 from windowing.engine.shard import Shard
 from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.file.added import added_queries
 from windowing.model.file.changes import as_written
+from windowing.model.file.versions import added_queries
 from windowing.runtime.output import CHANGE, METRIC, SinkFrame, tagged
-from windowing.semantics.effective import effective
+from windowing.semantics.view import effective
 from windowing.spark.sinks import RunPlace, begin_tables
 from windowing.spark.sinks.table import TableSink
 

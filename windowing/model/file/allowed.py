@@ -103,15 +103,16 @@ def names_too_much(
 
     Args:
         pipeline: as all copies before have made it.
-        lane: the name of the lane.
-        offset: the place of its copy.
+        lane, offset: the place of its copy.
         added: what it adds, unchecked.
     """
     rule = pipeline.source.control
     if rule.believe != "all" or len(added) > rule.queries:
         return True
     permits = _permits(_Same(pipeline))
-    if any(_many(query.get("aggregates")) for query in added.values()):
+    # What is no mapping, no file could have.
+    given = (query.get("aggregates") for query in added.values())
+    if any(isinstance(one, Mapping) and len(one) > AGGREGATES_MAX for one in given):
         return True
     if added and len(permits.before(lane, offset)) + len(added) > rule.queries:
         return True
@@ -132,8 +133,7 @@ def asks_too_much(pipeline: Pipeline, lane: str, offset: int, added: Iterable[Qu
 
     Args:
         pipeline: as all copies before have made it.
-        lane: the name of the lane.
-        offset: the place of its copy.
+        lane, offset: the place of its copy.
         added: the queries, checked.
     """
     permits, queries = _permits(_Same(pipeline)), [*added]
@@ -149,11 +149,6 @@ def asks_too_much(pipeline: Pipeline, lane: str, offset: int, added: Iterable[Qu
         query.entries_max not in permits.entries or not {*_uses(pipeline, query)} <= permits.uses
         for query in queries
     )
-
-
-def _many(aggregates: object) -> bool:
-    """Whether they are more than a log may add; what is no mapping, no file could have."""
-    return isinstance(aggregates, Mapping) and len(aggregates) > AGGREGATES_MAX
 
 
 def _own_kinds(window: object) -> set[str]:

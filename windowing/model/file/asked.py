@@ -18,8 +18,6 @@ from windowing.model.source import SpecModel
 
 
 class _QueriesFile(SpecModel):
-    """The document: `queries:`, as in a pipeline file."""
-
     queries: dict[QueryName, QueryFile]
 
 
@@ -28,7 +26,6 @@ def read_asked(path: Path, pipeline: Pipeline) -> dict[str, dict[str, Any]]:
 
     Args:
         path: the file; a pipeline file will do, if all but the new queries are the pipeline's.
-        pipeline: the running pipeline.
 
     Returns:
         Each query as a control record spells it: as in the file, with instants in microseconds.
@@ -41,7 +38,7 @@ def read_asked(path: Path, pipeline: Pipeline) -> dict[str, dict[str, Any]]:
     asked, lines = parse_document(text, file, _QueriesFile, shape=shape, prepare=_only_queries)
     known = {flow.name for flow in pipeline.flows}
     new = {name: query for name, query in asked.queries.items() if name not in known}
-    found = [(place, said) for place, said in resolve_each(pipeline, new)]
+    found = [*resolve_each(pipeline, new)]
     for name, query in new.items():
         if query.begins_us is None:
             rule = "a query that joins needs a from beyond all that the run has read"
@@ -60,7 +57,6 @@ def read_asked(path: Path, pipeline: Pipeline) -> dict[str, dict[str, Any]]:
 
 
 def _only_queries(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the queries of a document that may be a whole pipeline file."""
     whole = "source" in document
     return {"queries": document.get("queries", {})} if whole else document
 

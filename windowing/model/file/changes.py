@@ -56,13 +56,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Copy:
-    """A lane's copy of a change.
-
-    Attributes:
-        lane: the name of the lane.
-        offset: its place there.
-        change: what it says.
-    """
+    """A lane's copy of a change."""
 
     lane: str
     offset: int
@@ -106,16 +100,6 @@ def parse_change(parsed: Mapping[str, Any]) -> Change | None:
 
 def _is_instant(value: object) -> bool:
     return type(value) is int and INT64_MIN <= value <= INT64_MAX
-
-
-def places(pipeline: Pipeline) -> frozenset[Place]:
-    """Return lane and offset of each copy of a change by which a pipeline is what it is."""
-    return pipeline.log_places
-
-
-def knows(pipeline: Pipeline, lane: str, offset: int) -> bool:
-    """Return whether a pipeline is what it is by the copy of a change at this place, too."""
-    return (lane, offset) in places(pipeline)
 
 
 def refused_copies(conflicts: Mapping[str, Conflict]) -> dict[Place, Place]:
@@ -171,7 +155,7 @@ def changed(pipeline: Pipeline, copy: Copy) -> Pipeline | ChangeRefusal:
 
 def as_written(pipeline: Pipeline) -> Pipeline:
     """Return a pipeline as its file was: without what a log, and `forget`, have made of it."""
-    if not places(pipeline) and not pipeline.forgotten:
+    if not pipeline.log_places and not pipeline.forgotten:
         return pipeline
     document = {**deepcopy(pipeline.document)}
     queries = document.get("queries") or {}
@@ -207,7 +191,6 @@ class _Draft:
 
     Args:
         pipeline: as all copies before have made it.
-        copy: the copy.
 
     Attributes:
         touched: the queries that are others now.

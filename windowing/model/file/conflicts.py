@@ -109,7 +109,6 @@ def with_copy(
     Args:
         conflict: the copies so far.
         lane: a lane that has none among them.
-        own: its copy.
         source: numbers the lanes.
         refused: records that are dead letters by another name, each with what settled it.
     """

@@ -25,7 +25,7 @@ from windowing.model.operators.file import OperatorFile, StepsFile, section
 from windowing.model.progress import Unordered
 from windowing.model.query import Kept, QueryFile
 from windowing.model.schedule import Schedule, Upkeep
-from windowing.model.sinks.section import Sink, parse_sink
+from windowing.model.sinks import Sink, parse_sink
 from windowing.model.source import Source, SpecModel
 
 # Placeholder for the source of a join that cannot be parsed.

@@ -34,9 +34,7 @@ def parse_document(
     """Parse and validate a document.
 
     Args:
-        text: the document.
         file: its name, for messages.
-        model: the model to validate it against.
         shape: the message for a document that is not a mapping.
         prepare: expands short spellings into the model's shape.
         limits: how large it may be.
@@ -159,12 +157,6 @@ def _problem(finding: Any, file: str, lines: dict[Path, int]) -> Problem:
 
 
 def _example(path: Path, *, operator: bool) -> str | None:
-    """Return a correct example of a field.
-
-    Args:
-        path: of the field.
-        operator: whether it is part of a query with operators.
-    """
     name = str(path[-1]) if path else ""
     if path[:1] == ("join",) and name == "window":
         return _OF_A_SIDE

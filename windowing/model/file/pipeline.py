@@ -6,7 +6,7 @@ are those of the file; times are integer microseconds, with the unit in the name
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any, Self, TypeVar
@@ -25,7 +25,7 @@ from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.limits import EARLIEST, reach_back
 from windowing.model.names import QueryName
 from windowing.model.query import Flow, Query, QueryFile
-from windowing.model.sinks.section import Sink
+from windowing.model.sinks import Sink
 from windowing.model.source import EventTime, Source
 from windowing.model.windows.window import ROW_NUM, Window
 
@@ -73,9 +73,7 @@ class Pipeline(Declared):
     def resolved(self, name: str, written: Mapping[str, Any]) -> Query:
         """Return a query with windows that the pipeline could have in addition, or in place of one.
 
-        Args:
-            name: the query's.
-            written: as under `queries`.
+        It is written as under `queries`.
 
         Raises:
             ValueError: it breaks a rule.
@@ -90,7 +88,6 @@ class Pipeline(Declared):
         """Return the pipeline of a document in which only queries and conflicts are others.
 
         Args:
-            document: the whole document.
             touched: the names of its queries that this pipeline has not, or has otherwise.
 
         Raises:
@@ -165,19 +162,15 @@ class Pipeline(Declared):
     @cached_property
     def earlier(self) -> dict[str, int]:
         """The fingerprints before lanes were added, each with the number of lanes at the time."""
+        numbers = range(self.source.founding, self.source.partitions)
         return {
             fingerprint(source, self.shards, self.flows, self._of_the_log): source.partitions
-            for source in self._sources_before()
+            for source in map(self.source.as_of, numbers)
         }
 
     def wrote(self, found: str) -> bool:
         """Whether a fingerprint is this pipeline's, now or before lanes were added."""
         return found == self.fingerprint or found in self.earlier
-
-    def _sources_before(self) -> Iterator[Source]:
-        """Return the source as it was before each lane was added, oldest first."""
-        source = self.source
-        return (source.as_of(number) for number in range(source.founding, source.partitions))
 
     @property
     def earliest(self) -> int:
@@ -212,7 +205,6 @@ def parse_pipeline(text: str, file: str = "<pipeline>", limits: Limits = RUN_LIM
     """Parse a pipeline from YAML text.
 
     Args:
-        text: the document.
         file: its name, for messages.
         limits: how large it may be; of what is in memory already, that was asked when it was read.
 

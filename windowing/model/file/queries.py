@@ -44,7 +44,6 @@ class FieldError(ValueError):
 
 @contextmanager
 def _blaming(*path: str | int) -> Iterator[None]:
-    """Attribute any broken rule inside the block to this field."""
     try:
         yield
     except ValueError as error:
@@ -207,7 +206,6 @@ def _places(
     lanes: list[str],
     key: Literal["joined", "left", "later"],
 ) -> Places | None:
-    """Return the places of a change, after checking that its lanes are there."""
     said: dict[str, int] | None = getattr(query, key)
     if said is None:
         return None

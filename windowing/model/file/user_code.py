@@ -71,7 +71,6 @@ def check_user_code(pipeline: Pipeline, file: str) -> None:
     """Import every class that the pipeline names.
 
     Args:
-        pipeline: as parsed.
         file: its file's name, for messages.
 
     Raises:

@@ -37,7 +37,6 @@ class Limits:
     """How large a document may be for whoever reads it.
 
     Attributes:
-        bytes_max: its bytes.
         nodes_max: its nodes, with those that aliases repeat.
         remedy: what to do about one that is larger.
     """
@@ -88,21 +87,13 @@ _HINTS = {
 
 
 class _RuleError(Exception):
-    """A document that breaks one of our rules, at a mark."""
-
     def __init__(self, mark: yaml.Mark | None, message: str) -> None:
         self.line = mark.line + 1 if mark else 0
         super().__init__(message)
 
 
 class _Loader(Composer, SafeConstructor, Resolver):
-    """PyYAML's safe loader, which stops as soon as a document exceeds a limit.
-
-    Args:
-        text: the document.
-        parser: where its events come from.
-        limits: how large it may be.
-    """
+    """PyYAML's safe loader of a parser's events, which stops as soon as they exceed a limit."""
 
     def __init__(self, text: str, parser: Callable[[str], Any], limits: Limits) -> None:
         self._limits = limits
@@ -116,7 +107,6 @@ class _Loader(Composer, SafeConstructor, Resolver):
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Compose a node and its descendants, and count them."""
         mark = self.peek_event().start_mark
         if self._depth == DEPTH_MAX:
             msg = f"lists and mappings stand in each other {DEPTH_MAX} deep: write it flatter"
@@ -141,17 +131,13 @@ class _Loader(Composer, SafeConstructor, Resolver):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Construct the plain value of a node.
-
-        Raises:
-            _RuleError: it is invalid for its type, such as the date 2024-02-30 or `!!int abc`.
-        """
         try:
             return super().construct_object(node, deep)
         except (yaml.YAMLError, _RuleError):
             raise
         except Exception as error:
-            # PyYAML does not check values; whatever the conversion raises escapes.
+            # PyYAML does not check values such as the date 2024-02-30, or `!!int abc`; whatever
+            # the conversion raises escapes.
             kind = node.tag.removeprefix(_TAG)
             msg = f"{shown(node.value)} is no {kind} ({error}): correct it, or put it into quotes"
             raise _RuleError(node.start_mark, msg) from None
@@ -199,11 +185,6 @@ def spell(document: Any) -> str:
 def load_with_lines(text: str, file: str, limits: Limits = LIMITS) -> tuple[Any, dict[Path, int]]:
     """Load one YAML document.
 
-    Args:
-        text: the document.
-        file: its name, for messages.
-        limits: how large it may be.
-
     Returns:
         the plain value, and the line (from 1) of each path into it.
 
@@ -215,9 +196,7 @@ def load_with_lines(text: str, file: str, limits: Limits = LIMITS) -> tuple[Any,
         raise PipelineError([Problem(file, 0, "", too_large(size, limits))])
     try:
         return _loaded(_Loader(text, CParser, limits), file)
-    except yaml.YAMLError:
-        return _loaded_slowly(text, file, limits)
-    except UnicodeEncodeError:  # a surrogate
+    except (yaml.YAMLError, UnicodeEncodeError):  # the latter of a surrogate
         return _loaded_slowly(text, file, limits)
 
 
@@ -227,13 +206,9 @@ def _loaded_slowly(text: str, file: str, limits: Limits) -> tuple[Any, dict[Path
         parser = _Parser if len(text) <= _SLOW_MAX else CParser
         return _loaded(_Loader(text, parser, limits), file)
     except UnicodeEncodeError as error:
-        line = text.count("\n", 0, error.start) + 1
-        msg = f"not YAML: the character {_code(text[error.start])} is not allowed: take it out"
-        raise PipelineError([Problem(file, line, "", msg)]) from None
+        raise _odd_character(text, file, error.start, text[error.start]) from None
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        msg = f"not YAML: the character {_code(error.character)} is not allowed: take it out"
-        raise PipelineError([Problem(file, line, "", msg)]) from None
+        raise _odd_character(text, file, error.position, error.character) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
@@ -241,11 +216,6 @@ def _loaded_slowly(text: str, file: str, limits: Limits) -> tuple[Any, dict[Path
 
 
 def _loaded(loader: _Loader, file: str) -> tuple[Any, dict[Path, int]]:
-    """Load one document; return and raise like `load_with_lines`.
-
-    Raises:
-        YAMLError: it is not YAML.
-    """
     try:
         node = loader.get_single_node()
         lines: dict[Path, int] = {}
@@ -266,8 +236,11 @@ def too_large(size: str, limits: Limits) -> str:
     return f"has {size}: at most {limits.bytes_max // 1024} KiB are read, {limits.remedy}"
 
 
-def _code(character: str | int) -> str:
-    return f"U+{character if isinstance(character, int) else ord(character):04X}"
+def _odd_character(text: str, file: str, at: int, character: str | int) -> PipelineError:
+    line = text.count("\n", 0, at) + 1
+    code = character if isinstance(character, int) else ord(character)
+    msg = f"not YAML: the character U+{code:04X} is not allowed: take it out"
+    return PipelineError([Problem(file, line, "", msg)])
 
 
 def _message(error: yaml.MarkedYAMLError, text: str) -> str:

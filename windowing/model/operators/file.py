@@ -103,7 +103,6 @@ class OperatorFile(StepFile, _QueryOptions):
     Attributes:
         order: the order in which records reach it.
         clock: what its time policies follow.
-        late: the policy for late records.
         retention, early, accumulation: of queries with aggregates of windows; refused.
     """
 
@@ -117,7 +116,6 @@ class StepsFile(_QueryOptions):
     """A query with a chain of operators, as written.
 
     Attributes:
-        steps: the operators, in order.
         order, clock, late, retention, early, accumulation: as of `OperatorFile`.
     """
 

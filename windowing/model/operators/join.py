@@ -80,7 +80,6 @@ def check_operator(
     """Return whether a join is SPL's, and check what it asks for.
 
     Args:
-        join: the section of the file.
         late: the pipeline's policy for late records.
         blaming: attributes a broken rule to a part of the file.
 

@@ -123,9 +123,8 @@ def check_window(window: WindowClause) -> None:
     if window.partition_eviction is not None and not window.partition_by:
         msg = "partition eviction needs partitions: give partition_by"
         raise OperatorError("PARTITION_EVICTION", msg)
-    if window.kind == "sliding" and isinstance(window.eviction, Punct):
-        raise OperatorError(UNSUPPORTED, "a sliding window has no punctuation policy")
-    if window.kind == "sliding" and isinstance(window.trigger, Punct):
+    by_punctuations = any(isinstance(one, Punct) for one in (window.eviction, window.trigger))
+    if window.kind == "sliding" and by_punctuations:
         raise OperatorError(UNSUPPORTED, "a sliding window has no punctuation policy")
 
 

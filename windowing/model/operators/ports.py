@@ -107,13 +107,7 @@ class Graph:
 
 
 class PunctuationError(ValueError):
-    """An input port that expects window punctuations, and cannot have them.
-
-    Attributes:
-        operator: its operator.
-        port: its number.
-        reason: why there are none.
-    """
+    """An input port that expects window punctuations, and cannot have them."""
 
     exit_code = 2
 

@@ -117,11 +117,9 @@ class OperatorQuery(SpecModel, MostFlows):
     @property
     def shows(self) -> tuple[str, ...]:
         """The names of a row's values, in the order of its columns."""
-        if isinstance(self.last, AggregateStep):
-            return tuple(aggregate.name for aggregate in self.aggregates)
         if isinstance(self.last, UserStep):
             return tuple(name for name, _ in self.last.outputs)
-        return self.fields
+        return super().shows if isinstance(self.last, AggregateStep) else self.fields
 
     def value_types(self, fields: Mapping[str, FieldType]) -> dict[str, ValueType]:
         """Give the types of a row's values; a user's aggregate is imported for its own.
@@ -154,11 +152,6 @@ class OperatorQuery(SpecModel, MostFlows):
             return self
         last = replace(self.last, aggregates=())
         return self.model_copy(update={"steps": (*self.steps[:-1], last)})
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """The extra columns of its tables: none."""
-        return ()
 
     @property
     def retention_us(self) -> int | None:

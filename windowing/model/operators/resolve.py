@@ -14,9 +14,8 @@ from windowing.model.errors import shown
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.file.declared import Declared
 from windowing.model.names import check_field_name
-from windowing.model.operators.attributes import known, typed
 from windowing.model.operators.file import OperatorFile, StepFile, StepsFile
-from windowing.model.operators.language import parse_clause
+from windowing.model.operators.language import known, parse_clause, typed
 from windowing.model.operators.models import check_aggregate as check_aggregate_model
 from windowing.model.operators.models import check_dedup, check_sort, check_window
 from windowing.model.operators.ports import graph_of, unpunctuated
@@ -61,9 +60,6 @@ def resolve(
     """Return a query of operators with all defaults applied.
 
     Args:
-        declared: what its pipeline's file says.
-        name: of the query.
-        file: as written.
         blaming: attributes a broken rule to a part of the file.
 
     Raises:
@@ -106,52 +102,50 @@ def resolve(
 
 def _late(declared: Declared, name: str, file: OperatorFile | StepsFile, blaming: Blaming) -> Late:
     """Return the policy for late records; refuse options of queries with aggregates of windows."""
-    here = ("queries", name)
-    late, early = file.late or declared.late, file.early or declared.early
-    with blaming(*here, "late") if file.late else blaming("late"):
-        if late.policy == "update":
-            msg = (
-                f"{name} has operators, which take no late records, as these would reorder all "
-                "that follow: drop them, or write late: {policy: dead_letter} under the query"
-            )
-            raise ValueError(msg)
-    with blaming(*here, "early") if file.early else blaming("early"):
-        if early is not None:
-            msg = (
-                f"{name} has operators, which send no provisional rows: write early under the "
-                "queries that show some; an operator reports more often with a trigger"
-            )
-            raise ValueError(msg)
-    bounded = declared.retention is not None and declared.retention.entries is not None
-    kept = file.retention or (declared.retention if bounded else None)
-    with blaming(*here, "retention") if file.retention else blaming("retention"):
-        if kept is not None:
-            msg = (
-                f"{name} has operators, whose windows hold what their policies say: write "
-                "retention under the queries that take late records, and bound an operator by "
-                "its policies, as EVICT tuple_count(1000)"
-            )
-            raise ValueError(msg)
+    late, retention = file.late or declared.late, declared.retention
+    kept = file.retention or (retention if retention and retention.entries is not None else None)
     accumulation = file.accumulation or declared.accumulation
-    with blaming(*here, "accumulation") if file.accumulation else blaming("accumulation"):
-        if accumulation != "accumulating":
-            msg = (
-                f"{name} has operators, which send a row once, so that there is none to take back: "
-                f"write accumulation: {accumulation} under the queries with late revisions"
-            )
-            raise ValueError(msg)
+    for option, is_broken, why in (
+        (
+            "late",
+            late.policy == "update",
+            "which take no late records, as these would reorder all that follow: drop them, or "
+            "write late: {policy: dead_letter} under the query",
+        ),
+        (
+            "early",
+            (file.early or declared.early) is not None,
+            "which send no provisional rows: write early under the queries that show some; an "
+            "operator reports more often with a trigger",
+        ),
+        (
+            "retention",
+            kept is not None,
+            "whose windows hold what their policies say: write retention under the queries that "
+            "take late records, and bound an operator by its policies, as EVICT tuple_count(1000)",
+        ),
+        (
+            "accumulation",
+            accumulation != "accumulating",
+            "which send a row once, so that there is none to take back: write accumulation: "
+            f"{accumulation} under the queries with late revisions",
+        ),
+    ):
+        within = ("queries", name) if getattr(file, option) else ()
+        with blaming(*within, option):
+            if is_broken:
+                msg = f"{name} has operators, {why}"
+                raise ValueError(msg)
     return late
 
 
 def _check_key(query: OperatorQuery) -> None:
-    """Check that a field of the key is not called as the lane is."""
     if query.order == "lane" and LANE in query.key_fields:
         msg = f"in lane order {LANE} is the first field of a row's key: call the field otherwise"
         raise ValueError(msg)
 
 
 def _check_progress(name: str, source: Source) -> None:
-    """Check that progress is that of lanes."""
     if source.disorder.progress_attr is not None:
         msg = (
             f"E_KEYED_PROGRESS: {name} has operators, which take the records of all keys in one "
@@ -165,9 +159,6 @@ class _OperatorContext:
     """An operator that is being read.
 
     Attributes:
-        source: what its tuples are.
-        file: the operator as written.
-        at: where it stands in the file.
         blaming: attributes a broken rule to a part of the file.
     """
 
@@ -205,15 +196,15 @@ class _OperatorContext:
                     msg = f"{other} does not go with operator: {file.operator}"
                     raise ValueError(msg)
         window = self._window()
-        yield self._user(user[1], window) if user else self._built_in(kind, window)
-
-    def _built_in(self, kind: str, window: WindowClause) -> WindowStep:
-        match kind:
-            case "aggregate":
-                return self._aggregate(window)
-            case "sort":
-                return self._sort(window)
-        return self._dedup(window)
+        if user:
+            yield self._user(user[1], window)
+        else:
+            built_in: dict[str, Callable[[WindowClause], WindowStep]] = {
+                "aggregate": self._aggregate,
+                "sort": self._sort,
+                "dedup": self._dedup,
+            }
+            yield built_in[kind](window)
 
     def _window(self) -> WindowClause:
         with self.within("window"):
@@ -305,7 +296,6 @@ class _OperatorContext:
 
 
 def _checked(condition: Condition, source: Source) -> Condition:
-    """Check that a condition compares a field with a constant of its kind."""
     text = isinstance(condition.constant, str)
     type_ = known(condition.field, source)
     if text != (type_.kind == "string"):

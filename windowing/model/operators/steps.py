@@ -27,11 +27,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Punctuate:
-    """Send a window punctuation after each tuple that fulfils a condition (SPL's Punctor).
-
-    Attributes:
-        when: the condition.
-    """
+    """Send a window punctuation after each tuple that fulfils a condition (SPL's Punctor)."""
 
     when: Condition
 
@@ -87,7 +83,6 @@ class UserStep:
 
     Attributes:
         window: the window whose events it handles.
-        reference: the class.
         outputs: the fields of the tuples that it sends, with their types; any may be null.
         settings: arguments of the class, by name.
     """

@@ -1,4 +1,4 @@
-"""The base of generators as data: what a lane may assume about the disorder of its records.
+"""The base of generators as data, and how their settings are read; errors state the rule.
 
 Source: Li et al., SIGMOD 2005.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from windowing.model.facts import Facts
 from windowing.model.fields import FieldType
-from windowing.model.registry import PluginError, Registry
+from windowing.model.lengths import parse_length
+from windowing.model.registry import Registry
 
 
 class Disorder(ABC):
@@ -87,31 +88,64 @@ Parse = Callable[[object], Any]
 GENERATORS: Final = Registry[Parse]("generator", "generators")
 """Parsers of settings, by the generator's name in pipeline files."""
 
-_Class = TypeVar("_Class", bound=type)
-
-
-def generator(name: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class, whose `parse` parses `disorder: {name: settings}`.
-
-    `parse` takes the settings as in the file, or None for `disorder: name`, and raises
-    `ValueError`, with the rule, for invalid ones.
-
-    Raises:
-        PluginError: the class has no `parse`, or another generator has this name.
-    """
-
-    def register(class_: _Class) -> _Class:
-        origin = f"{class_.__module__}.{class_.__qualname__}"
-        parse = getattr(class_, "parse", None)
-        if parse is None:
-            msg = f"{origin} cannot be the generator {name!r}: it lacks parse"
-            raise PluginError(msg)
-        GENERATORS.add(name, parse, origin)
-        return class_
-
-    return register
+generator: Final = GENERATORS.parser
+"""The decorator of a class whose `parse` reads `disorder: {NAME: settings}`."""
 
 
 def only_lanes(named: Sequence[tuple[str, Any]], gone: Collection[str]) -> tuple[Any, ...]:
     """Return the pairs of lane and settings without those of some lanes."""
     return tuple(pair for pair in named if pair[0] not in gone)
+
+
+RULE: Final = (
+    "use ordered, punctuation, {slack: 30 seconds}, {slack: 500 rows}, {punctuation: {attr: f}}, "
+    "{ordered_per: {attr: f, members: {topic/0: [a, b]}}}, {heartbeat: {topic/0: {max_delay: 5 s, "
+    "min_delay: 0 s, skew: 1 s}}} or {adaptive: {late: 0.1%, over: 1000 rows}}"
+)
+"""An example of each built-in generator."""
+
+
+def read_rows(value: object, *, least: int) -> int:
+    """Parse a number of rows: `1000 rows`."""
+    length = parse_length(value) if isinstance(value, str) else None
+    if length is None or length.unit != "rows":
+        msg = f"{value!r} is not a number of rows, as 1000 rows"
+        raise ValueError(msg)
+    if length.number.denominator != 1 or not least <= length.number < 2**31:
+        msg = f"{value!r}: must be a whole number of rows, at least {least}"
+        raise ValueError(msg)
+    return int(length.number)
+
+
+def read_attr(settings: Mapping[str, object]) -> str:
+    """Parse the name of a field."""
+    attr = settings["attr"]
+    if not isinstance(attr, str):
+        msg = f"attr: {attr!r} is not the name of a field"
+        raise ValueError(msg)
+    return attr
+
+
+def read_mapping(
+    value: object,
+    what: str,
+    *,
+    required: tuple[str, ...] = (),
+    known: tuple[str, ...] | None = None,
+) -> Mapping[str, object]:
+    """Check that a value is a mapping with the right keys.
+
+    Args:
+        what: the keys in words, for the message.
+        known: keys that may be present; None: any.
+    """
+    if not isinstance(value, Mapping):
+        msg = f"{value!r} does not give {what}; {RULE}"
+        raise ValueError(msg)
+    unknown = [name for name in value if known is not None and name not in known]
+    missing = [name for name in required if name not in value]
+    if unknown or missing:
+        wrong = f"unknown key {unknown[0]!r}" if unknown else f"{missing[0]} is missing"
+        msg = f"{wrong}; {RULE}"
+        raise ValueError(msg)
+    return value

@@ -1,15 +1,74 @@
-"""Syntax of generators in a pipeline file: `disorder: NAME` or `disorder: {NAME: settings}`."""
+"""Generators in a pipeline file: `disorder: NAME` or `disorder: {NAME: settings}`.
+
+Reading a plug-in's generator runs no code of its package; building a run or a fingerprint imports
+the package, which parses the settings.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
+from windowing.model.facts import Facts
 from windowing.model.lengths import LENGTH_MAX
-from windowing.model.progress.disorder import GENERATORS, Disorder
-from windowing.model.progress.plugin import PluginGenerator
-from windowing.model.progress.settings import RULE
-from windowing.model.progress.slack import Slack
-from windowing.model.registry import declared_names
+from windowing.model.progress.disorder import GENERATORS, RULE, Disorder
+from windowing.model.progress.generators import Slack
+from windowing.model.registry import declared_names, parsed_settings, plain_settings, plugin_code
+
+
+@dataclass(frozen=True)
+class PluginGenerator(Disorder):
+    """The name of a plug-in's generator, and its settings.
+
+    Attributes:
+        name: the declared name, as in the file.
+        settings: as JSON.
+    """
+
+    name: str
+    settings: str
+
+    @classmethod
+    def of(cls, name: str, settings: object) -> PluginGenerator:
+        """Build it from the settings in a file.
+
+        Raises:
+            ValueError: the settings are not plain values.
+        """
+        return cls(name, plain_settings(settings))
+
+    @cached_property
+    def data(self) -> Any:
+        """The result of the plug-in's `parse`.
+
+        Raises:
+            PluginError: it cannot be imported, or its settings break one of its rules.
+        """
+        place = f"disorder: {{{self.name}: {self.settings}}}"
+        return parsed_settings(GENERATORS.required(self.name), self.settings, place)
+
+    @property
+    def fits_numbers(self) -> bool:
+        """True: only its package knows."""
+        return True
+
+    def facts(self) -> Facts:
+        """Return its name, settings and code digest: other source makes another pipeline.
+
+        Raises:
+            PluginError: it cannot be imported or read.
+        """
+        assert self.data is not None  # noqa: S101 - settings that break a rule raise here
+        what = f"the generator {self.name}"
+        code = plugin_code(what, self.name, "generators", "lane_generators")
+        return {"plugin": self.name, "settings": self.settings, "code": code}
+
+    def explained(self, attribute: str, *, timed: bool) -> str:
+        """Return a sentence that names the plug-in."""
+        del attribute, timed
+        return f"what the plug-in {self.name} makes of its records"
 
 
 def parse_disorder(value: object) -> Disorder:

@@ -40,11 +40,7 @@ _PLAIN = {type(None), bool, int, float, str, list, dict}
 
 
 class UserAggregate(Protocol):
-    """The protocol of a user's class, which takes no arguments and is stateless.
-
-    Attributes:
-        returns: the type of the result.
-    """
+    """The protocol of a user's class, which takes no arguments and is stateless."""
 
     returns: Returns
 

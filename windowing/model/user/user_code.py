@@ -21,12 +21,7 @@ def raisable() -> tuple[type[BaseException], ...]:
 
 
 def class_of(reference: str, error: type[Exception]) -> type:
-    """Import the class `module:Class`.
-
-    Args:
-        reference: the class.
-        error: what to raise.
-    """
+    """Import the class `module:Class`."""
     module, _, name = reference.partition(":")
     with users_code(reference, f"importing {module}", error):
         imported = importlib.import_module(module)

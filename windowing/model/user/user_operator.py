@@ -64,10 +64,6 @@ class UserOperatorError(ValueError):
 def load(reference: str, settings: tuple[tuple[str, Any], ...]) -> object:
     """Import and instantiate the operator `module:Class`.
 
-    Args:
-        reference: the class.
-        settings: its arguments, by name.
-
     Raises:
         UserOperatorError: there is no such class, or it has no handler.
     """
@@ -107,11 +103,8 @@ def send(
     """Call a handler, and return the tuples that it sends.
 
     Args:
-        reference: the class.
-        settings: its arguments, by name.
         outputs: the names of a tuple's values, with their types.
         handler: one of `HANDLERS`.
-        arguments: of the handler.
 
     Raises:
         UserOperatorError: the handler raised, or a tuple is not as `outputs` says.

@@ -20,9 +20,6 @@ _DIGITS = 16
 def digest(*modules: str) -> str:
     """Return a digest of the sources of modules and of their imports.
 
-    Args:
-        modules: as for `sources`.
-
     Raises:
         OSError: one of `modules` has no source.
     """
@@ -63,8 +60,6 @@ def sources(*modules: str) -> dict[str, str]:
 
 
 class _Place:
-    """The location of a module: its package, or else its folder."""
-
     def __init__(self, module: str) -> None:
         self._package, dot, _ = module.partition(".")
         self._folder = None if dot else _folder(module)

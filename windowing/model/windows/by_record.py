@@ -12,7 +12,7 @@ from windowing.model.facts import Facts
 from windowing.model.windows.activity import Activity
 from windowing.model.windows.language import ResolvedClauses
 from windowing.model.windows.traits import Ends, Order, Traits
-from windowing.model.windows.window import Align, Extent, Gaps, Spell
+from windowing.model.windows.window import Align, Extent, Gaps, Spell, Window
 
 _PER_RANGE = 4
 """Records per range in a picture."""
@@ -23,8 +23,39 @@ def example_step(range_: int) -> int:
     return max(range_ // _PER_RANGE, 1)
 
 
+class _AtRecords:
+    """What windows at records have in common."""
+
+    origin: ClassVar[int] = 0
+    align: ClassVar[Align] = "end"
+    gaps: ClassVar[Gaps] = ()
+    active: ClassVar[Activity | None] = None
+
+    def facts(self: Window) -> Facts:
+        """Return the window's facts for the fingerprint."""
+        return {
+            "class": self.kind,
+            "range": self.range_,
+            "slide": self.slide,
+            "over": self.attribute,
+            "of_each": self.pattr,
+        }
+
+    def title(self: Window, spell: Spell) -> str:
+        """Return the class and the lengths, for people."""
+        ranked = " in the order of event time" if self.traits.order is Order.CANONICAL else ""
+        rows = f"{self.slide} row" + "s" * (self.slide != 1)
+        return f"slide by {rows}{ranked}, range {spell(self.range_ or 0)} over {self.attribute}"
+
+    def first_extents(self: Window, count: int) -> list[Extent]:
+        """Return the first extents over evenly spaced records."""
+        range_ = self.range_ or 0
+        ends = [self.slide * (number + 1) * example_step(range_) for number in range(count)]
+        return [Extent(end, end - range_, end) for end in ends]
+
+
 @dataclass(frozen=True)
-class SlideByTuple:
+class SlideByTuple(_AtRecords):
     """A window at every record.
 
     Attributes:
@@ -40,10 +71,6 @@ class SlideByTuple:
     kind: ClassVar[str] = "slide by tuple"
     traits: ClassVar[Traits] = Traits(order=Order.FREE, ends=Ends.AT_RECORDS, revisable=True)
     slide: ClassVar[int] = 1
-    origin: ClassVar[int] = 0
-    align: ClassVar[Align] = "end"
-    gaps: ClassVar[Gaps] = ()
-    active: ClassVar[Activity | None] = None
 
     @classmethod
     def of(cls, spelled: ResolvedClauses) -> Self | None:
@@ -52,27 +79,9 @@ class SlideByTuple:
             return None
         return cls(spelled.range_, spelled.attribute, spelled.pattr)
 
-    def facts(self) -> Facts:
-        """Return the window's facts for the fingerprint."""
-        return {
-            "class": "slide by tuple",
-            "range": self.range_,
-            "slide": self.slide,
-            "over": self.attribute,
-            "of_each": self.pattr,
-        }
-
-    def title(self, spell: Spell) -> str:
-        """Return the class and the lengths, for people."""
-        return f"slide by 1 row, range {spell(self.range_)} over {self.attribute}"
-
-    def first_extents(self, count: int) -> list[Extent]:
-        """Return the first extents over evenly spaced records."""
-        return _extents(self.range_, 1, count)
-
 
 @dataclass(frozen=True)
-class SlideByN:
+class SlideByN(_AtRecords):
     """A window at every n-th record as it arrives.
 
     Attributes:
@@ -89,10 +98,6 @@ class SlideByN:
 
     kind: ClassVar[str] = "slide by n"
     traits: ClassVar[Traits] = Traits(order=Order.LANE, ends=Ends.AT_RECORDS, revisable=True)
-    origin: ClassVar[int] = 0
-    align: ClassVar[Align] = "end"
-    gaps: ClassVar[Gaps] = ()
-    active: ClassVar[Activity | None] = None
 
     @classmethod
     def of(cls, spelled: ResolvedClauses) -> Self | None:
@@ -101,35 +106,10 @@ class SlideByN:
             return None
         return cls(spelled.range_, spelled.slide, spelled.attribute, spelled.pattr)
 
-    def facts(self) -> Facts:
-        """Return the window's facts for the fingerprint."""
-        return {
-            "class": "slide by n",
-            "range": self.range_,
-            "slide": self.slide,
-            "over": self.attribute,
-            "of_each": self.pattr,
-        }
-
-    def title(self, spell: Spell) -> str:
-        """Return the class and the lengths, for people."""
-        return f"slide by {_rows(self.slide)}, range {spell(self.range_)} over {self.attribute}"
-
-    def first_extents(self, count: int) -> list[Extent]:
-        """Return the first extents over evenly spaced records."""
-        return _extents(self.range_, self.slide, count)
-
 
 @dataclass(frozen=True)
-class SlideByRank:
-    """A window at every n-th record in the order of event time.
-
-    Attributes:
-        range_: length of an extent, in the attribute's unit.
-        slide: n.
-        attribute: the windowing attribute (RATTR), which gives the rank.
-        pattr: attribute that partitions the stream before records are counted, or None.
-    """
+class SlideByRank(_AtRecords):
+    """A window at every n-th record in the order of event time; attributes as of `SlideByN`."""
 
     range_: int
     slide: int
@@ -138,10 +118,6 @@ class SlideByRank:
 
     kind: ClassVar[str] = "slide by rank"
     traits: ClassVar[Traits] = Traits(order=Order.CANONICAL, ends=Ends.AT_RECORDS)
-    origin: ClassVar[int] = 0
-    align: ClassVar[Align] = "end"
-    gaps: ClassVar[Gaps] = ()
-    active: ClassVar[Activity | None] = None
 
     @classmethod
     def of(cls, spelled: ResolvedClauses) -> Self | None:
@@ -149,31 +125,3 @@ class SlideByRank:
         if spelled.at_records != "rank" or spelled.range_ is None:
             return None
         return cls(spelled.range_, spelled.slide, spelled.attribute, spelled.pattr)
-
-    def facts(self) -> Facts:
-        """Return the window's facts for the fingerprint."""
-        return {
-            "class": "slide by rank",
-            "range": self.range_,
-            "slide": self.slide,
-            "over": self.attribute,
-            "of_each": self.pattr,
-        }
-
-    def title(self, spell: Spell) -> str:
-        """Return the class and the lengths, for people."""
-        by = f"slide by {_rows(self.slide)} in the order of event time"
-        return f"{by}, range {spell(self.range_)} over {self.attribute}"
-
-    def first_extents(self, count: int) -> list[Extent]:
-        """Return the first extents over evenly spaced records."""
-        return _extents(self.range_, self.slide, count)
-
-
-def _rows(count: int) -> str:
-    return f"{count} row" + "s" * (count != 1)
-
-
-def _extents(range_: int, every: int, count: int) -> list[Extent]:
-    ends = [every * (number + 1) * example_step(range_) for number in range(count)]
-    return [Extent(end, end - range_, end) for end in ends]

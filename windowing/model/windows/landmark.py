@@ -18,7 +18,6 @@ class Landmark:
 
     Attributes:
         slide: distance between the ends of consecutive windows, in the attribute's unit.
-        attribute: the windowing attribute.
         origin: where all windows begin; the smallest legal value of the attribute.
         pattr: attribute that partitions the stream before windowing, or None.
     """

@@ -130,7 +130,6 @@ def _read_fields(fields: Mapping[str, object]) -> Clauses:
 
 
 def _read_gaps(gaps: object, source: object) -> tuple[tuple[int | str, Length], ...]:
-    """Parse the gaps of single keys: `gaps: {AA: 10 minutes}`."""
     if not isinstance(gaps, Mapping) or not all(type(key) in (int, str) for key in gaps):
         raise _syntax(source, "gaps: give keys and their lengths, as gaps: {AA: 10 minutes}")
     try:

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Final
 
 from windowing.model.errors import WindowError, shown
 from windowing.model.facts import Facts
-from windowing.model.registry import PluginError, declared_module, declared_names
-from windowing.model.user.user_source import digest
+from windowing.model.registry import PluginError, declared_names, plugin_code
 from windowing.model.windows.activity import Activity
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.registry import WINDOWS, check_kind
@@ -34,7 +33,6 @@ class OwnWindow:
 
     Attributes:
         kind: the registered name of the class.
-        attribute: the windowing attribute.
         pattr: attribute that partitions the stream before windowing, or None.
         clauses: the mapping under the kind, sorted by name.
     """
@@ -68,7 +66,7 @@ class OwnWindow:
             "over": self.attribute,
             "of_each": self.pattr,
             "clauses": dict(self.clauses),
-            "code": self._code(),
+            "code": plugin_code(f"window {self.kind}", self.kind, "windows", "window_parts"),
         }
 
     def title(self, spell: Spell) -> str:
@@ -95,20 +93,6 @@ class OwnWindow:
             return class_(**dict(self.clauses))
         except (TypeError, ValueError) as error:
             raise WindowError("E_VALUE", f"window {self.kind}: {error}") from error
-
-    def _code(self) -> str:
-        """Return a digest of the source of the class, its parts in the engine, and their imports.
-
-        Raises:
-            PluginError: the source cannot be read.
-        """
-        groups = ("windows", "window_parts")
-        modules = [name for group in groups if (name := declared_module(group, self.kind))]
-        try:
-            return digest(*modules)
-        except OSError as error:
-            msg = f"window {self.kind}: {error}, by which states of another version are told apart"
-            raise PluginError(msg) from error
 
 
 def missing_plugin(group: str, kind: str) -> PluginError:
@@ -137,8 +121,6 @@ def own_window(
     """Parse a window of a user's class.
 
     Args:
-        kind: the class.
-        source: the mapping in the file.
         types: the types of a record's fields.
 
     Raises:

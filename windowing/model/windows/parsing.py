@@ -8,6 +8,7 @@ Source: as for `windowing.model.windows.language`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from windowing.model.errors import WindowError
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
@@ -21,8 +22,9 @@ from windowing.model.windows.language import (
     read_clauses,
 )
 from windowing.model.windows.own import own_kind, own_window
+from windowing.model.windows.registry import WINDOWS
 from windowing.model.windows.rows import RowWindow
-from windowing.model.windows.session import session_of
+from windowing.model.windows.session import Session, session_of
 from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import ROW_NUM, Window
 
@@ -31,6 +33,15 @@ _LANGUAGE: tuple[Callable[[ResolvedClauses], Window | None], ...] = (
     *(SlideByRank.of, SlideByTuple.of, SlideByN.of),
 )
 """Classes to try in this order; sessions have separate rules."""
+
+CLASSES: tuple[type[Any], ...] = (
+    *(Sliding, Landmark, RowWindow),
+    *(SlideByTuple, SlideByN, SlideByRank, Session),
+)
+"""All classes that the window language spells."""
+
+for _class in CLASSES:
+    WINDOWS.add(_class.kind, _class, f"{_class.__module__}.{_class.__name__}")
 
 
 def parse_window(
@@ -55,7 +66,6 @@ def parse_window(
 
 
 def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Window:
-    """Apply the rules in the order of the table, so that one mistake gives one code."""
     if c.session is not None:
         return session_of(c, types, group_by)
     if c.gaps:

@@ -43,7 +43,6 @@ class Delta:
     """A difference between the attribute of an arriving tuple and that of a stored one.
 
     Attributes:
-        attribute: the field that is compared.
         threshold: a difference greater than this crosses; an equal one never does.
     """
 
@@ -110,7 +109,6 @@ class WindowClause:
     """The window of an input port.
 
     Attributes:
-        kind: `tumbling` or `sliding`.
         eviction: when tuples leave.
         trigger: of a sliding window, when it reports.
         partition_by: the attributes whose values name a tuple's partition; empty: not partitioned.

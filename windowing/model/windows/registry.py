@@ -34,11 +34,5 @@ def window(kind: str) -> Callable[[_Class], _Class]:
     Raises:
         PluginError: the kind is taken, or is a clause of the window language.
     """
-
-    def register(class_: _Class) -> _Class:
-        origin = f"{class_.__module__}.{class_.__qualname__}"
-        check_kind(kind)
-        WINDOWS.add(kind, class_, origin)
-        return class_
-
-    return register
+    check_kind(kind)
+    return WINDOWS.entry(kind)

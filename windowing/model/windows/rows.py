@@ -12,15 +12,11 @@ from windowing.model.windows.sliding import grid_extents
 from windowing.model.windows.traits import Ends, Order, Traits
 from windowing.model.windows.window import ROW_NUM, Align, Extent, Gaps, Spell
 
-
-def _traits(order: Order, *, cumulative: bool) -> Traits:
-    # By rank, a row that arrives later would renumber those after it.
-    early = order is Order.LANE
-    return Traits(order=order, ends=Ends.ROWS, shows_early=early, cumulative=cumulative)
-
-
+# By rank, a row that arrives later would renumber those after it, so none is shown early.
 _TRAITS = {
-    (order, cumulative): _traits(order, cumulative=cumulative)
+    (order, cumulative): Traits(
+        order=order, ends=Ends.ROWS, shows_early=order is Order.LANE, cumulative=cumulative
+    )
     for order in (Order.LANE, Order.CANONICAL)
     for cumulative in (False, True)
 }

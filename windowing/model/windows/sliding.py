@@ -21,7 +21,6 @@ class Sliding:
     Attributes:
         range_: length of an extent, in the attribute's unit.
         slide: distance between the ends of consecutive windows.
-        attribute: the windowing attribute.
         origin: the start of window 0; the smallest legal value of the attribute.
         pattr: attribute that partitions the stream before windowing, or None.
         align: `end`: ends lie at the origin plus whole slides; starts before the origin are clipped
@@ -92,8 +91,6 @@ def with_activity(window: Window, activity: Activity, *, timed: bool) -> Window:
     """Return a window whose query is active for a while.
 
     Args:
-        window: the window.
-        activity: of the query.
         timed: whether the windowing attribute is the event time.
 
     Raises:

@@ -47,7 +47,6 @@ class Traits:
 
     Attributes:
         order: which order of the records decides the content of windows.
-        ends: where windows end.
         per_key: each key has its own windows, so that GROUP BY is equivalent to PATTR.
         revisable: late records may be shown by revisions (`update`).
         shows_early: open windows may be shown by provisional rows.

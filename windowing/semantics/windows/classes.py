@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from windowing.model.flow import StreamFlow
 from windowing.model.registry import Registry
@@ -32,17 +32,8 @@ DEFINITIONS: Final = Registry[Callable[[StreamFlow], WindowDefinition]](
 )
 """The definition of each class of windows, by kind."""
 
-_Class = TypeVar("_Class", bound=Callable[[StreamFlow], WindowDefinition])
-
-
-def window_definition(kind: str) -> Callable[[_Class], _Class]:
-    """Register the decorated class as the definition of the windows of a kind.
-
-    Raises:
-        PluginError: the kind is taken.
-    """
-    return DEFINITIONS.entry(kind)
-
+window_definition: Final = DEFINITIONS.entry
+"""The decorator of a class that is the definition of the windows of a kind."""
 
 for _kind, _definition in (
     (Sliding.kind, SlidingDefinition),

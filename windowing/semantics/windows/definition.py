@@ -42,6 +42,8 @@ class FlowDefinition(Protocol):
 
     def outside(self, value: int) -> OutsideReason | None:
         """Return why a value lies in no window, whatever the progress; None: it lies in some."""
+        del value
+        return None
 
 
 class WindowDefinition(FlowDefinition, Protocol):
@@ -57,14 +59,12 @@ class WindowDefinition(FlowDefinition, Protocol):
 
 @dataclass
 class _Content:
-    """The content of one window for one key."""
-
     on_time: list[Item] = field(default_factory=list)
     late: dict[int, list[Item]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass(frozen=True)
-class ExtentDefinition(ABC):
+class ExtentDefinition(WindowDefinition, ABC):
     """The definition of windows whose numbers give their extents.
 
     Attributes:
@@ -89,7 +89,6 @@ class ExtentDefinition(ABC):
         """Return the progress that closes a window; infinity: the end of all lanes.
 
         Args:
-            wid: the window.
             rows: for windows over rows, the unit's rows, each at its number.
         """
         return self.extent(wid)[1]
@@ -97,19 +96,6 @@ class ExtentDefinition(ABC):
     def closed(self, wid: int, unit: Unit) -> bool:
         """Return whether revision 0 of a window was sent by the end of the log."""
         return unit.final >= self.closes_at(wid, ())
-
-    @abstractmethod
-    def takes(self, item: Item) -> bool:
-        """Whether a record is in some window: as of `FlowDefinition`."""
-
-    @abstractmethod
-    def lateness(self, item: Item) -> Lateness | None:
-        """Return the windows that a record is late for; None: it is not late."""
-
-    def outside(self, value: int) -> OutsideReason | None:
-        """Return why a value lies in no window; None: it lies in some, or may."""
-        del value
-        return None
 
     def missed(self, item: Item, known: Sequence[int]) -> list[int]:
         """Return the existing windows that a record lies in and is late for.

@@ -24,7 +24,8 @@ from windowing.model.record import Record
 from windowing.model.rows import Row, Scalar
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.session_course import Entry, sessions_of
-from windowing.semantics.units import Item, Lateness, OutsideReason, epoch
+from windowing.semantics.units import Item, Lateness, epoch
+from windowing.semantics.windows.definition import FlowDefinition
 
 Delivery = tuple[int, Item]
 """A record and its instant of delivery."""
@@ -64,12 +65,8 @@ class JoinRow:
 
 
 @dataclass(frozen=True)
-class JoinDefinition:
-    """Joins: which records are delivered, and when; `join_rows` pairs them.
-
-    Attributes:
-        query: the query with the late policy.
-    """
+class JoinDefinition(FlowDefinition):
+    """Joins: which records are delivered, and when; `join_rows` pairs them."""
 
     query: JoinFlow
 
@@ -80,11 +77,6 @@ class JoinDefinition:
         retention = self.query.retention_us
         kept = retention is None or item.value >= item.progress - retention
         return self.query.late.policy == "update" and kept
-
-    def outside(self, value: int) -> OutsideReason | None:
-        """Return None: every record is in some window."""
-        del value
-        return None
 
     def lateness(self, item: Item) -> Lateness | None:
         """Return the lateness: progress had passed the record."""
@@ -102,7 +94,6 @@ def rows(query: JoinQuery, items: Sequence[Item], lanes: Iterable[Lane]) -> list
     """All rows that the log shows of a pipeline's join.
 
     Args:
-        query: the join.
         items: the good records of both streams.
         lanes: all lanes, at the end of the log.
     """
@@ -205,7 +196,6 @@ def fulfil(flow: JoinFlow, left: Item, right: Item) -> bool:
 
 
 def _record(item: Item) -> Record:
-    """Return a record in the form that Python conditions take."""
     return Record(item.lane, item.offset, **item.fields)  # type: ignore[arg-type]
 
 

@@ -47,7 +47,6 @@ def last_window(window: Window, unit: Unit) -> int:
 
 
 def _check_number(query: StreamFlow, unit: Unit, last: int) -> None:
-    """Refuse a log whose last window has too large a number to list all windows."""
     window = query.window
     firsts = [first_window(window, item.value) for item in unit.items]
     many = last + 1 - min((first for first in firsts if first is not None), default=last)

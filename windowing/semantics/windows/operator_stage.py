@@ -43,7 +43,6 @@ class StageOutput:
     """What an operator sends at an instant.
 
     Attributes:
-        at_us: the instant.
         items: the records of a tuple; empty: a window punctuation.
         cause: why it is sent.
         values: what a user's operator shows.
@@ -59,7 +58,6 @@ class Stage:
     """One operator, and all of its input.
 
     Args:
-        step: the operator, as data.
         punctuated: the condition after whose tuples its input has window punctuations; None: the
             input's own punctuations reach it.
         event_time: the field of the event time.
@@ -142,7 +140,6 @@ class Stage:
         return [self._tuples[number] for number in numbers]
 
     def _value(self, item: Item, name: str) -> Scalar:
-        """Return a field of a tuple, or its event time."""
         return item.value if name == self._event_time else item.fields[name]
 
     # --- Aggregate ----------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, Condition, Punctuate
 from windowing.model.rows import Key, Scalar
 from windowing.semantics.lanes import Lane, Progress
-from windowing.semantics.units import Item, Lateness, OutsideReason
+from windowing.semantics.units import Item, Lateness
+from windowing.semantics.windows.definition import FlowDefinition
 from windowing.semantics.windows.operator_stage import Cause, Stage, StageOutput
 
 
@@ -26,7 +27,6 @@ class ReportedRow:
 
     Attributes:
         number: of its report within the unit.
-        key: the row's key.
         items: its records, in canonical order.
         cause: why it is sent.
         values: what a user's operator shows; None: what follows from the records.
@@ -40,12 +40,8 @@ class ReportedRow:
 
 
 @dataclass(frozen=True)
-class OperatorDefinition:
-    """What becomes of each record.
-
-    Attributes:
-        query: the query.
-    """
+class OperatorDefinition(FlowDefinition):
+    """What becomes of each record."""
 
     query: OperatorQuery
 
@@ -57,11 +53,6 @@ class OperatorDefinition:
         """Return the lateness: progress had passed the record; in lane order, never."""
         late = self.query.order == "canonical" and item.progress > item.value
         return Lateness(whole=True) if late else None
-
-    def outside(self, value: int) -> OutsideReason | None:
-        """Return None: operators process all records that are not late."""
-        del value
-        return None
 
 
 @dataclass(frozen=True)
@@ -85,7 +76,6 @@ def operator_units(
     """Return the units of a query, with what progress lets its operators process.
 
     Args:
-        query: the query.
         items: all valid records.
         lanes: the lanes at the end of the log.
     """
@@ -116,7 +106,6 @@ def reported(query: OperatorQuery, event_time: str, unit: OperatorUnit) -> list[
     """Return the rows of a unit.
 
     Args:
-        query: the query.
         event_time: the field of the event time.
         unit: one of its units.
     """

@@ -32,7 +32,6 @@ class Arrival:
 
     Attributes:
         at: its own time.
-        key: its partition.
     """
 
     at: int
@@ -54,7 +53,6 @@ class PaneShown:
         step: the number of the watermark among the operations.
         kind: the pane is complete, reports, or is about to be closed.
         start: the pane.
-        key: the partition.
         tuples: numbers of its tuples, in order of arrival; operations are counted from 0.
         report: how many reports the pane made before.
     """

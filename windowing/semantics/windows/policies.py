@@ -76,8 +76,6 @@ def evaluate(
     """Return what a window shows, in order; at one instant, partitions in that of their creation.
 
     Args:
-        clause: the window.
-        operations: the operations on it.
         began_us: the instant before them; timers fire at whole multiples of their period.
         empty: also what timers show of a window without any tuple, at each of their instants.
         beside: with each tuple that is stored or leaves, all stored ones: as many as the window
@@ -94,8 +92,6 @@ def evaluate(
 
 
 class _Course:
-    """The state after a sequence of operations."""
-
     def __init__(
         self, clause: WindowClause, began_us: int, *, empty: bool, beside: bool = False
     ) -> None:

@@ -35,9 +35,7 @@ class _Stay:
     """A record of a side, and how its window treats it.
 
     Attributes:
-        item: the record.
         step: at which step it came.
-        part: its partition.
         probes: whether it probes the opposite window.
         stored: whether it was ever in its window.
         left: the step from which on it is not; infinity: it stays.
@@ -61,7 +59,6 @@ def rows(query: PolicyJoinQuery, items: Sequence[Item], lanes: Sequence[Lane]) -
     """All rows that the log shows of a join over policy windows.
 
     Args:
-        query: the join.
         items: the good records of both streams.
         lanes: all lanes, at the end of the log.
     """
@@ -96,8 +93,6 @@ def _stays(
     """Return a side's records, in canonical order, with their stays in its window.
 
     Args:
-        query: the join.
-        side: which.
         course: the records of both sides, of one unit.
         ends: what the clock shows in the end.
     """
@@ -160,7 +155,6 @@ def _match(query: PolicyJoinQuery, left: Item, right: Item) -> bool:
 def _alone(
     query: PolicyJoinQuery, sides: Mapping[Side, Iterable[_Stay]], partners: set[int]
 ) -> Iterator[JoinRow]:
-    """Yield the rows of records that left their window without a partner."""
     for side, stays in sides.items():
         for stay in stays if query.keeps(side) else ():
             if (stay.alone or not stay.stored) and id(stay) not in partners:

@@ -25,7 +25,6 @@ from windowing.semantics.session_course import Entry, SessionRow, course, sessio
 from windowing.semantics.units import (
     Item,
     Lateness,
-    OutsideReason,
     Unit,
     WindowRevision,
     epoch,
@@ -33,6 +32,7 @@ from windowing.semantics.units import (
     in_one_lane,
     part_of,
 )
+from windowing.semantics.windows.definition import WindowDefinition
 
 
 def _shown(query: StreamFlow, group: Key, member: Item, sent: SessionRow[Item]) -> WindowRevision:
@@ -51,12 +51,8 @@ def _shown(query: StreamFlow, group: Key, member: Item, sent: SessionRow[Item]) 
 
 
 @dataclass(frozen=True)
-class SessionDefinition:
-    """Sessions.
-
-    Attributes:
-        query: its gaps, key and late policy.
-    """
+class SessionDefinition(WindowDefinition):
+    """Sessions."""
 
     query: StreamFlow
 
@@ -92,11 +88,6 @@ class SessionDefinition:
             return False
         retention = self.query.retention_us
         return retention is None or item.progress < item.value + self._gap(item) + retention
-
-    def outside(self, value: int) -> OutsideReason | None:
-        """Return None: every record is in some window."""
-        del value
-        return None
 
     def lateness(self, item: Item) -> Lateness | None:
         """Return the lateness: progress had passed the record, even if its session is open."""

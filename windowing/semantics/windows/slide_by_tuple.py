@@ -20,16 +20,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from windowing.model.flow import StreamFlow
-from windowing.model.windows.window import Window
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Holding, Item, Lateness, Unit, in_one_lane, is_late, judge
 from windowing.semantics.windows.definition import ExtentDefinition
-
-
-def extent(window: Window, wid: int) -> tuple[int, int]:
-    """Return start (exclusive) and end (inclusive) of window `wid`."""
-    assert window.range_ is not None  # noqa: S101 - only LANDMARK lacks one
-    return wid - window.range_, wid
 
 
 def _defined(query: StreamFlow, definers: Iterable[Item]) -> dict[int, int | None]:
@@ -52,7 +45,9 @@ class AtRecordsDefinition(ExtentDefinition):
 
     def extent(self, wid: int) -> tuple[int, int]:
         """Return start (exclusive) and end (inclusive)."""
-        return extent(self.query.window, wid)
+        range_ = self.query.window.range_
+        assert range_ is not None  # noqa: S101 - only LANDMARK lacks one
+        return wid - range_, wid
 
     def closes_at(self, wid: int, rows: Sequence[Item]) -> Progress:
         """Return the progress that has passed the window's inclusive end."""

@@ -38,8 +38,8 @@ from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.rows import row_line
 from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
-from windowing.semantics.effective import effective
 from windowing.semantics.values import Record, ValueReader
+from windowing.semantics.view import effective
 
 ROOT = Path(__file__).parents[4]
 OF_THE_PLAN = load_pipeline(ROOT / "chaos/plans/pipelines/hostile.yml")

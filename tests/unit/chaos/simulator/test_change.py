@@ -15,7 +15,7 @@ from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
 from windowing.model import Query, parse_pipeline
 from windowing.semantics import evaluate
-from windowing.semantics.effective import effective
+from windowing.semantics.view import effective
 
 PIPELINE = """
 name: p

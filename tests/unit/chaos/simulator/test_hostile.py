@@ -13,7 +13,7 @@ from chaos.simulator.run import draw_case, run_case
 from tests.unit.chaos.simulator.test_change import data, lane
 from windowing.model import Query, parse_pipeline
 from windowing.semantics import evaluate
-from windowing.semantics.effective import effective
+from windowing.semantics.view import effective
 
 PIPELINE = """
 name: p

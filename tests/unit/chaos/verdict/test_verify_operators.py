@@ -13,7 +13,7 @@ from tests.unit.chaos.verdict.test_verify import PIPELINE
 from windowing.model import parse_pipeline
 from windowing.model.rows import DeadLetter, Row
 from windowing.semantics import evaluate
-from windowing.semantics.effective import effective
+from windowing.semantics.view import effective
 
 OPERATORS = parse_pipeline(
     """

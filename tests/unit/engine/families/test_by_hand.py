@@ -16,7 +16,7 @@ from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import Tuning, tuned
 from windowing.engine.wids import Grid
 from windowing.model import parse_pipeline
-from windowing.model.file.scaling import with_shards
+from windowing.model.file.versions import with_shards
 from windowing.model.rows import row_lines
 from windowing.runtime.local import LocalEngine, Snapshot, run
 from windowing.semantics import evaluate

@@ -21,8 +21,8 @@ from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import CheckpointMismatch
 from windowing.runtime.local import LocalEngine, Snapshot
 from windowing.semantics.definition import evaluate
-from windowing.semantics.effective import effective
 from windowing.semantics.log import LogEntry
+from windowing.semantics.view import effective
 
 pytestmark = pytest.mark.usefixtures("two_share")
 

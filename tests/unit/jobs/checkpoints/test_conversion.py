@@ -20,7 +20,7 @@ from jobs.runs.folder import read_run, write_note
 from jobs.state import ConvertedState
 from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.file.scaling import with_shards
+from windowing.model.file.versions import with_shards
 from windowing.model.run_errors import CheckpointMismatch
 from windowing.spark.storage.seed import read_seed
 

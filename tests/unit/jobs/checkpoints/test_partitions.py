@@ -13,7 +13,7 @@ from jobs.checkpoints import partitions
 from jobs.checkpoints.partitions import PartitionsError, accept, look
 from jobs.runs import Run
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.file.scaling import with_lanes
+from windowing.model.file.versions import with_lanes
 from windowing.model.run_errors import UndeclaredPartition
 
 PIPELINE = """

@@ -17,7 +17,7 @@ from jobs.deployment.decision import KnownRun, RequestRefusal, Wish, plan
 from tests.unit.model.test_fingerprint import OTHER_MEANINGS, PIPELINE, changed
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.added_lanes import AddedLane
-from windowing.model.file.scaling import with_lanes
+from windowing.model.file.versions import with_lanes
 
 TEXT = """
 name: p

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jobs.deployment.change import Change, Kind
 from jobs.deployment.decision import KnownRun, Plan, RequestRefusal, RunAction, Wish, plan
-from windowing.model.file.added import QueryChange
+from windowing.model.file.versions import QueryChange
 
 SAME = Change(Kind.same)
 OTHER = Change(Kind.new_run, ("queries.a.aggregates.s: new, 'sum(v)'",))

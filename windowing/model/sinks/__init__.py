@@ -1,1 +1,0 @@
-"""What each sink requires of a pipeline, as data: a file per sink."""
