@@ -13,8 +13,7 @@ from pathlib import Path
 
 from chaos.processes import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
-from chaos.simulator.mechanisms import shares, too_rare
-from chaos.simulator.pairs import summary
+from chaos.simulator.coverage import shares, summary, too_rare
 from chaos.simulator.platform.parts import OWN, EngineParts
 from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.shrink import shrink

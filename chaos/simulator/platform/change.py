@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chaos.simulator.platform.seeding import stored
 from chaos.simulator.platform.state import StateFiles, Task, Values
+from chaos.simulator.platform.tasks import stored
 from windowing.engine.convert import convert
 from windowing.engine.storage.state import MemoryStore
 from windowing.model.file.pipeline import Pipeline

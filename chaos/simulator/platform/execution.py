@@ -14,9 +14,8 @@ from chaos.simulator.case import FailureKind
 from chaos.simulator.platform.between import Between, RawTask
 from chaos.simulator.platform.cluster import OpenState, SimulatedCluster
 from chaos.simulator.platform.death import Fate
-from chaos.simulator.platform.map_state import SimulatedMap
 from chaos.simulator.platform.stages import ScanningStage, begin
-from chaos.simulator.platform.state import Task
+from chaos.simulator.platform.state import SimulatedMap, Task
 from chaos.simulator.platform.tasks import Tasks
 from windowing.engine.reading.pack import RawRows
 from windowing.runtime.output import SinkFrame

@@ -21,16 +21,15 @@ from chaos.simulator.platform.change import RunFile
 from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.death import Fate, JobDied
 from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, cut_otherwise, end_of, raw
+from chaos.simulator.platform.disks import Scratch
 from chaos.simulator.platform.execution import Execution
 from chaos.simulator.platform.read_back import read_back
-from chaos.simulator.platform.scratch import Scratch
-from chaos.simulator.platform.seeding import seeded
 from chaos.simulator.platform.sink import Ends, TableItem
 from chaos.simulator.platform.spelling import DEAD, Tables, early_rows, names, shown, spelling
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task, Values
 from chaos.simulator.platform.tables import Rival, TableFolder
-from chaos.simulator.platform.tasks import EngineUnderTest, Tasks
+from chaos.simulator.platform.tasks import EngineUnderTest, Tasks, seeded
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned

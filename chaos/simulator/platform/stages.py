@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from chaos.simulator.platform.map_state import SimulatedMap
+from chaos.simulator.platform.state import SimulatedMap
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane

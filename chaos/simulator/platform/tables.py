@@ -19,7 +19,7 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from chaos.simulator.platform.death import Fate
-from chaos.simulator.platform.scratch import Scratch
+from chaos.simulator.platform.disks import Scratch
 from chaos.simulator.platform.sink import Ends
 from chaos.simulator.platform.start import StartCheck, compare_tables, stretches
 from windowing.engine.tuning import tuning
