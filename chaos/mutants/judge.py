@@ -75,8 +75,6 @@ class Judge:
     """Judges the mutants of one tree.
 
     Args:
-        tree: the copy of the commit.
-        tests: chooses the tests of a file.
         simulate: Python that simulates runs with the seed that it gets, and fails if one does.
     """
 
@@ -149,11 +147,8 @@ class Bench:
     """Judges the mutants of a commit.
 
     Attributes:
-        tree: a copy of the commit.
-        commit: its hash.
         folder: folder of the file of judgements.
         news: receives each mutant that begins.
-        judge: what judges.
     """
 
     tree: Tree
@@ -166,7 +161,6 @@ class Bench:
         """Judge mutants, and write down what became of each.
 
         Args:
-            number: how many to judge.
             until: when to begin no more, on the monotonic clock.
             again: whether to judge the survivors of earlier commits again, by the code and the
                 tests there are now, but for those with a proof; else mutants are drawn by the

@@ -36,7 +36,6 @@ class SearchResult:
     """The result of the search for one bug.
 
     Attributes:
-        name: the bug's name.
         runs: number of runs, including the one that found it.
         found_by: the checks that failed in that run; empty if the bug was not found.
         expected: the checks that may find the bug.
@@ -49,12 +48,10 @@ class SearchResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the bug was found by an expected check."""
         return not self.expected.isdisjoint(self.found_by)
 
     @property
     def line(self) -> str:
-        """The result as a line of a table."""
         reasons = ", ".join(self.found_by)
         if not self.found_by:
             return f"{self.name:34} not found in {self.runs} runs"
@@ -63,13 +60,7 @@ class SearchResult:
 
 
 def search(name: str, seed: int, runs: int = RUNS) -> SearchResult:
-    """Run an engine with a planted bug until a run fails.
-
-    Args:
-        name: the bug's name.
-        seed: seed of the runs.
-        runs: maximum number of runs.
-    """
+    """Run an engine with a planted bug until a run fails."""
     bug = PLANTED_BUGS[name]
     for number in range(runs):
         result: RunResult = run_case(draw_case(seed, number, bug.parts), bug.parts)
@@ -86,10 +77,7 @@ def search_all(
     """Search for planted bugs, in the order of the registry.
 
     Args:
-        seed: seed of the runs of each engine.
-        runs: maximum number of runs for each.
         jobs: number of processes; 1: this one.
-        names: names of the bugs; default: all.
     """
     yield from each(partial(search, seed=seed, runs=runs), names, jobs)
 
@@ -98,8 +86,6 @@ def each(task: Callable[[str], Result], names: Iterable[str], jobs: int) -> Iter
     """Do something for each bug, and yield the results in the order of the names.
 
     Args:
-        task: what to do for a name.
-        names: the names.
         jobs: number of processes; 1: this one.
     """
     if jobs == 1:
@@ -123,7 +109,6 @@ class Recording:
     """The result of recording a conviction.
 
     Attributes:
-        name: the bug's name.
         runs: number of runs of the search; 0: the file still convicts, and was left alone.
         case: the case; None: there is none.
         found_by: the checks that find the bug in it.
@@ -136,12 +121,10 @@ class Recording:
 
     @property
     def ok(self) -> bool:
-        """Whether there is a case."""
         return self.case is not None
 
     @property
     def line(self) -> str:
-        """The result as a line of a table."""
         if self.case is None:
             return f"{self.name:34} not convicted in {self.runs} runs"
         how = f"after {self.runs:4}" if self.runs else "as recorded"
@@ -150,7 +133,6 @@ class Recording:
 
 
 def conviction(folder: Path, name: str) -> Path:
-    """Return the file of a bug's conviction."""
     return folder / f"{name}.json"
 
 
@@ -166,14 +148,7 @@ def convicted(bug: PlantedBug, case: Case) -> tuple[SimulatorCheck, ...]:
 
 
 def record(name: str, seed: int, runs: int, folder: Path) -> Recording:
-    """Record a case that convicts a bug, unless the one that is there still does.
-
-    Args:
-        name: the bug's name.
-        seed: seed of the runs.
-        runs: maximum number of runs.
-        folder: the folder of all convictions.
-    """
+    """Record a case that convicts a bug, unless the one that is there still does."""
     bug, file = PLANTED_BUGS[name], conviction(folder, name)
     if file.exists() and (found_by := convicted(bug, case := read_case(file))):
         return Recording(name, 0, case, found_by)
@@ -192,7 +167,6 @@ def record(name: str, seed: int, runs: int, folder: Path) -> Recording:
 def record_all(
     folder: Path, seed: int, runs: int = RUNS, jobs: int = 1, names: Iterable[str] = PLANTED_BUGS
 ) -> Iterator[Recording]:
-    """Record a conviction of each bug; see `record`."""
     yield from each(partial(record, seed=seed, runs=runs, folder=folder), names, jobs)
 
 
@@ -207,7 +181,6 @@ class BugCoverage:
     """What the engine without a bug does in the case that convicts the bug.
 
     Attributes:
-        name: the bug's name.
         mechanisms: those that rows come through; None: there is no case.
     """
 

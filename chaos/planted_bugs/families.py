@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,16 +32,14 @@ from windowing.engine.wids import NOTHING_YET, Flags, Ints
 from windowing.engine.windows.part import Outcome, Scan, counts_of
 from windowing.model.file.pipeline import Pipeline
 
+planted_in_slices = partial(
+    planted, shared=True, shows_in=shares_slices, wish=Wish(classes=("sliding",), alike=1)
+)
+
 
 # A calendar of slides that forgets where windows begin. How one gets it: the paper's slides have
 # no origin; all of them fire at multiples.
-@planted(
-    "due_by_the_epoch",
-    "deterministic, closing",
-    shared=True,
-    shows_in=shares_slices,
-    wish=Wish(classes=("sliding",), alike=1),
-)
+@planted_in_slices("due_by_the_epoch", "deterministic, closing")
 class PhaselessShardPart(FamilyShardPart):
     def _due(self, move: Move) -> Ints:
         slides = self._family.grids.slides[:, 0]
@@ -49,13 +48,7 @@ class PhaselessShardPart(FamilyShardPart):
 
 # Shared slices that are dropped when the first query no longer needs them. How one gets it: the
 # family is purged by the rule of one query, the first.
-@planted(
-    "kept_for_the_shortest",
-    "deterministic, closing",
-    shared=True,
-    shows_in=shares_slices,
-    wish=Wish(classes=("sliding",), alike=1),
-)
+@planted_in_slices("kept_for_the_shortest", "deterministic, closing")
 class HurriedShardPart(FamilyShardPart):
     def _until(self, table: pl.DataFrame) -> Ints:
         first = self._family.grids.some(slice(0, 1))
@@ -65,13 +58,7 @@ class HurriedShardPart(FamilyShardPart):
 
 # Shared slices that do not know from which window end on their late records count. How one gets
 # it: slices are keyed by their place alone, as for one query without disorder.
-@planted(
-    "late_for_one_is_late_for_none",
-    "deterministic, conservation, closing",
-    shared=True,
-    shows_in=shares_slices,
-    wish=Wish(classes=("sliding",), alike=1),
-)
+@planted_in_slices("late_for_one_is_late_for_none", "deterministic, conservation, closing")
 class ForgivingLanePart(FamilyLanePart):
     def _reached(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Placement:
         del progress_us
@@ -110,17 +97,14 @@ def _revised(pipeline: Pipeline) -> bool:
     return shares_slices(pipeline) and some_query(updates)(pipeline)
 
 
+planted_in_rows_at_once = partial(
+    planted, expected=_BY_ROWS, shared=True, tuning=AT_ONCE, wish=_ALIKE
+)
+
+
 # Rows of a window that is another member's: numbers of the members that are due are taken for
 # numbers of members. How one gets it: an index into a selection, used on the whole.
-@planted(
-    "member_of_those_due",
-    _BY_ROWS,
-    at=f"{_DUE}:DueWindows.of",
-    shared=True,
-    shows_in=shares_slices,
-    wish=_ALIKE,
-    tuning=AT_ONCE,
-)
+@planted_in_rows_at_once("member_of_those_due", at=f"{_DUE}:DueWindows.of", shows_in=shares_slices)
 def of_those_due(
     grids: Grids, members: Ints, first: Ints, last: Ints, most: int
 ) -> DueWindows | None:
@@ -136,14 +120,8 @@ _listed = DueWindows.of
 
 # Members at once, without the states of late records that their windows take on time. How one gets
 # it: what is on time comes first in a test, and what is late is "for the epochs".
-@planted(
-    "members_without_late_states",
-    _BY_ROWS,
-    at=f"{_SHARD}:listed",
-    shared=True,
-    shows_in=_overlapping,
-    wish=_ALIKE,
-    tuning=AT_ONCE,
+@planted_in_rows_at_once(
+    "members_without_late_states", at=f"{_SHARD}:listed", shows_in=_overlapping
 )
 def without_late_states(
     states: pl.DataFrame, at: Ints, opened: Ints, windows: DueWindows
@@ -154,14 +132,8 @@ def without_late_states(
 
 # Extremes of a run from two overlapping runs, of which the second begins where the first one ends.
 # How one gets it: overlapping is right for extremes, and looks wrong.
-@planted(
-    "extreme_runs_do_not_overlap",
-    _BY_ROWS,
-    at=f"{_DUE}:_Extremes.of",
-    shared=True,
-    shows_in=_extremes,
-    wish=_ALIKE,
-    tuning=AT_ONCE,
+@planted_in_rows_at_once(
+    "extreme_runs_do_not_overlap", at=f"{_DUE}:_Extremes.of", shows_in=_extremes
 )
 def of_runs_apart(extremes: _Extremes, low: Ints, high: Ints, held: Held) -> pl.Series:
     _, window = held
@@ -185,15 +157,7 @@ def of_runs_apart(extremes: _Extremes, low: Ints, high: Ints, held: Held) -> pl.
 
 # What changes no minimum and what changes no maximum are the wrong way round, so that windows with
 # a slice without values have rubbish. How one gets it: two of these, with opposite arguments.
-@planted(
-    "extreme_of_nothing_is_rubbish",
-    _BY_ROWS,
-    at=f"{_DUE}:_rest",
-    shared=True,
-    shows_in=_extremes,
-    wish=_ALIKE,
-    tuning=AT_ONCE,
-)
+@planted_in_rows_at_once("extreme_of_nothing_is_rubbish", at=f"{_DUE}:_rest", shows_in=_extremes)
 def the_other_rest(dtype: pl.DataType, *, largest: bool) -> Any:
     if dtype.is_float():
         return -np.inf if largest else np.inf
@@ -201,15 +165,13 @@ def the_other_rest(dtype: pl.DataType, *, largest: bool) -> Any:
     return info.min if largest else info.max
 
 
+planted_in_members = partial(planted, shared=True, wish=_ALIKE)
+
+
 # Members' numbers of refused records, looked up by the number of a variant. How one gets it: in a
 # test, each query has its own windows, and both numbers are the same.
-@planted(
-    "counts_of_another_member",
-    "conservation",
-    at=f"{_LANE}._verdicts",
-    shared=True,
-    shows_in=_more_variants,
-    wish=_ALIKE,
+@planted_in_members(
+    "counts_of_another_member", "conservation", at=f"{_LANE}._verdicts", shows_in=_more_variants
 )
 def by_the_variants_number(
     part: FamilyLanePart, scan: Scan, found: Placement
@@ -229,13 +191,8 @@ def by_the_variants_number(
 
 # The last of several windows that a member's state counts in is left out. How one gets it: a span
 # is given with its end in one place, and with its last window in another.
-@planted(
-    "member_without_the_last_window",
-    _BY_ROWS,
-    at=f"{_SHARD}:_spanned",
-    shared=True,
-    shows_in=_revised,
-    wish=_ALIKE,
+@planted_in_members(
+    "member_without_the_last_window", _BY_ROWS, at=f"{_SHARD}:_spanned", shows_in=_revised
 )
 def without_the_last(states: pl.DataFrame, chosen: Flags, first: Ints, last: Ints) -> pl.DataFrame:
     return _spanned(states, chosen, first, np.where(last > first, last - 1, last))
@@ -243,13 +200,11 @@ def without_the_last(states: pl.DataFrame, chosen: Flags, first: Ints, last: Int
 
 # The rows of windows that end exactly where progress stands wait for the next step. How one gets
 # it: `open_from` of the instant itself, once with and once without it.
-@planted(
+@planted_in_members(
     "member_waits_at_its_end",
     _BY_ROWS,
     at=f"{_SHARD}:FamilyShardPart._between",
-    shared=True,
     shows_in=shares_slices,
-    wish=_ALIKE,
 )
 def waiting_at_its_end(part: FamilyShardPart, move: Move) -> tuple[Ints, Ints]:
     before, after = (max(us - 1, NOTHING_YET) for us in move)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 
 import msgspec
@@ -74,16 +75,12 @@ _BY_COUNTS = "conservation, dead letters"
 _USUAL = Wish(usual=1.0)
 
 
+planted_in_settling = partial(planted, fused=True, shows_in=can_be_fused, wish=_USUAL)
+
+
 # A chunk counts as on time if its lane stands exactly where its first window ends. How one gets it:
 # `<=` for `<`, at an instant that times drawn in seconds hardly ever meet.
-@planted(
-    "settled_at_its_first_end",
-    _BY_ROWS,
-    at=f"{_SETTLER}._settled",
-    fused=True,
-    shows_in=can_be_fused,
-    wish=_USUAL,
-)
+@planted_in_settling("settled_at_its_first_end", _BY_ROWS, at=f"{_SETTLER}._settled")
 def at_its_first_end(
     settler: Settler,
     query: str,
@@ -102,14 +99,7 @@ _settled = Settler._settled
 
 # A chunk that comes before its first window has ended is passed on with what is late by itself.
 # How one gets it: half of a condition.
-@planted(
-    "settled_with_what_is_late",
-    _BY_ROWS,
-    at=f"{_SETTLER}._settled",
-    fused=True,
-    shows_in=can_be_fused,
-    wish=_USUAL,
-)
+@planted_in_settling("settled_with_what_is_late", _BY_ROWS, at=f"{_SETTLER}._settled")
 def with_what_is_late(
     settler: Settler,
     query: str,
@@ -124,13 +114,8 @@ def with_what_is_late(
 
 # A lane whose progress is that of its last chunk. How one gets it: progress "never goes back", and
 # that of a chunk that was read apart does.
-@planted(
-    "progress_of_the_last_chunk",
-    f"{_BY_ROWS}, progress",
-    at=f"{_SETTLER}._settle",
-    fused=True,
-    shows_in=can_be_fused,
-    wish=_USUAL,
+@planted_in_settling(
+    "progress_of_the_last_chunk", f"{_BY_ROWS}, progress", at=f"{_SETTLER}._settle"
 )
 def with_progress_of_the_last(
     settler: Settler, lane: KnownLane, chunk: Provisional, tally: Tally
@@ -147,14 +132,7 @@ _settle = Settler._settle
 
 # Records of a chunk that are judged by the lane's past alone, without the chunk's own records that
 # come before them. How one gets it: of two progresses, one is taken for the whole chunk.
-@planted(
-    "judged_by_the_past_alone",
-    _BY_COUNTS,
-    at=f"{_SETTLER}._count",
-    fused=True,
-    shows_in=can_be_fused,
-    wish=_USUAL,
-)
+@planted_in_settling("judged_by_the_past_alone", _BY_COUNTS, at=f"{_SETTLER}._count")
 def by_the_past_alone(
     settler: Settler,
     chunk: Provisional,

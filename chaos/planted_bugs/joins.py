@@ -25,7 +25,6 @@ from windowing.model.query import JoinQuery
 
 
 def with_less(_: Pipeline, join: JoinQuery) -> bool:
-    """A condition compares by `<`."""
     return any(c.operator == "<" for c in join.where)
 
 
@@ -203,7 +202,6 @@ class UnmarkedShardPart(PolicyJoinShardPart):
 
 
 def of_equal_fields(_: Pipeline, join: PolicyJoinQuery) -> bool:
-    """Whether some fields must be equal."""
     return bool(join.on)
 
 

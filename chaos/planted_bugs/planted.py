@@ -38,7 +38,6 @@ class PlantedBug:
     """An engine with a planted bug.
 
     Attributes:
-        parts: the engine.
         expected: the checks that may find the bug; at least one of them must.
     """
 
@@ -47,7 +46,6 @@ class PlantedBug:
 
     @property
     def name(self) -> str:
-        """The name of the bug, and of its engine."""
         return self.parts.name
 
 
@@ -70,7 +68,6 @@ def planted(
     part of the platform, or any other part of the engine; a function makes the factory of lanes.
 
     Args:
-        name: the bug's name.
         expected: the checks that may find the bug, separated by commas.
         at: the names that it replaces while the job works, as `module:name` or, of a method,
             `module:class.name`.

@@ -314,8 +314,6 @@ class ImpatientShard(Shard):
 
 
 class OnceHeartbeat(Heartbeat):
-    """Subtracts the skew once."""
-
     def __init__(self, data: progress.Heartbeat, lane: str) -> None:
         super().__init__(data, lane)
         self._own_us -= dict(data.sources)[lane].skew_us
@@ -336,7 +334,6 @@ def once(disorder: progress.Disorder, lane: str) -> Generator:
 
 
 def by_slack(pipeline: Pipeline) -> bool:
-    """Whether lanes have a slack in time."""
     return isinstance(pipeline.source.disorder, Slack)
 
 

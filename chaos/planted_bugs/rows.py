@@ -74,7 +74,6 @@ class FullShardPart(SlidingShardPart):
 
 
 def over_rows(_: Pipeline, query: Query) -> bool:
-    """Whether windows are over row numbers."""
     return query.window.attribute == ROW_NUM
 
 

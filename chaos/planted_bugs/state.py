@@ -270,8 +270,11 @@ COPIED = {"copied_from_bytes": 0}
 """State of any size is copied."""
 
 
+planted_in_copies = partial(planted, expected=_BY_STATE, tuning=COPIED)
+
+
 # A copy that is not checked. How one gets it: its name is its digest, "so it has to be right".
-@planted("copy_not_checked", _BY_STATE, at=f"{_COPIES}.read", tuning=COPIED)
+@planted_in_copies("copy_not_checked", at=f"{_COPIES}.read")
 def unchecked(copies: Copies, digest: bytes) -> bytes | None:
     try:
         return copies._file(digest).read_bytes()
@@ -296,12 +299,8 @@ def _by_beginning(copies: Copies, digest: bytes) -> bytes | None:
 
 # A copy that is known by how a value begins: another worker's newer value has the same name, and an
 # old copy stands for it. How one gets it: to digest all of a large value costs time.
-@planted(
-    "copy_by_the_values_beginning",
-    _BY_STATE,
-    at=f"{_COPIES}.write",
-    also={f"{_COPIES}.read": _by_beginning},
-    tuning=COPIED,
+@planted_in_copies(
+    "copy_by_the_values_beginning", at=f"{_COPIES}.write", also={f"{_COPIES}.read": _by_beginning}
 )
 def known_by_its_beginning(copies: Copies, value: bytes) -> bytes:
     digest = sha256(value[:64]).digest()
@@ -315,7 +314,7 @@ def known_by_its_beginning(copies: Copies, value: bytes) -> bytes:
 
 # A store that leaves the value to its copy. How one gets it: what has a copy "need not be sent",
 # and is lost with the worker's disk.
-@planted("copy_in_place_of_the_state", _BY_STATE, at=f"{_STORE}.put", tuning=COPIED)
+@planted_in_copies("copy_in_place_of_the_state", at=f"{_STORE}.put")
 def left_to_the_copy(store: MapStateStore, key: str, value: bytes) -> None:
     if store._copies is None or len(value) < tuning().copied_from_bytes:
         store._digests[key] = None
@@ -329,7 +328,7 @@ def left_to_the_copy(store: MapStateStore, key: str, value: bytes) -> None:
 
 # What has lost its copy has no value. How one gets it: `None` for "no copy" is returned as it is,
 # and means "no such key" there.
-@planted("copy_lost_value_lost", _BY_STATE, at=f"{_STORE}.get", tuning=COPIED)
+@planted_in_copies("copy_lost_value_lost", at=f"{_STORE}.get")
 def lost_with_its_copy(store: MapStateStore, key: str) -> bytes | None:
     value = store._get(key)
     digest = store._digests[key] = None if value is None else _digest_in(value)
@@ -341,7 +340,7 @@ def lost_with_its_copy(store: MapStateStore, key: str) -> bytes | None:
 # A large value that is written under its own key only if it has no digest yet: a changed one keeps
 # its first value there, which is read where there is no copy. How one gets it: "it is stored
 # already", by key and not by content.
-@planted("value_stored_once", _BY_STATE, at=f"{_STORE}.put", tuning=COPIED)
+@planted_in_copies("value_stored_once", at=f"{_STORE}.put")
 def stored_once(store: MapStateStore, key: str, value: bytes) -> None:
     if store._copies is None or len(value) < tuning().copied_from_bytes:
         store._digests[key] = None
@@ -359,11 +358,9 @@ _delete = MapStateStore.delete
 
 # A key whose value is stored separately is not deleted. How one gets it: what is there is a
 # digest, and the value that it stands for "is deleted with its copy".
-@planted(
+@planted_in_copies(
     "large_value_not_deleted",
-    _BY_STATE,
     at=f"{_STORE}.delete",
-    tuning=COPIED,
     wish=Wish(classes=("operators",)),
     shows_in=some_operators(),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -30,14 +31,13 @@ _append, _take, _around = TableLog.append, TableLog._take, TableSink._around
 # --- logs -------------------------------------------------------------------------------------
 
 
+planted_on_disk = partial(planted, disk=True, expected=_BY_TABLES)
+
+
 # An entry that names the first of several files. How one gets it: a batch was one file, until
 # executors wrote them.
-@planted(
-    "entry_names_the_first_file",
-    _BY_TABLES,
-    at=f"{_LOG}.append",
-    disk=True,
-    tuning={"inline_result_bytes": 0},
+@planted_on_disk(
+    "entry_names_the_first_file", at=f"{_LOG}.append", tuning={"inline_result_bytes": 0}
 )
 def of_the_first_file(log: TableLog, files: Sequence[DataFile], token: Token) -> bool:
     return _append(log, files[:1], token)
@@ -45,7 +45,7 @@ def of_the_first_file(log: TableLog, files: Sequence[DataFile], token: Token) ->
 
 # A second driver's entries of the run are read, and its batch is not. How one gets it: the entries
 # of others are those of other runs.
-@planted("entries_of_the_own_run_unseen", _BY_TABLES, at=f"{_LOG}._take", disk=True)
+@planted_on_disk("entries_of_the_own_run_unseen", at=f"{_LOG}._take")
 def of_other_runs(log: TableLog, action: dict[str, Any]) -> None:
     if action.get("txn", {}).get("appId") != log._run:
         _take(log, action)
@@ -53,7 +53,7 @@ def of_other_runs(log: TableLog, action: dict[str, Any]) -> None:
 
 # A driver that does not look at the table again before it writes. How one gets it: whoever appends
 # last knows the newest entry, and a second driver is no "whoever".
-@planted("batch_written_unlooked", _BY_TABLES, at=f"{_SINK}._commit", disk=True)
+@planted_on_disk("batch_written_unlooked", at=f"{_SINK}._commit")
 def unlooked(
     sink: TableSink, name: str, rows: pa.Table | None, files: Sequence[DataFile], token: Token
 ) -> None:
@@ -66,7 +66,7 @@ def unlooked(
 
 # An entry that is written again once another driver was faster, whatever that one wrote. How one
 # gets it: a loop until it succeeds.
-@planted("entry_until_it_succeeds", _BY_TABLES, at=f"{_SINK}._commit", disk=True)
+@planted_on_disk("entry_until_it_succeeds", at=f"{_SINK}._commit")
 def until_it_succeeds(
     sink: TableSink, name: str, rows: pa.Table | None, files: Sequence[DataFile], token: Token
 ) -> None:
@@ -81,7 +81,7 @@ def until_it_succeeds(
 
 
 # A batch without rows leaves no entry. How one gets it: nothing to write, nothing to do.
-@planted("no_entry_without_rows", _BY_TABLES, at=f"{_SINK}._commit", disk=True)
+@planted_on_disk("no_entry_without_rows", at=f"{_SINK}._commit")
 def none_without_rows(
     sink: TableSink, name: str, rows: pa.Table | None, files: Sequence[DataFile], token: Token
 ) -> None:
@@ -96,7 +96,7 @@ _commit = TableSink._commit
 
 # A batch whose token is there counts as written. How one gets it: the token is the first thing that
 # is written of a batch, and was the last.
-@planted("token_stands_for_the_rows", _BY_TABLES, at=f"{_SINK}.take", disk=True)
+@planted_on_disk("token_stands_for_the_rows", at=f"{_SINK}.take")
 def token_in_place_of_rows(sink: TableSink, frames: Frames, batch_id: int) -> None:
     if batch_id not in _around(sink, batch_id):
         _taken(sink, frames, batch_id)
@@ -107,11 +107,9 @@ _taken = TableSink.take
 
 # Lanes that read nothing are left out of a batch's token. How one gets it: a stretch from 5 to 4 is
 # taken for a mistake.
-@planted(
+@planted_on_disk(
     "token_without_idle_lanes",
-    _BY_TABLES,
     at="windowing.spark.sinks.table:token_rows",
-    disk=True,
     shows_in=some_flow(several_lanes),
 )
 def without_idle_lanes(run: str, token: Token) -> pa.Table:
@@ -124,12 +122,8 @@ def without_idle_lanes(run: str, token: Token) -> pa.Table:
 
 # Tokens with the id of the first topic in all lanes. How one gets it: a batch is of "the topic",
 # from when there was one.
-@planted(
-    "token_of_the_first_topic",
-    _BY_TABLES,
-    at="windowing.spark.sinks.table:token_rows",
-    disk=True,
-    shows_in=some_join(),
+@planted_on_disk(
+    "token_of_the_first_topic", at="windowing.spark.sinks.table:token_rows", shows_in=some_join()
 )
 def of_the_first_topic(run: str, token: Token) -> pa.Table:
     first = next(iter(token.topics.values()))
@@ -150,9 +144,7 @@ _of, _write = FileStage.of, FileStage._write
 
 # Dead letters that are in a file of an executor, and go to the driver as well. How one gets it:
 # what is not a result is passed on.
-@planted(
-    "dead_letters_in_a_file_and_sent", _BY_TABLES, at=f"{_STAGE}.of", disk=True, tuning=IN_FILES
-)
+@planted_on_disk("dead_letters_in_a_file_and_sent", at=f"{_STAGE}.of", tuning=IN_FILES)
 def sent_as_well(stage: FileStage, frames: Sequence[SinkFrame]) -> list[SinkFrame]:
     found = _of(stage, frames)
     if any(one.kind == DATA_FILE for one in found):
@@ -162,7 +154,7 @@ def sent_as_well(stage: FileStage, frames: Sequence[SinkFrame]) -> list[SinkFram
 
 # Lanes' counts that are lost where a task writes files. How one gets it: names of files take the
 # place of a task's frames.
-@planted("files_in_place_of_counts", _BY_TABLES, at=f"{_STAGE}.of", disk=True, tuning=IN_FILES)
+@planted_on_disk("files_in_place_of_counts", at=f"{_STAGE}.of", tuning=IN_FILES)
 def without_counts(stage: FileStage, frames: Sequence[SinkFrame]) -> list[SinkFrame]:
     found = _of(stage, frames)
     files = [one for one in found if one.kind == DATA_FILE]
@@ -171,12 +163,8 @@ def without_counts(stage: FileStage, frames: Sequence[SinkFrame]) -> list[SinkFr
 
 # Of a table's files, those of the last task. How one gets it: a dictionary by table, filled in a
 # loop over tasks.
-@planted(
-    "files_of_the_last_task",
-    _BY_TABLES,
-    at="windowing.spark.sinks.table:files_of",
-    disk=True,
-    tuning=IN_FILES,
+@planted_on_disk(
+    "files_of_the_last_task", at="windowing.spark.sinks.table:files_of", tuning=IN_FILES
 )
 def of_the_last_task(frames: Sequence[SinkFrame]) -> dict[str, list[DataFile]]:
     return {table: files[-1:] for table, files in files_of(frames).items()}
@@ -201,11 +189,9 @@ def counted_by_the_first_pane(stage: FileStage, name: str, rows: pa.Table) -> Da
 
 # Rows that a task passes on are lost in a table that another task has a file of. How one gets it:
 # "files, or else rows".
-@planted(
+@planted_on_disk(
     "rows_or_files",
-    _BY_TABLES,
     at="windowing.spark.sinks.table:TableSink._commit",
-    disk=True,
     tuning={"inline_result_bytes": 3000},
 )
 def rows_or_files(
@@ -216,7 +202,7 @@ def rows_or_files(
 
 # Small results without lanes' counts: only what is limited is passed on. How one gets it: the
 # limit is about results, and so is the list that is returned.
-@planted("inline_without_counts", _BY_TABLES, at=f"{_STAGE}.of", disk=True, tuning=BY_THE_DRIVER)
+@planted_on_disk("inline_without_counts", at=f"{_STAGE}.of", tuning=BY_THE_DRIVER)
 def only_results(stage: FileStage, frames: Sequence[SinkFrame]) -> list[SinkFrame]:
     results = [one for one in frames if one.kind != METRIC]
     if results and sum(len(one.frame) for one in results) <= stage.inline_bytes:
@@ -226,13 +212,7 @@ def only_results(stage: FileStage, frames: Sequence[SinkFrame]) -> list[SinkFram
 
 # Rows of the last Arrow batch of a task. How one gets it: the batch is the loop's variable, and the
 # list is made behind the loop.
-@planted(
-    "frames_of_the_last_arrow_batch",
-    _BY_TABLES,
-    at=f"{_STAGE}.__call__",
-    disk=True,
-    tuning=BY_THE_DRIVER,
-)
+@planted_on_disk("frames_of_the_last_arrow_batch", at=f"{_STAGE}.__call__", tuning=BY_THE_DRIVER)
 def of_the_last_batch(
     stage: FileStage, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
@@ -244,11 +224,9 @@ _call = FileStage.__call__
 
 # Rows whose integers are floats in their file, as the columns with null are. How one gets it: by
 # way of pandas, where an integer may not be null.
-@planted(
+@planted_on_disk(
     "integers_by_way_of_floats",
-    _BY_TABLES,
     at="windowing.spark.sinks.data_files:conformed",
-    disk=True,
     shows_in=some_query(computing(("sum", "min", "max", "first", "last"), "int")),
 )
 def by_way_of_floats(rows: pa.Table, schema: pa.Schema) -> pa.Table:

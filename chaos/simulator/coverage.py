@@ -36,7 +36,6 @@ class Illegal:
     Attributes:
         one: the first features: the kind of feature, and its values.
         other: the features that each of the first excludes, in the same form.
-        why: the rule.
     """
 
     one: tuple[str, tuple[str, ...]]

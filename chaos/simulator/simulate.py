@@ -14,7 +14,8 @@ from pathlib import Path
 from chaos.processes import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
 from chaos.simulator.coverage import shares, summary, too_rare
-from chaos.simulator.platform.parts import OWN, EngineParts
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.platform.tasks import OWN
 from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.shrink import shrink
 from chaos.simulator.verdict.checks import CHECKS, Finding, SimulatorCheck
@@ -36,9 +37,6 @@ class FailedRun:
     """A run that failed, shrunk as far as possible.
 
     Attributes:
-        case: the shrunk case.
-        findings: the checks that failed.
-        file: the file of the case.
         drawn: number of records and steps before shrinking; None: the case was not shrunk.
     """
 
@@ -143,15 +141,11 @@ def simulate(
     """Run a number of random cases.
 
     Args:
-        runs: number of cases.
         seed: seed of all cases; run n of a seed is the same whatever `runs` and `jobs` are.
         parts: the engine under test; default: the real one.
-        pipeline_text: the pipeline file to use; None: a random pipeline for every run.
         jobs: number of processes; 1: this one.
-        keep: folder for failures.
         stop_at: number of failures after which to stop; None: never.
         shrunk: number of failures to shrink; later ones are kept as drawn.
-        on_finished: called with the number of runs that have just finished.
     """
     parts = parts or EngineParts()
     drawn = pipeline_text is None and parts.name == OWN

@@ -26,10 +26,8 @@ class Origin:
     """The origin of a workload's records.
 
     Attributes:
-        workload: the workload.
         pipeline: the user's pipeline, whose log the records are.
         folder: the plan's folder, to which files and modules are relative.
-        seed: seed for a generator.
         bootstrap: returns the broker that has the topic; called only if there is a topic.
     """
 
@@ -91,8 +89,6 @@ def write_generated(reference: str, folder: Path, seed: int, records: int, file:
         folder: where to look for the module if Python does not find it as always; then in the
             working directory.
         seed: argument of the function, which should yield the same records for the same seed.
-        records: maximum number of records.
-        file: the file to write.
 
     Raises:
         GeneratorError: the function is missing, fails, or yields something other than records.
@@ -159,7 +155,6 @@ def read_range(bootstrap: str, workload: Workload, pipeline: Pipeline) -> Iterat
 
     Args:
         bootstrap: address of the broker that has the topic.
-        workload: names the topic and the range.
         pipeline: a pipeline with one source, with the topic's number of partitions.
 
     Raises:

@@ -49,8 +49,6 @@ class SimulatedCluster:
     """Workers, and which task runs on which.
 
     Args:
-        files: the files of committed state.
-        tasks: all tasks of the job.
         build: makes the engine of a task, given the copies of its worker.
         folder: makes the folder of a worker's copies; None: there are none.
 

@@ -34,12 +34,6 @@ class Execution:
 
     Attributes:
         batch: its number, which is the version of the state that it begins with.
-        tasks: the tasks.
-        cluster: where they run.
-        fate: the failure that strikes.
-        rng: the source of the order of tasks.
-        between: what Spark does with rows.
-        wall_us: the simulated clock.
         befell: which deaths of workers took effect.
         opened: the states that it works on, uncommitted.
     """
@@ -98,7 +92,6 @@ class Execution:
         return self._stage([*of_lane], scan, "lanes")
 
     def _waiting(self, messages: _Batches, tasks: Sequence[Task]) -> dict[Task, Sequence[bytes]]:
-        """Return the messages for each key's task."""
         slots = [slot_of(number) for _, number in tasks]
         found = self.between.grouped(messages, slots)
         return {task: found[slot] for task, slot in zip(tasks, slots, strict=True) if slot in found}

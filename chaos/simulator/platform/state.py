@@ -20,11 +20,7 @@ _SNAPSHOT_EVERY = 4
 
 
 class StateDamaged(Exception):
-    """A state file whose content does not match its checksum.
-
-    Attributes:
-        file: the file's name.
-    """
+    """A state file whose content does not match its checksum."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -41,7 +37,6 @@ class StateFile:
     """A state file.
 
     Attributes:
-        data: the current content.
         written: the content as written.
         checksum: checksum of the content as written.
     """
@@ -145,11 +140,7 @@ def _name(task: Task, version: int, kind: str) -> str:
 
 
 class SimulatedMap:
-    """A map state with Spark's methods; `snapshot` is what its task commits.
-
-    Args:
-        values: its content by key.
-    """
+    """A map state with Spark's methods; `snapshot` is what its task commits."""
 
     def __init__(self, values: dict[str, bytes]) -> None:
         self._values = dict(values)

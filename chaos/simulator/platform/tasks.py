@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import polars as pl
 import pyarrow.compute as pc
@@ -15,13 +15,12 @@ from chaos.simulator.platform.between import Between
 from chaos.simulator.platform.cluster import Engine, SimulatedCluster
 from chaos.simulator.platform.sink import SimulatedSink
 from chaos.simulator.platform.stages import (
-    PackingStage,
     ScanningStage,
-    Setup,
     SimulatedFusedShards,
     SimulatedLanes,
     SimulatedShards,
     begin,
+    packed,
 )
 from chaos.simulator.platform.state import SimulatedMap, StateFiles, Task, Values
 from windowing.engine.fused.scanner import Scanner
@@ -36,46 +35,39 @@ from windowing.spark.storage.copies import Copies
 from windowing.spark.storage.seed import write_seed
 from windowing.spark.storage.store import MapStateStore
 
+OWN = "slackwater"
+"""The name of the engine without a bug."""
 
-class EngineUnderTest(Protocol):
-    """What makes an engine under test: its lanes and shards, and the platform that runs them."""
 
-    @property
-    def lanes(self) -> Callable[[Plan], Callable[[int], Lane]]:
-        """Called once per run; returns a factory for the lanes of partitions."""
+def lanes(plan: Plan) -> Callable[[int], Lane]:
+    """Return a factory for lanes: each is made anew on every worker and restart."""
+    return partial(Lane, plan)
 
-    @property
-    def shard(self) -> Callable[[Plan], Shard]:
-        """Makes a shard."""
 
-    @property
-    def settler(self) -> Callable[[Plan, Redelivered], Settler]:
-        """Makes what settles the chunks of the fused plan."""
+@dataclass(frozen=True)
+class EngineUnderTest:
+    """What makes an engine: by default the real lanes and shards, and a sound platform.
 
-    @property
-    def state(self) -> Callable[[], StateFiles]:
-        """Makes the files of the state."""
+    Attributes:
+        lanes: called once per run; returns a factory for the lanes of partitions.
+        settler: makes what settles the chunks of the fused plan.
+        state, sink, cluster: the platform.
+    """
 
-    @property
-    def sink(self) -> Callable[[], SimulatedSink]:
-        """Makes the sink."""
-
-    @property
-    def cluster(self) -> type[SimulatedCluster]:
-        """The workers."""
+    name: str = OWN
+    lanes: Callable[[Plan], Callable[[int], Lane]] = lanes
+    shard: Callable[[Plan], Shard] = Shard
+    settler: Callable[[Plan, Redelivered], Settler] = Settler
+    state: Callable[[], StateFiles] = StateFiles
+    sink: Callable[[], SimulatedSink] = SimulatedSink
+    cluster: type[SimulatedCluster] = SimulatedCluster
 
 
 class Tasks:
     """The lanes and shards of a pipeline, of an engine under test.
 
-    Args:
-        pipeline: the pipeline.
-        parts: the engine.
-        case: its set-up.
-
     Attributes:
         packing: the first stage, where lanes have a separate stage; None: it scans.
-        lanes, shards: the tasks.
         stateful: those with state.
     """
 
@@ -86,27 +78,25 @@ class Tasks:
         self.lanes: list[Task] = [("lane", number) for number in numbers]
         self.shards: list[Task] = [("shard", number) for number in range(self._plan.shards)]
         self._fused = case.fused and self._plan.why_lanes is None
-        self.packing = None if self._fused else PackingStage(self._rules)
+        self.packing = None if self._fused else partial(packed, self._rules)
         self.stateful = self.shards if self._fused else [*self.lanes, *self.shards]
 
     def build(self, task: Task, copies: Copies | None = None) -> Engine:
         """Build the engine of a task.
 
         Args:
-            task: the task.
             copies: its worker's, of large state; None: it keeps none.
         """
-        setup = Setup(self._plan, copies)
         redelivered: Redelivered = "error" if self._case.strict else "skip"
         if task[0] == "lane":
             if self._fused:
                 return ScanningStage(self._rules, Scanner(self._plan))
-            return SimulatedLanes(setup, partial(self._lane, redelivered))
+            return SimulatedLanes(self._plan, copies, partial(self._lane, redelivered))
         shard = self._parts.shard(self._plan)
         if self._fused:
             settler = self._parts.settler(self._plan, redelivered)
-            return SimulatedFusedShards(setup, shard, settler)
-        return SimulatedShards(setup, shard)
+            return SimulatedFusedShards(self._plan, copies, shard, settler)
+        return SimulatedShards(self._plan, copies, shard)
 
     def _lane(self, redelivered: Redelivered, number: int) -> Lane:
         lane = self._make_lane(number)
@@ -131,8 +121,6 @@ def seeded(
     """Return the state of tasks that begin with some stores, by way of a seed's files.
 
     Args:
-        tasks: of the changed pipeline.
-        stores: what they begin with.
         folder: for the seed; does not exist.
         between: what cuts the rows of a key.
     """
