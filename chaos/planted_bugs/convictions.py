@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -21,7 +19,7 @@ from chaos.simulator.case import Case, read_case, write_case
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.shrink import shrink
-from chaos.simulator.simulate import _single_threaded
+from chaos.simulator.simulate import process_pool
 from chaos.simulator.verdict.checks import CHECKS, SimulatorCheck
 from windowing.engine.effects import MECHANISMS, Mechanism
 
@@ -91,11 +89,8 @@ def each(task: Callable[[str], Result], names: Iterable[str], jobs: int) -> Iter
     if jobs == 1:
         yield from map(task, names)
         return
-    with _single_threaded(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        try:
-            yield from pool.map(task, names)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with process_pool(jobs) as pool:
+        yield from pool.map(task, names)
 
 
 _SMALL_RUNS = 100

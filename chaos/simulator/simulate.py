@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import patch
 
 from chaos.processes import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
@@ -193,31 +194,22 @@ def _results(
         for numbers in ranges:
             yield run_many(seed, numbers, parts, pipeline_text)
         return
-    with _single_threaded(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        try:
-            with deaf_children():
-                futures = [
-                    pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges
-                ]
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with process_pool(jobs) as pool:
+        with deaf_children():
+            futures = [pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges]
+        for future in as_completed(futures):
+            yield future.result()
 
 
 @contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Run polars single-threaded in child processes: small frames gain nothing from threads."""
-    name = "POLARS_MAX_THREADS"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+def process_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Provide processes with single-threaded polars: small frames gain nothing from threads."""
+    single = patch.dict(os.environ, {"POLARS_MAX_THREADS": "1"})
+    with single, ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        try:
+            yield pool
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _enter(
