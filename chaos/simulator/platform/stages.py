@@ -53,14 +53,14 @@ class ScanningStage:
 class _OnWorker:
     """A stage that a simulated worker has; without copies, it keeps none of large state."""
 
-    _plan: Plan
-    _copies: Copies | None
+    _given_plan: Plan
+    _worker_copies: Copies | None
 
     def plan(self) -> Plan:
-        return self._plan
+        return self._given_plan
 
     def copies(self) -> Copies | None:
-        return self._copies
+        return self._worker_copies
 
 
 class SimulatedLanes(_OnWorker, LaneStage):
@@ -68,7 +68,7 @@ class SimulatedLanes(_OnWorker, LaneStage):
 
     def __init__(self, plan: Plan, copies: Copies | None, make: Callable[[int], Lane]) -> None:
         super().__init__(plan.pipeline.text)
-        self._plan, self._copies = plan, copies
+        self._given_plan, self._worker_copies = plan, copies
         self._make, self._lanes = make, dict[int, Lane]()
 
     def lane(self, number: int) -> Lane:  # noqa: D102
@@ -82,7 +82,7 @@ class SimulatedShards(_OnWorker, ShardStage):
 
     def __init__(self, plan: Plan, copies: Copies | None, shard: Shard) -> None:
         super().__init__(plan.pipeline.text)
-        self._plan, self._copies = plan, copies
+        self._given_plan, self._worker_copies = plan, copies
         self._shard, self.now_us = shard, 0
 
     def shard(self) -> Shard:  # noqa: D102
