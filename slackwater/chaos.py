@@ -160,7 +160,7 @@ def _kept() -> Path:
 def _search(runs: int, seed: int, jobs: int | None) -> NoReturn:
     """Search for every planted bug, and report which checks found it."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    from chaos.planted_bugs.search import search_all
+    from chaos.planted_bugs.convictions import search_all
 
     verdicts = []
     for verdict in search_all(seed, runs, jobs or len(os.sched_getaffinity(0))):
@@ -231,7 +231,7 @@ def convictions(
     """Tell which mechanisms of the engine the cases that convict planted bugs come through."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.planted_bugs import PLANTED_BUGS
-    from chaos.planted_bugs.coverage import reached, table, with_table
+    from chaos.planted_bugs.convictions import reached, table, with_table
     from windowing.files.whole_files import whole_file
 
     found = []

@@ -134,9 +134,8 @@ def mutants(
     at once, and the next run goes on from there.
     """
     from chaos.mutants.draw import copy_of
-    from chaos.mutants.judge import Judge
+    from chaos.mutants.judge import Bench, Judge
     from chaos.mutants.results import read_judged, score
-    from chaos.mutants.run import Bench
     from infra.layout import MUTANTS_VENV
 
     if not MUTANTS_VENV.exists():

@@ -36,9 +36,6 @@ class Mutant(msgspec.Struct, frozen=True):
     """One change of one file, as cosmic-ray names it.
 
     Attributes:
-        file: the file, relative to the checkout.
-        line: the line where the change is.
-        operator: what is changed, and how.
         occurrence: where in the file the operator is applied: the n-th place.
     """
 
@@ -50,11 +47,7 @@ class Mutant(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Tree:
-    """A copy of a commit, in which files may be changed.
-
-    Attributes:
-        folder: where it is.
-    """
+    """A copy of a commit, in which files may be changed."""
 
     folder: Path
 

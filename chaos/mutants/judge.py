@@ -7,15 +7,23 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from zlib import crc32
 
 from chaos.command import CommandResult, run_command
-from chaos.mutants.draw import Mutant, Tree
-from chaos.mutants.results import Fate
+from chaos.mutants.draw import Mutant, Tree, drawn
+from chaos.mutants.results import (
+    Fate,
+    MutantVerdict,
+    append,
+    proof_of,
+    read_equivalent,
+    read_judged,
+)
 from chaos.mutants.rooms import judges_of
 
 TESTS_S, SIMULATED_S = 60, 180
@@ -67,8 +75,6 @@ class Judge:
     """Judges the mutants of one tree.
 
     Args:
-        tree: the copy of the commit.
-        tests: chooses the tests of a file.
         simulate: Python that simulates runs with the seed that it gets, and fails if one does.
     """
 
@@ -134,3 +140,67 @@ def _failed(ended: CommandResult, sound: AbstractSet[int]) -> bool:
 def _seed(mutant: Mutant) -> int:
     """Return the seed of a mutant's runs: others for each, the same again."""
     return crc32(f"{mutant.file} {mutant.operator} {mutant.occurrence}".encode())
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Judges the mutants of a commit.
+
+    Attributes:
+        folder: folder of the file of judgements.
+        news: receives each mutant that begins.
+    """
+
+    tree: Tree
+    commit: str
+    folder: Path
+    news: Callable[[str], None]
+    judge: Judge
+
+    def run(self, number: int, until: float, *, again: bool = False) -> Iterator[MutantVerdict]:
+        """Judge mutants, and write down what became of each.
+
+        Args:
+            until: when to begin no more, on the monotonic clock.
+            again: whether to judge the survivors of earlier commits again, by the code and the
+                tests there are now, but for those with a proof; else mutants are drawn by the
+                commit's hash.
+
+        Raises:
+            UnsoundError: what killed a mutant fails without it.
+        """
+        for judged in islice(self._again() if again else self._drawn(), number):
+            append(judged, self.folder)
+            yield judged
+            if time.monotonic() >= until:
+                return
+
+    def _drawn(self) -> Iterator[MutantVerdict]:
+        known = {(one.mutant, one.drawn) for one in read_judged(self.folder)}
+        for mutant in drawn(self.tree, self.commit):
+            if (mutant, self.commit) in known:
+                continue
+            with self.tree.mutated(mutant) as difference:
+                if not difference:
+                    continue
+                self.news(f"{mutant.file}:{mutant.line} {mutant.operator}")
+                sentence = self.judge.judge(mutant)
+            yield self._written(mutant, self.commit, sentence, difference)
+
+    def _again(self) -> Iterator[MutantVerdict]:
+        equivalent = read_equivalent()
+        for one in read_judged(self.folder):
+            mutant = one.mutant
+            if one.killed or one.judged == self.commit or proof_of(one, equivalent):
+                continue
+            self.news(f"again: {mutant.file}:{mutant.line} {mutant.operator}")
+            with self.tree.patched(mutant, one.difference) as applied:
+                sentence = self.judge.judge(mutant) if applied else Sentence("gone")
+            yield self._written(mutant, one.drawn, sentence, one.difference)
+
+    def _written(
+        self, mutant: Mutant, first: str, sentence: Sentence, difference: str
+    ) -> MutantVerdict:
+        self.judge.confirm(mutant, sentence)
+        kept = difference if sentence.fate == "survived" else ""
+        return MutantVerdict(mutant, first, self.commit, sentence.fate, sentence.said, kept)

@@ -22,7 +22,6 @@ class MutantVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """One judgement of one mutant.
 
     Attributes:
-        mutant: the mutant, as it was drawn.
         drawn: the commit from which it was drawn.
         judged: the commit whose tests judged it.
         fate: what became of it.
@@ -53,7 +52,6 @@ class Equivalent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A mutant that computes the same, with the proof.
 
     Attributes:
-        file: the file.
         change: the lines that differ, each with its `-` or `+`.
         proof: a sentence that a reader can check.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import msgspec
@@ -38,13 +39,13 @@ class Everything:
 EVERYTHING: Any = Everything()
 
 
+planted_among_changes = partial(planted, changes=True, shows_in=some_query(with_extents_in_time))
+
+
 # A driver that continues with the state of the batch in which it found a change of the queries. How
 # one gets it: the batch is run again without going back to the version it began with.
-@planted(
-    "change_after_its_batch",
-    "no error, deterministic, conservation, dead letters",
-    changes=True,
-    shows_in=some_query(with_extents_in_time),
+@planted_among_changes(
+    "change_after_its_batch", "no error, deterministic, conservation, dead letters"
 )
 class ForwardJob(SimulatedJob):
     def change(self, after: Pipeline, batch: int, dies_at: int | None) -> None:
@@ -56,12 +57,10 @@ class ForwardJob(SimulatedJob):
 
 # Lanes that take a query whose first records they have read already. How one gets it: records are
 # taken to be no later than progress, which is their lower bound.
-@planted(
+@planted_among_changes(
     "change_late_by_progress_alone",
     "no error, deterministic, dead letters, conservation",
     at="windowing.engine.changes:_is_late",
-    changes=True,
-    shows_in=some_query(with_extents_in_time),
 )
 def late_by_progress(change: Change, reached: LaneProgress) -> bool:
     return _is_late(change, msgspec.structs.replace(reached, newest_us=NOTHING_YET))
@@ -69,12 +68,7 @@ def late_by_progress(change: Change, reached: LaneProgress) -> bool:
 
 # A driver that does not finish what another one, which died in a change of the queries, began.
 # How one gets it: each file is replaced whole, but not all of them together.
-@planted(
-    "change_left_half_done",
-    "no error, deterministic",
-    changes=True,
-    shows_in=some_query(with_extents_in_time),
-)
+@planted_among_changes("change_left_half_done", "no error, deterministic")
 class ForgetfulJob(SimulatedJob):
     def change(self, after: Pipeline, batch: int, dies_at: int | None) -> None:
         if dies_at is None:
@@ -98,39 +92,37 @@ class Ours(Everything):
 _OURS: Any = Ours()
 
 
-# A lane that takes queries with classes that only the log names. How one gets it: a query of the
-# log is read as one of the file, whose author may import anything.
-@planted(
-    "class_of_the_log",
-    "dead letters, deterministic, conservation, no error",
+planted_in_permits = partial(
+    planted,
+    expected="dead letters, deterministic, conservation, no error",
     at="windowing.model.file.allowed:_permits",
     hostile=True,
 )
+
+
+# A lane that takes queries with classes that only the log names. How one gets it: a query of the
+# log is read as one of the file, whose author may import anything.
+@planted_in_permits("class_of_the_log")
 def every_class(of: Any) -> Any:
     return replace(_permits(of), classes=_OURS, uses=EVERYTHING)
 
 
 # A lane that gives a class of the file a field of another type than the file does. How one gets
 # it: a class that is known is taken to be right for everything.
-@planted(
-    "class_over_another_type",
-    "dead letters, deterministic, conservation, no error",
-    at="windowing.model.file.allowed:_permits",
-    hostile=True,
-    shows_in=some_query(computing(("python",))),
-)
+@planted_in_permits("class_over_another_type", shows_in=some_query(computing(("python",))))
 def any_use(of: Any) -> Any:
     return replace(_permits(of), uses=EVERYTHING)
 
 
+planted_among_lanes = partial(planted, hostile=True, shows_in=some_query(several_lanes))
+
+
 # A lane that writes no dead letter for a copy that was taken, and refused later. How one gets it:
 # another lane's copy is in another batch, and the lane has passed its own.
-@planted(
+@planted_among_lanes(
     "copy_refused_afterwards_lost",
     "dead letters, conservation",
     at="windowing.engine.changes:_settled",
-    hostile=True,
-    shows_in=some_query(several_lanes),
 )
 def where_it_is(pipeline: Pipeline) -> Mapping[tuple[str, int], list[Any]]:
     lane = pipeline.source.lane
@@ -143,12 +135,10 @@ def where_it_is(pipeline: Pipeline) -> Mapping[tuple[str, int], list[Any]]:
 
 # Lanes that write a dead letter for each name for which a copy is refused. How one gets it:
 # conflicts are names, and dead letters are records.
-@planted(
+@planted_among_lanes(
     "copy_refused_twice",
     "dead letters, conservation, exactly once",
     at="windowing.engine.changes:_settled",
-    hostile=True,
-    shows_in=some_query(several_lanes),
 )
 def for_each_name(pipeline: Pipeline) -> Mapping[tuple[str, int], list[Any]]:
     refused = [
@@ -166,12 +156,10 @@ def _place(pipeline: Pipeline, letter: Any) -> tuple[str, int]:
 
 # A driver for which the copy of a query that was read first stands. How one gets it: what is
 # there is compared with what comes.
-@planted(
+@planted_among_lanes(
     "first_copy_wins",
     "dead letters, deterministic, conservation, no error, repeatable",
     at="windowing.model.file.changes:with_copy",
-    hostile=True,
-    shows_in=some_query(several_lanes),
 )
 def beside_the_first(
     conflict: Conflict, lane: str, own: OwnCopy, source: Source, refused: Mapping[Place, Place]
@@ -184,12 +172,10 @@ def beside_the_first(
 
 # A driver for which a query ends at the instant that was read first. How one gets it: a query
 # that has an end is not given another one.
-@planted(
+@planted_among_lanes(
     "first_end_wins",
     "deterministic, conservation, closing, dead letters, no error",
     at="windowing.model.file.changes:_ends",
-    hostile=True,
-    shows_in=some_query(several_lanes),
 )
 def at_the_first(
     known: Mapping[str, Any], left: Mapping[str, int], until_us: int, copy: Copy
@@ -199,12 +185,10 @@ def at_the_first(
 
 # A lane that judges its records by the end that another lane has said. How one gets it: a query
 # has one end, which all of its lanes are given.
-@planted(
+@planted_among_lanes(
     "judged_by_the_earliest_end",
     "conservation, dead letters, deterministic",
     at="windowing.engine.windows.sliding_lane:ActiveLanes",
-    hostile=True,
-    shows_in=some_query(several_lanes),
 )
 class HastyActiveLanes(ActiveLanes):
     @classmethod
@@ -217,24 +201,14 @@ class HastyActiveLanes(ActiveLanes):
 
 # A lane that takes queries with their own limits of entries. How one gets it: the limit is
 # taken for a protection, and it ends the run.
-@planted(
-    "limit_of_entries_of_the_log",
-    "dead letters, deterministic, conservation, no error",
-    at="windowing.model.file.allowed:_permits",
-    hostile=True,
-)
+@planted_in_permits("limit_of_entries_of_the_log")
 def every_limit(of: Any) -> Any:
     return replace(_permits(of), entries=EVERYTHING)
 
 
 # A lane that takes one query more than its source permits. How one gets it: "more than" where "as
 # many as" is meant.
-@planted(
-    "one_query_too_many",
-    "dead letters, deterministic, conservation, no error",
-    at="windowing.model.file.allowed:_permits",
-    hostile=True,
-)
+@planted_in_permits("one_query_too_many")
 def without_the_first(of: Any) -> Any:
     found = _permits(of)
     return replace(found, added={lane: added[1:] for lane, added in found.added.items()})
@@ -252,12 +226,7 @@ planted(
 
 # A lane that counts the queries of a record, and not those that it has added before. How one gets
 # it: the limit is checked where the record is parsed.
-@planted(
-    "queries_of_a_record_counted",
-    "dead letters, deterministic, conservation, no error",
-    at="windowing.model.file.allowed:_permits",
-    hostile=True,
-)
+@planted_in_permits("queries_of_a_record_counted")
 def beside_none(of: Any) -> Any:
     return replace(_permits(of), added={})
 
@@ -276,13 +245,11 @@ _JUDGED = ("windowing.engine.lane:judged", "windowing.engine.fused.settler:judge
 
 
 # Changes behind one that is refused are passed over. How one gets it: `break` for `continue`.
-@planted(
+@planted_among_changes(
     "change_behind_a_refused_one",
     "no error, deterministic, dead letters, conservation",
     at=_JUDGED,
     hostile=True,
-    changes=True,
-    shows_in=some_query(with_extents_in_time),
 )
 def up_to_a_refused_one(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgement:
     for number in range(len(found)):
@@ -294,13 +261,8 @@ def up_to_a_refused_one(pipeline: Pipeline, partition: int, found: Sequence[Clai
 
 # Dead letters of refused changes are those of the last one in a batch. How one gets it: one frame,
 # assigned where it is to be added to.
-@planted(
-    "last_refused_change_only",
-    "dead letters, conservation",
-    at=_JUDGED,
-    hostile=True,
-    changes=True,
-    shows_in=some_query(with_extents_in_time),
+@planted_among_changes(
+    "last_refused_change_only", "dead letters, conservation", at=_JUDGED, hostile=True
 )
 def of_the_last_refused(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgement:
     judgement = judged(pipeline, partition, found)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from windowing.engine.families.family import Family
 from windowing.engine.plan import plan_of
@@ -24,7 +24,7 @@ from windowing.model.windows.policy import PartitionEviction, Policy
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
-from windowing.model.windows.window import ROW_NUM
+from windowing.model.windows.window import ROW_NUM, Window
 
 F = TypeVar("F", bound=Flow)
 Holds = Callable[[Pipeline, F], bool]
@@ -32,71 +32,96 @@ Holds = Callable[[Pipeline, F], bool]
 
 @dataclass(frozen=True)
 class Some(Generic[F]):
-    """Pipelines with a flow that meets several conditions.
+    """Pipelines with a flow of a kind that meets several conditions.
 
     Attributes:
-        among: gives the flows that are asked.
+        kind: the kind; None: any.
         asked: the conditions, all of which one of them must meet.
     """
 
-    among: Callable[[Pipeline], Sequence[F]]
+    kind: type[F] | None
     asked: tuple[Holds[F], ...]
 
     def __call__(self, pipeline: Pipeline) -> bool:
-        """Whether some flow of the pipeline meets all conditions."""
-        return any(
-            all(holds(pipeline, flow) for holds in self.asked) for flow in self.among(pipeline)
-        )
-
-
-def _flows(pipeline: Pipeline) -> Sequence[Flow]:
-    return pipeline.flows
-
-
-def _queries(pipeline: Pipeline) -> Sequence[Query]:
-    return pipeline.of(Query)
-
-
-def _joins(pipeline: Pipeline) -> Sequence[JoinQuery]:
-    return [join for join in pipeline.of(JoinQuery) if not isinstance(join, PolicyJoinQuery)]
-
-
-def _policy_joins(pipeline: Pipeline) -> Sequence[PolicyJoinQuery]:
-    return pipeline.of(PolicyJoinQuery)
-
-
-def _operators(pipeline: Pipeline) -> Sequence[OperatorQuery]:
-    return pipeline.of(OperatorQuery)
+        flows: Sequence[Any] = pipeline.flows if self.kind is None else pipeline.of(self.kind)
+        return any(all(holds(pipeline, flow) for holds in self.asked) for flow in flows)
 
 
 def some_flow(*asked: Holds[Flow]) -> Some[Flow]:
-    """Return the condition that a pipeline has a query or a join that meets all of these."""
-    return Some(_flows, asked)
+    return Some(None, asked)
 
 
 def some_query(*asked: Holds[Query]) -> Some[Query]:
-    """Return the condition that a pipeline has a query that meets all of these."""
-    return Some(_queries, asked)
+    return Some(Query, asked)
 
 
 def some_join(*asked: Holds[JoinQuery]) -> Some[JoinQuery]:
     """Return the condition that a pipeline is a join by distance that meets all of these."""
-    return Some(_joins, asked)
+    return Some(JoinQuery, (_by_distance, *asked))
 
 
 def some_policy_join(*asked: Holds[PolicyJoinQuery]) -> Some[PolicyJoinQuery]:
-    """Return the condition that it joins over policy windows and meets all of these."""
-    return Some(_policy_joins, asked)
+    return Some(PolicyJoinQuery, asked)
 
 
 def some_operators(*asked: Holds[OperatorQuery]) -> Some[OperatorQuery]:
-    """Return the condition that a pipeline has a query of operators that meets all of these."""
-    return Some(_operators, asked)
+    return Some(OperatorQuery, asked)
 
 
-def sliding(_: Pipeline, query: Query) -> bool:
-    """Whether windows are sliding or tumbling, over time or another attribute."""
-    return isinstance(query.window, Sliding)
+def _by_distance(_: Pipeline, join: JoinQuery) -> bool:
+    return not isinstance(join, PolicyJoinQuery)
+
+
+@dataclass(frozen=True)
+class with_windows:  # noqa: N801 - reads as the functions below do
+    kind: type[Window]
+
+    def __call__(self, _: Pipeline, query: Query) -> bool:
+        return isinstance(query.window, self.kind)
+
+
+sliding = with_windows(Sliding)
+landmark = with_windows(Landmark)
+by_tuple = with_windows(SlideByTuple)
+by_n = with_windows(SlideByN)
+by_rank = with_windows(SlideByRank)
+
+
+def session(_: Pipeline, query: Query) -> bool:
+    return isinstance(query.window, Session) and query.window.attribute != ROW_NUM
+
+
+def session_of_rows(_: Pipeline, query: Query) -> bool:
+    return isinstance(query.window, Session) and query.window.attribute == ROW_NUM
+
+
+def rows_in_log(_: Pipeline, query: Query) -> bool:
+    return isinstance(query.window, RowWindow) and query.window.order == "log"
+
+
+def ranked_rows(_: Pipeline, query: Query) -> bool:
+    return isinstance(query.window, RowWindow) and query.window.order == "event_time"
+
+
+def updates(_: Pipeline, query: Flow) -> bool:
+    return query.late.policy == "update"
+
+
+def dead_letters(_: Pipeline, query: Flow) -> bool:
+    return query.late.policy == "dead_letter"
+
+
+def consistent(_: Pipeline, query: Flow) -> bool:
+    """Whether a record that is late for one window is late for all."""
+    return query.late.mode == "consistent"
+
+
+def discarding(_: Pipeline, query: Query) -> bool:
+    return query.accumulation == "discarding"
+
+
+def retracting(_: Pipeline, query: Query) -> bool:
+    return query.accumulation == "retracting"
 
 
 def with_extents_in_time(pipeline: Pipeline, query: Query) -> bool:
@@ -105,66 +130,12 @@ def with_extents_in_time(pipeline: Pipeline, query: Query) -> bool:
     return own and isinstance(query.window, Sliding)
 
 
-def landmark(_: Pipeline, query: Query) -> bool:
-    """Whether windows are landmark windows."""
-    return isinstance(query.window, Landmark)
-
-
-def session(_: Pipeline, query: Query) -> bool:
-    """Whether windows are sessions in time."""
-    return isinstance(query.window, Session) and query.window.attribute != ROW_NUM
-
-
 def outer(_: Pipeline, join: JoinQuery) -> bool:
-    """Whether it is an outer join."""
     return join.kind != "inner"
 
 
-def rows_in_log(_: Pipeline, query: Query) -> bool:
-    """Whether windows count rows in the order of the log."""
-    window = query.window
-    return isinstance(window, RowWindow) and window.order == "log"
-
-
-def ranked_rows(_: Pipeline, query: Query) -> bool:
-    """Whether windows count rows in the order of event time."""
-    window = query.window
-    return isinstance(window, RowWindow) and window.order == "event_time"
-
-
 def defined(_: Pipeline, query: Query) -> bool:
-    """Whether records define the windows."""
     return query.window.traits.at_records
-
-
-def by_tuple(_: Pipeline, query: Query) -> bool:
-    """Whether each value defines a window."""
-    return isinstance(query.window, SlideByTuple)
-
-
-def by_n(_: Pipeline, query: Query) -> bool:
-    """Whether each n-th record in the order of the log defines a window."""
-    return isinstance(query.window, SlideByN)
-
-
-def by_rank(_: Pipeline, query: Query) -> bool:
-    """Whether each n-th record in the order of event time defines a window."""
-    return isinstance(query.window, SlideByRank)
-
-
-def updates(_: Pipeline, query: Flow) -> bool:
-    """Whether late records update windows."""
-    return query.late.policy == "update"
-
-
-def consistent(_: Pipeline, query: Flow) -> bool:
-    """Whether a record that is late for one window is late for all."""
-    return query.late.mode == "consistent"
-
-
-def dead_letters(_: Pipeline, query: Flow) -> bool:
-    """Whether late records without a window become dead letters."""
-    return query.late.policy == "dead_letter"
 
 
 def dropping(_: Pipeline, query: Flow) -> bool:
@@ -172,18 +143,7 @@ def dropping(_: Pipeline, query: Flow) -> bool:
     return query.late.policy != "update"
 
 
-def discarding(_: Pipeline, query: Query) -> bool:
-    """Whether later revisions show only what is new."""
-    return query.accumulation == "discarding"
-
-
-def retracting(_: Pipeline, query: Query) -> bool:
-    """Whether later revisions retract earlier ones."""
-    return query.accumulation == "retracting"
-
-
 def overlapping(_: Pipeline, query: Query) -> bool:
-    """Whether windows overlap."""
     return query.window.range_ is not None and query.window.range_ > query.window.slide
 
 
@@ -193,40 +153,29 @@ def by_pattr(_: Pipeline, query: Query) -> bool:
 
 
 def nullable_key(pipeline: Pipeline, query: Flow) -> bool:
-    """Whether a field of the key may be null."""
     fields = pipeline.source.fields
     return any(fields[name].nullable for name in query.key if name in fields)
 
 
 def keyed(_: Pipeline, query: Flow) -> bool:
-    """Whether rows have keys."""
     return bool(query.key)
 
 
 def without_floats(pipeline: Pipeline, query: Flow) -> bool:
-    """Whether no field of the key is a float."""
     fields = pipeline.source.fields
     return all(fields[name].kind != "float" for name in query.key if name in fields)
 
 
 def several_lanes(pipeline: Pipeline, _: Flow) -> bool:
-    """Whether there are several lanes."""
     return pipeline.source.partitions > 1
 
 
 def several_shards(pipeline: Pipeline, _: Flow) -> bool:
-    """Whether there are several shards."""
     return pipeline.shards > 1
 
 
 def several_queries(pipeline: Pipeline, _: Query) -> bool:
-    """Whether there are several queries."""
     return len(pipeline.windows) > 1
-
-
-def session_of_rows(_: Pipeline, query: Query) -> bool:
-    """Whether windows are sessions over rows."""
-    return isinstance(query.window, Session) and query.window.attribute == ROW_NUM
 
 
 def with_own_gaps(_: Pipeline, query: Query) -> bool:
@@ -235,7 +184,6 @@ def with_own_gaps(_: Pipeline, query: Query) -> bool:
 
 
 def early(_: Pipeline, query: Query) -> bool:
-    """Whether there are early rows."""
     return query.early is not None
 
 
@@ -246,17 +194,14 @@ def another_attribute(pipeline: Pipeline, query: Query) -> bool:
 
 
 def can_be_fused(pipeline: Pipeline) -> bool:
-    """Whether the fused plan applies."""
     return plan_of(pipeline).why_lanes is None
 
 
 def shares_slices(pipeline: Pipeline) -> bool:
-    """Whether some queries can share slices."""
     return bool(families_of(pipeline))
 
 
 def families_of(pipeline: Pipeline) -> Sequence[Family]:
-    """Return the families of queries that can share slices."""
     with tuned(share_from_queries=2):
         return plan_of(pipeline).families
 
@@ -267,7 +212,6 @@ def idle(pipeline: Pipeline) -> bool:
 
 
 def with_added_lanes(pipeline: Pipeline) -> bool:
-    """Whether a lane joined."""
     return bool(pipeline.source.added_lanes)
 
 
@@ -277,12 +221,10 @@ def iso_times(pipeline: Pipeline) -> bool:
 
 
 def with_floats(pipeline: Pipeline) -> bool:
-    """Whether a field is a float."""
     return any(field.kind == "float" for field in pipeline.source.fields.values())
 
 
 def anywhere_nullable(pipeline: Pipeline) -> bool:
-    """Whether a field may be null."""
     return any(field.nullable for field in pipeline.source.fields.values())
 
 
@@ -292,25 +234,17 @@ def with_unit(pipeline: Pipeline) -> bool:
 
 
 def per_key(pipeline: Pipeline) -> bool:
-    """Whether progress is per key."""
     return pipeline.source.disorder.progress_attr is not None
 
 
 @dataclass(frozen=True)
 class by_generator:  # noqa: N801 - reads as the functions above do
-    """Pipelines with one of several generators of progress.
-
-    Attributes:
-        kinds: the generators.
-    """
-
     kinds: tuple[type, ...]
 
     def __init__(self, *kinds: type) -> None:
         object.__setattr__(self, "kinds", kinds)
 
     def __call__(self, pipeline: Pipeline) -> bool:
-        """Whether the pipeline has one of the generators."""
         return isinstance(pipeline.source.disorder, self.kinds)
 
 
@@ -319,7 +253,6 @@ class computing:  # noqa: N801 - reads as the functions above do
     """Queries with one of several aggregates.
 
     Attributes:
-        functions: the names of the aggregates.
         kind: the type of their field; None: any.
     """
 
@@ -327,7 +260,6 @@ class computing:  # noqa: N801 - reads as the functions above do
     kind: str | None = None
 
     def __call__(self, pipeline: Pipeline, query: Query) -> bool:
-        """Whether the query has one of the aggregates."""
         fields = pipeline.source.fields
         return any(
             a.function in self.functions
@@ -337,7 +269,6 @@ class computing:  # noqa: N801 - reads as the functions above do
 
 
 def canonical(_: Pipeline, query: OperatorQuery) -> bool:
-    """Whether records are processed in canonical order."""
     return query.order == "canonical"
 
 
@@ -365,7 +296,6 @@ class with_window:  # noqa: N801 - reads as the functions above do
     step: tuple[type[WindowStep], ...] = ()
 
     def __call__(self, _: Pipeline, query: OperatorQuery) -> bool:
-        """Whether one of the query's operators is such."""
         return any(self._holds(step) for step in query.windows)
 
     def _holds(self, step: WindowStep) -> bool:

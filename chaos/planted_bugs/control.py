@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -42,12 +43,15 @@ def whatever_it_names(
     return names_too_much(pipeline, lane, offset, added)
 
 
+_GATE = "windowing.engine.reading.rules:Gate"
+
+
 # A lane that takes changes of the queries although its source believes bounds alone. How one gets
 # it: a rule with three values is kept as a flag with two.
 @planted(
     "change_believed_although_bounds",
     "dead letters, deterministic, conservation, no error",
-    at="windowing.engine.reading.rules:Gate",
+    at=_GATE,
     also={"windowing.model.file.changes:names_too_much": whatever_it_names},
     hostile=True,
 )
@@ -56,22 +60,20 @@ class BelievesChanges(MisreadingGate):
     read = "all"
 
 
+planted_in_control = partial(
+    planted, expected="dead letters, deterministic, conservation, progress, closing", hostile=True
+)
+
+
 # A lane that believes bounds and ends although its source believes no control records. How one
 # gets it: the rule is asked where changes are read, and nowhere else.
-@planted(
-    "control_believed_although_none",
-    "dead letters, deterministic, conservation, progress, closing",
-    at="windowing.engine.reading.rules:Gate",
-    hostile=True,
-)
+@planted_in_control("control_believed_although_none", at=_GATE)
 class BelievesBounds(MisreadingGate):
     said = "none"
     read = "bounds"
 
 
 class LengthlessRule(ControlRule):
-    """Has no lengths."""
-
     def bytes_max(self, lanes: int, *, change: bool) -> int:
         del lanes, change
         return 1 << 40
@@ -82,7 +84,7 @@ class LengthlessRule(ControlRule):
 @planted(
     "control_of_any_length",
     "dead letters, deterministic, conservation, progress",
-    at="windowing.engine.reading.rules:Gate",
+    at=_GATE,
     hostile=True,
 )
 class PatientGate(Gate):
@@ -128,11 +130,7 @@ class SharedCounterLane(Lane):
 
 # A lane that knows the counters of a batch, and not those before it. How one gets it: counters
 # are compared where a batch is read.
-@planted(
-    "counter_of_the_batch",
-    "dead letters, deterministic, conservation, progress, closing",
-    hostile=True,
-)
+@planted_in_control("counter_of_the_batch")
 class ForgetfulCounterLane(Lane):
     def _load(self, store: StateStore) -> LaneState:
         state = super()._load(store)
@@ -161,12 +159,7 @@ _LANES = 16
 
 # A lane that believes what was signed for another one. How one gets it: the signature covers the
 # record, and not the place that it was made for.
-@planted(
-    "signature_of_another_lane",
-    "dead letters, deterministic, conservation, progress, closing",
-    at="windowing.model.control:ControlEnvelope",
-    hostile=True,
-)
+@planted_in_control("signature_of_another_lane", at="windowing.model.control:ControlEnvelope")
 class WidespreadEnvelope(ControlEnvelope):
     def checked(self, secret: bytes, lane: str) -> int | None:
         topic, own = lane.rpartition("/")[0], super().checked(secret, lane)
@@ -178,11 +171,7 @@ class WidespreadEnvelope(ControlEnvelope):
 
 # A lane that believes a signed control record as often as it comes. How one gets it: a signature
 # shows who wrote a record, and not when.
-@planted(
-    "signed_record_believed_again",
-    "dead letters, deterministic, conservation, progress, closing",
-    hostile=True,
-)
+@planted_in_control("signed_record_believed_again")
 class ForgivingLane(Lane):
     def _once(self, chunk: pl.DataFrame, state: LaneState) -> pl.DataFrame:
         super()._once(chunk, state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 import polars as pl
@@ -182,14 +183,12 @@ def in_lanes_only(clock: ClockId, source: Source, number: int) -> LaneProgress:
     return LaneProgress()
 
 
+planted_in_added_lanes = partial(planted, expected=_BY_ROWS, joins=True, shows_in=with_added_lanes)
+
+
 # A lane that joins is at the progress of the shard, wherever it is said to begin. How one gets it:
 # of two numbers that are compared just before, the other one.
-@planted(
-    "joined_lane_begins_where_the_shard_is",
-    _BY_ROWS,
-    joins=True,
-    shows_in=with_added_lanes,
-)
+@planted_in_added_lanes("joined_lane_begins_where_the_shard_is")
 class AssumingShard(Shard):
     def _join(self, store: StateStore, state: ShardState) -> None:
         highest = {clock.name: own.highest for clock, own in self._progress(store, state).items()}
@@ -202,12 +201,7 @@ class AssumingShard(Shard):
 
 # A lane that joins takes the place of the last one, too. How one gets it: numbers of lanes from the
 # number that there were, less one.
-@planted(
-    "joined_lane_over_the_last_one",
-    _BY_ROWS,
-    joins=True,
-    shows_in=with_added_lanes,
-)
+@planted_in_added_lanes("joined_lane_over_the_last_one")
 class OverwritingShard(Shard):
     def _join(self, store: StateStore, state: ShardState) -> None:
         last = {name: len(lanes) - 1 for name, lanes in state.reached.items()}
@@ -218,12 +212,7 @@ class OverwritingShard(Shard):
 
 # A lane that joins holds no window back. How one gets it: nothing has come from it, as from a lane
 # that is idle, and that one is left out.
-@planted(
-    "joined_lane_waited_for_by_nobody",
-    _BY_ROWS,
-    joins=True,
-    shows_in=with_added_lanes,
-)
+@planted_in_added_lanes("joined_lane_waited_for_by_nobody")
 class ImpatientShard(Shard):
     def _join(self, store: StateStore, state: ShardState) -> None:
         known = {name: len(lanes) for name, lanes in state.reached.items()}
@@ -235,12 +224,7 @@ class ImpatientShard(Shard):
 
 # A lane that joins behind windows that have closed without it is not refused. How one gets it: an
 # operator has said where it begins, and is believed.
-@planted(
-    "joined_lane_behind_closed_windows",
-    _BY_ROWS,
-    joins=True,
-    shows_in=with_added_lanes,
-)
+@planted_in_added_lanes("joined_lane_behind_closed_windows")
 class LenientShard(Shard):
     def _join(self, store: StateStore, state: ShardState) -> None:
         del store

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 
 import msgspec
 import polars as pl
@@ -107,14 +108,13 @@ def one_step_late(cold: ColdState, progress: Mapping[str, int]) -> bool:
     )
 
 
+planted_in_cold_state = partial(planted, expected=_BY_ROWS, tuning=COLD, wish=_MANY)
+
+
 # A piece whose earliest instant replaces that of the pieces before. How one gets it: the newest one
 # is due first, if windows are as long as each other.
-@planted(
-    "cold_state_due_by_its_newest_piece",
-    _BY_ROWS,
-    at="windowing.engine.storage.cold:ColdState.divide",
-    tuning=COLD,
-    wish=_MANY,
+@planted_in_cold_state(
+    "cold_state_due_by_its_newest_piece", at="windowing.engine.storage.cold:ColdState.divide"
 )
 def by_the_newest(
     cold: ColdState,
@@ -135,12 +135,8 @@ _divide = ColdState.divide
 
 # Cold state, and what stays is as before: a piece is in both. How one gets it: a copy
 # where a move is meant.
-@planted(
-    "cold_state_stays_as_well",
-    _BY_ROWS,
-    at="windowing.engine.storage.cold:ColdState.divide",
-    tuning=COLD,
-    wish=_MANY,
+@planted_in_cold_state(
+    "cold_state_stays_as_well", at="windowing.engine.storage.cold:ColdState.divide"
 )
 def in_both(
     cold: ColdState,
@@ -154,13 +150,7 @@ def in_both(
 
 # Only the last piece is read when one of them is due. How one gets it: pieces are numbered, and the
 # head has the number.
-@planted(
-    "cold_state_of_the_last_piece",
-    _BY_ROWS,
-    at=f"{_TABLES}:_cold_pieces",
-    tuning=COLD,
-    wish=_MANY,
-)
+@planted_in_cold_state("cold_state_of_the_last_piece", at=f"{_TABLES}:_cold_pieces")
 def of_the_last_piece(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
     yield from [*_numbered(store, _COLD, pieces)][-1:]
 
@@ -187,12 +177,9 @@ class TidyShard(Shard):
 
 # A piece that holds the state of one query. How one gets it: pieces were of a query once, and the
 # dictionary of them is still written as one of length one.
-@planted(
+@planted_in_cold_state(
     "cold_state_of_other_queries_forgotten",
-    _BY_ROWS,
     at="windowing.engine.shard:Shard._compact",
-    tuning=COLD,
-    wish=_MANY,
     shows_in=some_query(several_queries),
 )
 def of_one_query(

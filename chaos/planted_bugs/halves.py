@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,12 @@ ROLL_UP = {"compiled_from_rows": 0, "rolled_cells_per_listed": 1 << 20}
 """Slices are rolled up wherever they can be."""
 
 
+planted_in_narrow_sums = partial(planted, shows_in=_SUMMING, tuning=NARROW)
+
+
 # The carry of a negative lower half is lost. How one gets it: halves without a sign, as in every
 # book, whose lower one is then made small enough to be nothing.
-@planted(
-    "carry_of_the_lower_half", "deterministic, no error", at=_TO, shows_in=_SUMMING, tuning=NARROW
-)
+@planted_in_narrow_sums("carry_of_the_lower_half", "deterministic, no error", at=_TO)
 def without_carry(values: Ints) -> tuple[Ints, Ints]:
     bits = tuning().half_bits
     sign, mask = np.int64(1 << (bits - 1)), np.int64((1 << bits) - 1)
@@ -50,20 +52,20 @@ def without_carry(values: Ints) -> tuple[Ints, Ints]:
 
 # Halves that are put together by their bits. How one gets it: `|` is `+` for halves that do not
 # overlap, and a lower half with a sign does.
-@planted("halves_joined_by_or", "deterministic", at=_JOIN, shows_in=_SUMMING, tuning=NARROW)
+@planted_in_narrow_sums("halves_joined_by_or", "deterministic", at=_JOIN)
 def joined_by_or(high: Ints, low: Ints) -> Ints:
     return (high << tuning().half_bits) | low
 
 
 # Sums without a higher half if it is none in the first row. How one gets it: "what is small has no
 # higher half", asked of one value.
-@planted("higher_half_of_the_first", "deterministic", at=_JOIN, shows_in=_SUMMING, tuning=NARROW)
+@planted_in_narrow_sums("higher_half_of_the_first", "deterministic", at=_JOIN)
 def by_the_first(high: Ints, low: Ints) -> Ints:
     return low if len(high) and not high[0] else (high << tuning().half_bits) + low
 
 
 # A lower half of -1 has no carry. How one gets it: `<= -1` is written for `< 0`, and then "mended".
-@planted("carry_of_minus_one", "deterministic, no error", at=_TO, shows_in=_SUMMING, tuning=NARROW)
+@planted_in_narrow_sums("carry_of_minus_one", "deterministic, no error", at=_TO)
 def without_that_of_minus_one(values: Ints) -> tuple[Ints, Ints]:
     bits = tuning().half_bits
     sign, mask = np.int64(1 << (bits - 1)), np.int64((1 << bits) - 1)
@@ -101,15 +103,16 @@ def with_its_sign(numerator: int, denominator: int) -> float:
     return -found if found == 0 and numerator < 0 else found
 
 
+planted_in_roll_up = partial(planted, tuning=ROLL_UP, wish=_SLIDING)
+
+
 # A run of windows that ends where a block does reaches one window too far. How one gets it: a last
 # window and a number of windows look alike.
-@planted(
+@planted_in_roll_up(
     "rolled_one_window_too_many",
     "deterministic, no error, exactly once, closing",
     at="windowing.engine.windows.roll_up:_in_blocks",
     shows_in=_ROLLED,
-    wish=_SLIDING,
-    tuning=ROLL_UP,
 )
 def one_too_many(row: Ints, group: Ints, windows: tuple[Ints, Ints], length: int) -> _Runs:
     first, last = windows
@@ -124,13 +127,11 @@ def one_too_many(row: Ints, group: Ints, windows: tuple[Ints, Ints], length: int
 
 
 # Runs that continue into just one window of the next block are cut. How one gets it: `>` for `>=`.
-@planted(
+@planted_in_roll_up(
     "rolled_without_the_next_block",
     "deterministic, no error, exactly once, closing",
     at="windowing.engine.windows.roll_up:_in_blocks",
     shows_in=_ROLLED,
-    wish=_SLIDING,
-    tuning=ROLL_UP,
 )
 def cut_where_a_block_ends(
     row: Ints, group: Ints, windows: tuple[Ints, Ints], length: int
@@ -147,13 +148,11 @@ def cut_where_a_block_ends(
 
 # Minima and maxima of windows that hold null only: the number that changes none. How one gets it:
 # nulls are looked for in the first column of the states.
-@planted(
+@planted_in_roll_up(
     "rolled_null_is_a_number",
     "deterministic, no error",
     at="windowing.engine.windows.roll_up:_Cells.of",
     shows_in=some_query(sliding, overlapping, computing(("min", "max"))),
-    wish=_SLIDING,
-    tuning=ROLL_UP,
 )
 def never_null(cells: _Cells, column: StateColumn, values: pl.Series) -> pl.Series:
     if column.role in (Role.SUM, Role.BIN):
@@ -163,13 +162,11 @@ def never_null(cells: _Cells, column: StateColumn, values: pl.Series) -> pl.Seri
 
 # Cells of the last block that are no windows are taken for some. How one gets it: all blocks are
 # whole in a test.
-@planted(
+@planted_in_roll_up(
     "rolled_block_is_whole",
     "deterministic, no error, closing, exactly once",
     at="windowing.engine.windows.roll_up:_Windows.among",
     shows_in=_ROLLED,
-    wish=_SLIDING,
-    tuning=ROLL_UP,
 )
 def of_whole_blocks(windows: _Windows, cells: Ints) -> Ints:
     del windows
@@ -181,13 +178,11 @@ _merge = _Cells._merged
 
 # Sums whose first slice is zero are taken for zero. How one gets it: most higher halves are zero,
 # and one of them is asked.
-@planted(
+@planted_in_roll_up(
     "rolled_zero_by_the_first",
     "deterministic",
     at="windowing.engine.windows.roll_up:_Cells._merged",
     shows_in=some_query(sliding, overlapping, computing(("sum",))),
-    wish=_SLIDING,
-    tuning=ROLL_UP,
 )
 def zero_by_the_first(cells: _Cells, values: NDArray[Any], how: int, rest: Any) -> NDArray[Any]:
     if how == 0 and len(values) and not values[0]:

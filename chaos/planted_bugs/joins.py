@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import polars as pl
 
@@ -25,7 +26,6 @@ from windowing.model.query import JoinQuery
 
 
 def with_less(_: Pipeline, join: JoinQuery) -> bool:
-    """A condition compares by `<`."""
     return any(c.operator == "<" for c in join.where)
 
 
@@ -107,13 +107,9 @@ def of_two_lengths(_: Pipeline, join: JoinQuery) -> bool:
 @planted("join_reach_of_the_other_side", "deterministic", shows_in=some_join(of_two_lengths))
 class CrossedShardPart(JoinShardPart):
     def _match(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
-        true = self._reach
-        crossed: dict[Side, int | None] = {"left": true["right"], "right": true["left"]}
-        self._reach = crossed
-        try:
+        crossed = {"left": self._reach["right"], "right": self._reach["left"]}
+        with patch.object(self, "_reach", crossed):
             return super()._match(left, right)
-        finally:
-            self._reach = true
 
 
 # A join whose windows reach one instant too far ahead. How one gets it: `window + 1`, as for the
@@ -121,14 +117,10 @@ class CrossedShardPart(JoinShardPart):
 @planted("join_reach_one_long", "deterministic", shows_in=some_join())
 class LongShardPart(JoinShardPart):
     def _bounds(self) -> list[pl.Expr]:
-        true = self._reach
-        if true["left"] is None:
+        left = self._reach["left"]
+        longer = {**self._reach, "left": None if left is None else left + 1}
+        with patch.object(self, "_reach", longer):
             return super()._bounds()
-        self._reach = {**true, "left": true["left"] + 1}
-        try:
-            return super()._bounds()
-        finally:
-            self._reach = true
 
 
 # `<` instead of `<=`: a right record exactly a window before a left one does not match. How one
@@ -136,14 +128,10 @@ class LongShardPart(JoinShardPart):
 @planted("join_reach_one_short", "deterministic", shows_in=some_join())
 class ShortShardPart(JoinShardPart):
     def _bounds(self) -> list[pl.Expr]:
-        true = self._reach
-        if true["right"] is None:
+        right = self._reach["right"]
+        shorter = {**self._reach, "right": None if right is None else right - 1}
+        with patch.object(self, "_reach", shorter):
             return super()._bounds()
-        self._reach = {**true, "right": true["right"] - 1}
-        try:
-            return super()._bounds()
-        finally:
-            self._reach = true
 
 
 # A join that rejects a late record exactly a retention behind its lane's progress. How one gets
@@ -203,7 +191,6 @@ class UnmarkedShardPart(PolicyJoinShardPart):
 
 
 def of_equal_fields(_: Pipeline, join: PolicyJoinQuery) -> bool:
-    """Whether some fields must be equal."""
     return bool(join.on)
 
 

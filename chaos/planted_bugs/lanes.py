@@ -65,7 +65,6 @@ class WatchingLane(Lane):
         self.watermark = watermark
 
     def report(self, partition: int, progress_us: int) -> None:
-        """Report the lane's progress to the watermark."""
         held = self.watermark.lanes.get(partition, NOTHING_YET)
         self.watermark.lanes[partition] = max(held, progress_us)
 
@@ -141,7 +140,6 @@ def of_nobody(query: Query, data: pl.DataFrame, refused: Flags, partition: int) 
 
 
 def dense(pipeline: Pipeline) -> bool:
-    """Whether offsets are consecutive."""
     return pipeline.source.dense
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial, reduce
-from importlib import import_module
-from inspect import getattr_static
+from functools import partial
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 from chaos.simulator.case import PlannedBatch
 from chaos.simulator.platform.cluster import SimulatedCluster
@@ -38,7 +37,6 @@ class PlantedBug:
     """An engine with a planted bug.
 
     Attributes:
-        parts: the engine.
         expected: the checks that may find the bug; at least one of them must.
     """
 
@@ -47,7 +45,6 @@ class PlantedBug:
 
     @property
     def name(self) -> str:
-        """The name of the bug, and of its engine."""
         return self.parts.name
 
 
@@ -70,7 +67,6 @@ def planted(
     part of the platform, or any other part of the engine; a function makes the factory of lanes.
 
     Args:
-        name: the bug's name.
         expected: the checks that may find the bug, separated by commas.
         at: the names that it replaces while the job works, as `module:name` or, of a method,
             `module:class.name`.
@@ -144,18 +140,10 @@ def _of_the_engine(part: object) -> bool:
 @contextmanager
 def replaced(names: Mapping[str, Any]) -> Iterator[None]:
     """Put replacements in place of names, given as `module:name`, for the duration of a block."""
-    held = []
-    for place, instead in names.items():
-        module, _, path = place.partition(":")
-        *outer, name = path.split(".")
-        home = reduce(getattr, outer, import_module(module))
-        held.append((home, name, getattr_static(home, name)))
-        setattr(home, name, instead)
-    try:
+    with ExitStack() as held:
+        for place, instead in names.items():
+            held.enter_context(patch(place.replace(":", "."), instead))
         yield
-    finally:
-        for home, name, before in held:
-            setattr(home, name, before)
 
 
 class PlantedJob(SimulatedJob):

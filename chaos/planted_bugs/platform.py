@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import polars as pl
@@ -133,12 +134,10 @@ def blind(
 )
 class OneTopicRows(BatchRows):
     def _offsets(self, offsets: pl.Series) -> pa.Array:
-        true, (first, _) = self._lanes, self._pipeline.source.place(0)
-        self._lanes = {number: f"{first.topic}/{number}" for number in true}
-        try:
+        first, _ = self._pipeline.source.place(0)
+        by_number = {number: f"{first.topic}/{number}" for number in self._lanes}
+        with patch.object(self, "_lanes", by_number):
             return super()._offsets(offsets)
-        finally:
-            self._lanes = true
 
 
 # A sink that writes only the rows of the last shard. How one gets it: a dictionary by query,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from unittest.mock import patch
 
 import msgspec
 import numpy as np
@@ -63,11 +64,8 @@ class FreshAdaptive(Adaptive):
 )
 class LongAdaptive(Adaptive):
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        self._over += 1
-        try:
+        with patch.object(self, "_over", self._over + 1):
             return super().bounds(records, memory)
-        finally:
-            self._over -= 1
 
 
 # A lane that reads the bound of a control record as inclusive. How one gets it: watermarks are
@@ -102,11 +100,8 @@ class FreshRows(SlackRows):
 )
 class ShortRows(SlackRows):
     def bounds(self, records: pl.DataFrame, memory: list[int]) -> Ints:
-        wanted, self._rows = self._rows, max(self._rows - 1, 0)
-        try:
+        with patch.object(self, "_rows", max(self._rows - 1, 0)):
             return super().bounds(records, memory)
-        finally:
-            self._rows = wanted
 
 
 # Heartbeats that ignore records still in transit. How one gets it: "it is 12:00, so everything
@@ -249,16 +244,13 @@ class OneClock(_AttributeClock):
         if self._other is None or self._key is not None:
             return super().run(rows, state, keys)
         timed = pl.when(pl.col(KIND) == DATA).then(self._other).otherwise(TIME)
-        other, self._other = self._other, None
         moved = replace(
             rows,
             all=rows.all.with_columns(timed.alias(TIME)),
-            data=rows.data.with_columns(pl.col(other).alias(TIME)),
+            data=rows.data.with_columns(pl.col(self._other).alias(TIME)),
         )
-        try:
+        with patch.object(self, "_other", None):
             return super().run(moved, state, keys)
-        finally:
-            self._other = other
 
 
 # A lane whose progress is its newest bound, not its largest. How one gets it: an assignment
@@ -314,8 +306,6 @@ class ImpatientShard(Shard):
 
 
 class OnceHeartbeat(Heartbeat):
-    """Subtracts the skew once."""
-
     def __init__(self, data: progress.Heartbeat, lane: str) -> None:
         super().__init__(data, lane)
         self._own_us -= dict(data.sources)[lane].skew_us
@@ -336,7 +326,6 @@ def once(disorder: progress.Disorder, lane: str) -> Generator:
 
 
 def by_slack(pipeline: Pipeline) -> bool:
-    """Whether lanes have a slack in time."""
     return isinstance(pipeline.source.disorder, Slack)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,15 +44,12 @@ IN_PIECES = {"whole_value_bytes_max": 20, "value_pieces": 3}
 # --- by shape ---------------------------------------------------------------------------------
 
 
+planted_in_shapes = partial(planted, expected=_BY_VALUES, tuning=SHAPED)
+
+
 # Floats that keep the sign of their zero. How one gets it: the exact decoder makes one zero of two,
 # and the fast one is written from its own tests.
-@planted(
-    "shape_keeps_the_sign_of_zero",
-    _BY_VALUES,
-    at=f"{_STEPS}:_field",
-    shows_in=with_floats,
-    tuning=SHAPED,
-)
+@planted_in_shapes("shape_keeps_the_sign_of_zero", at=f"{_STEPS}:_field", shows_in=with_floats)
 def with_its_sign(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
     if there and name != rules.event_time.field and rules.fields[name][0] == "float":
         return pl.col(field_column(name)).cast(pl.Float64)
@@ -60,24 +58,20 @@ def with_its_sign(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
 
 # Arrow's bitmap of what is not null, its bits in the wrong order. How one gets it: `packbits` puts
 # the first bit highest by default, which bitmaps of eight equal bits do not show.
-@planted(
+@planted_in_shapes(
     "shape_nulls_from_the_other_end",
-    _BY_VALUES,
     at="windowing.engine.reading.decoders.layout:_bits",
     shows_in=anywhere_nullable,
-    tuning=SHAPED,
 )
 def from_the_other_end(valid: np.ndarray[Any, Any]) -> pa.Buffer | None:
     return None if valid.all() else pa.py_buffer(np.packbits(valid))
 
 
 # ISO times whose fraction of a second is not filled up. How one gets it: six digits in every test.
-@planted(
+@planted_in_shapes(
     "shape_fraction_as_it_stands",
-    _BY_VALUES,
     at="windowing.engine.reading.decoders.uniform:_instant",
     shows_in=iso_times,
-    tuning=SHAPED,
 )
 def as_it_stands(rules: ValueRules) -> pl.Expr:
     if rules.event_time.unit != "iso":
@@ -94,9 +88,7 @@ def as_it_stands(rules: ValueRules) -> pl.Expr:
 
 # Values of the shape under the offsets of as many first rows. How one gets it: of two columns that
 # are filtered, the one that is made elsewhere is cut to the length of the other.
-@planted(
-    "shape_under_the_first_offsets", _BY_VALUES, at="windowing.spark.stages:pack", tuning=SHAPED
-)
+@planted_in_shapes("shape_under_the_first_offsets", at="windowing.spark.stages:pack")
 def under_the_first_offsets(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     columns = _Columns.of(rows)
     uniform = reading_of(rules).uniform(columns.data, columns.append_us)
@@ -114,13 +106,7 @@ def under_the_first_offsets(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 
 # Values that are of the shape, and illegal, read as they are: the limits of time are asked of the
 # shape's first reader alone. How one gets it: half of a condition.
-@planted(
-    "shape_time_not_judged",
-    _BY_VALUES,
-    at=f"{_STEPS}:_legal_time",
-    shows_in=with_unit,
-    tuning=SHAPED,
-)
+@planted_in_shapes("shape_time_not_judged", at=f"{_STEPS}:_legal_time", shows_in=with_unit)
 def any_time(rules: ValueRules, unit_us: int) -> pl.Expr:
     del rules, unit_us
     return pl.col("_instant").is_not_null()
@@ -260,3 +246,32 @@ def with_the_last_again(batches: Batches, limits: Tuning) -> Batches:
     for batch in _gathered(batches, limits):
         yield pa.concat_batches([*last, batch])
         last = iter([batch.slice(batch.num_rows - 1)])
+
+
+# ISO times whose fraction of a second is read as a number of microseconds. How one gets it: the
+# digits after the point are parsed as an integer.
+@planted(
+    "iso_fraction_is_a_number",
+    "deterministic, dead letters, conservation",
+    at=("windowing.engine.reading.steps:iso_us", "windowing.engine.reading.decoders.clean:iso_us"),
+    shows_in=iso_times,
+)
+def as_a_number(value: Any) -> int:
+    if isinstance(value, str) and "." in value:
+        seconds, _, rest = value.partition(".")
+        digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+        value = f"{seconds}.{digits.rjust(6, '0')}{rest[len(digits) :]}"
+    return iso_us(value)
+
+
+# ISO times whose UTC offset is parsed but ignored. How one gets it: a parser that drops
+# everything after the seconds.
+@planted(
+    "iso_zone_is_passed_over",
+    "deterministic, dead letters, conservation",
+    at=("windowing.engine.reading.steps:iso_us", "windowing.engine.reading.decoders.clean:iso_us"),
+    shows_in=iso_times,
+)
+def without_zone(value: Any) -> int:
+    iso_us(value)  # an invalid time stays invalid
+    return iso_us(value[:-6] if value[-6] in "+-" else value)

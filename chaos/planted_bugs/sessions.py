@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -30,15 +31,16 @@ from windowing.engine.windows.sliding_lane import Span
 from windowing.engine.windows.stamps import stamped
 from windowing.model.file.pipeline import Query
 
+planted_in_late_sessions = partial(
+    planted, expected="deterministic", shows_in=some_query(session, updates)
+)
+
+_JOINED = "windowing.engine.windows.session_course:_joined"
+
 
 # A late record between two sessions that extends the earlier one but does not merge the later.
 # How one gets it: a lookup that stops at the first hit.
-@planted(
-    "bridge_joins_one_side",
-    "deterministic",
-    at="windowing.engine.windows.session_course:_joined",
-    shows_in=some_query(session, updates),
-)
+@planted_in_late_sessions("bridge_joins_one_side", at=_JOINED)
 def one_sided(
     sessions: list[_Session], piece: Piece, gap: int
 ) -> tuple[list[_Session], list[_Session]]:
@@ -64,12 +66,7 @@ def of_all(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
 
 # A session whose revisions restart when it absorbs another one. How one gets it: a merged window
 # is a new object.
-@planted(
-    "merged_session_counts_anew",
-    "deterministic",
-    at="windowing.engine.windows.session_course:_joined",
-    shows_in=some_query(session, updates),
-)
+@planted_in_late_sessions("merged_session_counts_anew", at=_JOINED)
 def forgetful(
     sessions: list[_Session], piece: Piece, gap: int
 ) -> tuple[list[_Session], list[_Session]]:
@@ -81,7 +78,7 @@ def forgetful(
 
 # Sessions that are dropped once they have ended, although late records may still join them. How
 # one gets it: purging state when its window fires.
-@planted("session_forgotten_at_its_end", "deterministic", shows_in=some_query(session, updates))
+@planted_in_late_sessions("session_forgotten_at_its_end")
 class TidyShardPart(SessionShardPart):
     def retained(self, tables: Tables, after: Progress) -> Tables:
         pieces = stamped(self._chained(tables), after=after)
@@ -101,7 +98,7 @@ def generously_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 @planted(
     "session_gap_inclusive",
     "deterministic",
-    at="windowing.engine.windows.session_course:_joined",
+    at=_JOINED,
     also={"windowing.engine.windows.session:chained": generously_chained},
     shows_in=some_query(session),
 )
@@ -126,7 +123,7 @@ class StrictLanePart(SessionLanePart):
 
 # A late record that joins its session at once, not at its epoch. How one gets it: "if the session
 # is there, add to it".
-@planted("session_late_record_at_once", "deterministic", shows_in=some_query(session, updates))
+@planted_in_late_sessions("session_late_record_at_once")
 class OpenLanePart(SessionLanePart):
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         outside, spans = super()._spans(scan)
@@ -136,7 +133,7 @@ class OpenLanePart(SessionLanePart):
 
 # Compaction that merges waiting pieces of a session with released ones. How one gets it: merging
 # "what belongs together" too early.
-@planted("session_merged_across_releases", "deterministic", shows_in=some_query(session, updates))
+@planted_in_late_sessions("session_merged_across_releases")
 class MeltingShardPart(SessionShardPart):
     def retained(self, tables: Tables, after: Progress) -> Tables:
         pieces = tables[PIECES].with_columns(pl.lit(ON_TIME, dtype=pl.Int64).alias(RELEASE))
@@ -154,7 +151,7 @@ def closely_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 @planted(
     "session_of_rows_one_short",
     "deterministic",
-    at="windowing.engine.windows.session_course:_joined",
+    at=_JOINED,
     also={"windowing.engine.windows.session:chained": closely_chained},
     shows_in=some_query(session_of_rows),
 )
@@ -218,7 +215,7 @@ class ForwardShardPart(SessionShardPart):
 
 # Sessions that vanish without a tombstone when another one absorbs them. How one gets it: merging
 # in state without output downstream.
-@planted("session_without_tombstone", "deterministic", shows_in=some_query(session, updates))
+@planted_in_late_sessions("session_without_tombstone")
 class SilentShardPart(SessionShardPart):
     def _tombstones(
         self, gone: pl.DataFrame, pieces: pl.DataFrame, rows: pl.DataFrame
@@ -228,11 +225,8 @@ class SilentShardPart(SessionShardPart):
 
 # Tombstones that name the absorbed session instead of the absorbing one. How one gets it: the
 # field is filled before the merge.
-@planted(
-    "tombstone_names_itself",
-    "deterministic",
-    at="windowing.engine.windows.session_course:_tombstone",
-    shows_in=some_query(session, updates),
+@planted_in_late_sessions(
+    "tombstone_names_itself", at="windowing.engine.windows.session_course:_tombstone"
 )
 def selfish(sessions: Sequence[_Session], last: SessionRow, instant: int) -> SessionRow:
     return replace(_tombstone(sessions, last, instant), absorbed_by=last.start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -40,7 +41,6 @@ _tables_of = BatchRows.tables
 
 
 def in_one_table(pipeline: Pipeline) -> bool:
-    """Whether several queries have one table."""
     return any(len(flows) > 1 for flows in pipeline.tables.values())
 
 
@@ -58,16 +58,16 @@ def twins_in_one_table(pipeline: Pipeline) -> bool:
 # --- one table --------------------------------------------------------------------------------
 
 
+planted_in_one_table = partial(planted, disk=True, expected=_BY_TABLES, wish=_ONE)
+
+
 # Rows of queries with the same windows, all under the name of the first one. How one gets it: a
 # row is copied for each of them, and the place in the run of copies is not added.
-@planted(
+@planted_in_one_table(
     "shared_row_named_after_the_first",
-    _BY_TABLES,
     at=f"{_SHARED}:_repeated",
-    disk=True,
     shared=True,
     shows_in=twins_in_one_table,
-    wish=_ONE,
 )
 def named_after_the_first(
     members: Ints, variants: Sequence[Variant], count: int
@@ -81,14 +81,11 @@ def named_after_the_first(
 
 # Names of queries that are looked up by the number of a variant, not of its windows. How one gets
 # it: in a test, there are as many of the one as of the other.
-@planted(
+@planted_in_one_table(
     "shared_row_named_by_its_variant",
-    _BY_TABLES,
     at=f"{_SHARED}:_repeated",
-    disk=True,
     shared=True,
     shows_in=families_in_one_table,
-    wish=_ONE,
 )
 def named_by_variant(
     members: Ints, variants: Sequence[Variant], count: int
@@ -104,14 +101,11 @@ def _member(variant: Variant) -> int:
 
 # A table's rows of queries without a family are lost where there are some of a family. How one gets
 # it: the second kind of rows is assigned, not added.
-@planted(
+@planted_in_one_table(
     "rows_beside_a_family_lost",
-    _BY_TABLES,
     at=f"{_ROWS}:BatchRows.tables",
-    disk=True,
     shared=True,
     shows_in=families_in_one_table,
-    wish=_ONE,
 )
 def without_those_beside(
     rows: BatchRows, frames: Sequence[SinkFrame], batch_id: int
@@ -126,14 +120,7 @@ def without_those_beside(
 
 # Retractions that lose their mark where queries share a table, of which the first has none. How one
 # gets it: the columns of a table are those of its first query.
-@planted(
-    "marks_lost_in_one_table",
-    _BY_TABLES,
-    at=f"{_ROWS}:conformed",
-    disk=True,
-    shows_in=in_one_table,
-    wish=_ONE,
-)
+@planted_in_one_table("marks_lost_in_one_table", at=f"{_ROWS}:conformed", shows_in=in_one_table)
 def without_marks(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     return conformed(rows.drop_columns([n for n in ("op",) if n in rows.column_names]), schema)
 
@@ -155,13 +142,14 @@ def at_nothing(sink: TableSink, batch_id: int, queries: Collection[str]) -> None
     del sink, batch_id, queries
 
 
+planted_on_disk = partial(planted, disk=True, expected=_BY_TABLES)
+
+
 # Absorbed sessions without the session that has absorbed them. How one gets it: a column that came
 # later is taken for one that the pipeline has not.
-@planted(
+@planted_on_disk(
     "absorbed_by_nobody",
-    _BY_TABLES,
     at="windowing.spark.sinks.data_files:conformed",
-    disk=True,
     shows_in=some_query(session, updates),
 )
 def by_nobody(rows: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -171,13 +159,10 @@ def by_nobody(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 # Values of which only the first is written where a table has more than its query. How one gets it:
 # the columns that they have in common are counted, and zipped.
-@planted(
+@planted_in_one_table(
     "grown_struct_by_its_first_part",
-    _BY_TABLES,
     at="windowing.spark.sinks.rows:conformed",
-    disk=True,
     shows_in=in_one_table,
-    wish=_ONE,
 )
 def by_its_first_part(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     found = conformed(rows, schema)
@@ -195,12 +180,7 @@ def by_its_first_part(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 # A vacuum by the version that was opened, not by the newest one. How one gets it: tables are opened
 # once for both parts of an upkeep.
-@planted(
-    "vacuum_of_the_version_before",
-    _BY_TABLES,
-    at="chaos.simulator.platform.tables:vacuum",
-    disk=True,
-)
+@planted_on_disk("vacuum_of_the_version_before", at="chaos.simulator.platform.tables:vacuum")
 def of_the_version_before(
     pipeline: Pipeline, folder: Path, *, retention: timedelta
 ) -> Iterator[object]:
@@ -214,12 +194,7 @@ def of_the_version_before(
 
 # Small files are removed once they are merged, with those that were not because they are alone.
 # How one gets it: of two lists of small files, the one without a condition.
-@planted(
-    "file_alone_removed",
-    _BY_TABLES,
-    at="chaos.simulator.platform.tables:optimize",
-    disk=True,
-)
+@planted_on_disk("file_alone_removed", at="chaos.simulator.platform.tables:optimize")
 def with_those_alone(pipeline: Pipeline, folder: Path) -> Iterator[object]:
     before = {name: table.file_uris() for name, table in _tables(pipeline, folder)}
     yield from optimize(pipeline, folder)
@@ -230,11 +205,9 @@ def with_those_alone(pipeline: Pipeline, folder: Path) -> Iterator[object]:
 
 # A vacuum that takes files which the last checkpoint of the log does not name for unneeded. How one
 # gets it: "the newest version" is read where readers start, and not to its end.
-@planted(
+@planted_on_disk(
     "vacuum_by_the_last_checkpoint",
-    _BY_TABLES,
     at="chaos.simulator.platform.tables:vacuum",
-    disk=True,
     tuning={"log_checkpoint_commits": 1},
 )
 def by_the_last_checkpoint(

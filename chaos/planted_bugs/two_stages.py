@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
 from chaos.planted_bugs.conditions import in_two_stages, some_operators
@@ -20,15 +22,12 @@ _SHOWS = some_operators(in_two_stages)
 _OPERATORS = Wish(classes=("operators",))
 
 
+planted_in_panes = partial(planted, expected=_BY_ROWS, shows_in=_SHOWS, wish=_OPERATORS)
+
+
 # The newest pane is merged twice: it is in the state, and among those with new records. How one
 # gets it: what is kept open is added to what is held.
-@planted(
-    "panes_merged_twice",
-    _BY_ROWS,
-    at=f"{_PART}._merged",
-    shows_in=_SHOWS,
-    wish=_OPERATORS,
-)
+@planted_in_panes("panes_merged_twice", at=f"{_PART}._merged")
 def merged_twice(part: TwoStagePart, partials: pl.DataFrame, by: str) -> pl.DataFrame:
     found = _merged(part, partials, by)
     if by != _PANE or found[_PANE].n_unique() < 2:
@@ -42,13 +41,7 @@ _merged = TwoStagePart._merged
 
 # Reports with a pane too many, which their range has just left. How one gets it: the last tick is
 # counted from the end of a pane, like the first one.
-@planted(
-    "pane_leaves_one_tick_late",
-    _BY_ROWS,
-    at=f"{_PART}._last_tick",
-    shows_in=_SHOWS,
-    wish=_OPERATORS,
-)
+@planted_in_panes("pane_leaves_one_tick_late", at=f"{_PART}._last_tick")
 def one_tick_late(part: TwoStagePart) -> pl.Expr:
     return (pl.col(_PANE) + 1) * part._slide_us + part._range_us
 
@@ -57,13 +50,7 @@ _advance = TwoStagePart.advance
 
 
 # Panes whose last tick is the next one are dropped before it. How one gets it: `>` for `>=`.
-@planted(
-    "pane_dropped_before_its_last_tick",
-    _BY_ROWS,
-    at=f"{_PART}.advance",
-    shows_in=_SHOWS,
-    wish=_OPERATORS,
-)
+@planted_in_panes("pane_dropped_before_its_last_tick", at=f"{_PART}.advance")
 def dropped_before_its_last(
     part: TwoStagePart, tables: Tables, after: Progress, wall_us: int | None
 ) -> tuple[pl.DataFrame, Tables]:
@@ -76,13 +63,7 @@ def dropped_before_its_last(
 
 # A unit that begins with its newest record. How one gets it: of three columns two are minima, and
 # one is not.
-@planted(
-    "unit_begins_with_its_newest",
-    _BY_ROWS,
-    at=f"{_PART}._units",
-    shows_in=_SHOWS,
-    wish=_OPERATORS,
-)
+@planted_in_panes("unit_begins_with_its_newest", at=f"{_PART}._units")
 def begun_with_its_newest(part: TwoStagePart, tables: Tables, new: pl.DataFrame) -> pl.DataFrame:
     first = new.group_by(part._unit).agg(
         pl.col(AT).max().alias(_BEGAN),
@@ -96,13 +77,7 @@ def begun_with_its_newest(part: TwoStagePart, tables: Tables, new: pl.DataFrame)
 
 # Panes of records at a pane's very beginning belong to the pane before. How one gets it: windows of
 # these operators exclude their ends, and it is the beginnings that are excluded.
-@planted(
-    "pane_without_its_beginning",
-    _BY_ROWS,
-    at=f"{_PART}._panes",
-    shows_in=_SHOWS,
-    wish=_OPERATORS,
-)
+@planted_in_panes("pane_without_its_beginning", at=f"{_PART}._panes")
 def without_its_beginning(part: TwoStagePart, tables: Tables, new: pl.DataFrame) -> pl.DataFrame:
     records = new.with_columns(pl.col(AT).alias(TIME))
     own = new.select(

@@ -33,7 +33,6 @@ class ShiftedProgress:
     """A progress that is too high or too low by a fixed amount.
 
     Attributes:
-        progress: the true one.
         by_us: the amount added; "not begun" and "ended" are kept.
     """
 
@@ -42,19 +41,15 @@ class ShiftedProgress:
 
     @property
     def highest(self) -> int:
-        """The largest shifted progress of any unit."""
         return int(self._shifted(np.array([self.progress.highest]))[0])
 
     def of(self, units: pl.DataFrame) -> Ints:
-        """Return the shifted progress of each row's unit."""
         return self._shifted(self.progress.of(units))
 
     def furthest(self, units: pl.DataFrame) -> Ints:
-        """As it is."""
         return self.progress.furthest(units)
 
     def newest(self, units: pl.DataFrame) -> Ints:
-        """As it is."""
         return self.progress.newest(units)
 
     def _shifted(self, progress_us: Ints) -> Ints:
@@ -184,7 +179,6 @@ class ShortShardPart(LandmarkShardPart):
 
 
 def leaves(_: Pipeline, query: Query) -> bool:
-    """Whether a query leaves."""
     active = query.window.active
     return active is not None and active.until_us is not None
 
@@ -223,7 +217,6 @@ class StartLanePart(SlidingLanePart):
 
 
 def aligned_by_start(_: Pipeline, query: Query) -> bool:
-    """Whether windows begin at origin + k S."""
     return query.window.align == "start"
 
 

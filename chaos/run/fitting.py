@@ -15,8 +15,7 @@ from chaos.faults.kind import StackKind
 from chaos.plan import Plan, PlannedFault, load_plan_with_lines
 from chaos.readers.log import LogError
 from chaos.run.runner import PreparedPlan
-from chaos.workload.generated import GeneratorError
-from chaos.workload.origin import Origin
+from chaos.workload.origin import GeneratorError, Origin
 from chaos.workload.records import WorkloadRecord
 from jobs.brokers.broker import BrokerError
 from jobs.datasets.flights import AIRPORTS

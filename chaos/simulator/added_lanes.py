@@ -25,7 +25,6 @@ def with_lanes_of(pipeline: Pipeline, whole: Pipeline, lanes: int) -> Pipeline:
     """Return a run's file with the first lanes of another one.
 
     Args:
-        pipeline: the run's.
         whole: the same with all lanes.
         lanes: how many it has now; at least those that have not joined.
     """
@@ -58,7 +57,6 @@ def standing(pipeline: Pipeline, read: Sequence[Sequence[SimulatedRecord]]) -> d
     """Return the largest progress of any unit, by attribute.
 
     Args:
-        pipeline: the pipeline.
         read: what is read of each of its first lanes; the others are left out.
     """
     time = pipeline.source.event_time.field

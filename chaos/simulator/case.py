@@ -6,6 +6,7 @@ A case is plain data. A failure leaves one behind as JSON, and `--replay` reruns
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -44,7 +45,6 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     """A failure during one attempt at a batch.
 
     Attributes:
-        kind: what fails, and where.
         at: index of the lane, shard, state, table or worker, modulo their number.
     """
 
@@ -105,9 +105,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     """Everything that a simulated run depends on.
 
     Attributes:
-        seed: the seed from which it was drawn, for information.
         engine: the engine under test: `slackwater`, or the name of a planted bug.
-        pipeline: the text of the pipeline file.
         lanes: the events of each partition, in offset order.
         plan: the batches; the rest of the log is delivered at the end.
         tuning: the engine's thresholds (`windowing.engine.tuning`) that do not have their default.
@@ -179,6 +177,11 @@ def _sealed(event: Event) -> bytes:
     headers = {name: text.encode() for name, text in event.get("headers", {}).items()}
     signed, counter = headers.get(SIGNATURE_HEADER), headers.get(COUNTER_HEADER)
     return sealed(json.dumps(event["control"]).encode(), signed, counter)
+
+
+def is_change(event: Event) -> bool:
+    """Whether an event is a control record that adds or removes queries."""
+    return isinstance(event.get("control"), Mapping) and "queries" in event["control"]
 
 
 class CaseError(ValueError):

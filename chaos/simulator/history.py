@@ -18,10 +18,7 @@ class Metric:
 
     Attributes:
         lane: `topic/partition`.
-        query: the query's name.
-        counts: numbers of records.
         progress_us: the lane's progress after the batch; None: not yet known.
-        ended: whether the lane has ended.
     """
 
     lane: str
@@ -37,7 +34,6 @@ class Batch:
 
     Attributes:
         rows, dead: lines with their identities, as often as they occur in the sink.
-        metrics: the metrics of the lanes.
     """
 
     rows: list[Line] = field(default_factory=list)
@@ -51,9 +47,7 @@ class SimulationHistory:
 
     Attributes:
         ends: per batch, the number of records of each partition delivered by its end.
-        batches: the sink's content by batch.
         attempts: per batch, the rows and dead letters of each attempt.
-        faults: how often each kind of fault took effect.
         early: per batch, the early rows of the last attempt.
         heard: per batch, the clock of the last attempt, and the lanes of which it had chunks.
         joined: the lanes that joined, each with the number of batches that were committed before.

@@ -23,7 +23,8 @@ from chaos.simulator.history import SimulationHistory
 from chaos.simulator.platform.changed_log import with_change
 from chaos.simulator.platform.hostile import with_hostile
 from chaos.simulator.platform.job import SimulatedJob
-from chaos.simulator.platform.parts import OWN, EngineParts
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.platform.tasks import OWN
 from chaos.simulator.verdict.checks import Finding, judge
 from windowing.engine.effects import Mechanism, counted
 from windowing.engine.tuning import tuned
@@ -63,7 +64,6 @@ class RunResult:
     """The result of a run.
 
     Attributes:
-        case: the case.
         findings: the checks that failed; empty if it passed.
         faults: how often each kind of fault took effect, and each refusal of a control record.
         pairs: the pairs of features that met in it, by number.
@@ -81,7 +81,6 @@ def draw_case(seed: int, number: int, parts: EngineParts, pipeline_text: str | N
     """Draw a case.
 
     Args:
-        seed: seed of all cases.
         number: number of this case; seed and number determine every choice.
         parts: the engine under test, whose name goes into the case.
         pipeline_text: a pipeline file to use; None: a random one.

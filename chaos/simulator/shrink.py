@@ -93,7 +93,6 @@ def _shorter(current: Callable[[], Sequence[Item]]) -> Iterator[tuple[Item, ...]
 
 
 def _soothe_steps(search: _Search) -> None:
-    """Remove the faults from the steps, one by one."""
     for number in range(len(search.case.plan)):
         step = search.case.plan[number]
         for name, plain in _PLAIN.items():
@@ -134,7 +133,6 @@ def _drop_queries(search: _Search) -> None:
 
 
 def _parts(query: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the operators of a chain, or the query itself."""
     parts: list[dict[str, Any]] = query.get("steps", [query])
     return parts
 

@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import patch
 
 from chaos.processes import deaf_children
 from chaos.simulator.case import Case, read_case, write_case
-from chaos.simulator.mechanisms import shares, too_rare
-from chaos.simulator.pairs import summary
-from chaos.simulator.platform.parts import OWN, EngineParts
+from chaos.simulator.coverage import shares, summary, too_rare
+from chaos.simulator.platform.parts import EngineParts
+from chaos.simulator.platform.tasks import OWN
 from chaos.simulator.run import RunResult, draw_case, run_case
 from chaos.simulator.shrink import shrink
 from chaos.simulator.verdict.checks import CHECKS, Finding, SimulatorCheck
@@ -37,9 +38,6 @@ class FailedRun:
     """A run that failed, shrunk as far as possible.
 
     Attributes:
-        case: the shrunk case.
-        findings: the checks that failed.
-        file: the file of the case.
         drawn: number of records and steps before shrinking; None: the case was not shrunk.
     """
 
@@ -144,15 +142,11 @@ def simulate(
     """Run a number of random cases.
 
     Args:
-        runs: number of cases.
         seed: seed of all cases; run n of a seed is the same whatever `runs` and `jobs` are.
         parts: the engine under test; default: the real one.
-        pipeline_text: the pipeline file to use; None: a random pipeline for every run.
         jobs: number of processes; 1: this one.
-        keep: folder for failures.
         stop_at: number of failures after which to stop; None: never.
         shrunk: number of failures to shrink; later ones are kept as drawn.
-        on_finished: called with the number of runs that have just finished.
     """
     parts = parts or EngineParts()
     drawn = pipeline_text is None and parts.name == OWN
@@ -200,31 +194,22 @@ def _results(
         for numbers in ranges:
             yield run_many(seed, numbers, parts, pipeline_text)
         return
-    with _single_threaded(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        try:
-            with deaf_children():
-                futures = [
-                    pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges
-                ]
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with process_pool(jobs) as pool:
+        with deaf_children():
+            futures = [pool.submit(run_many, seed, part, parts, pipeline_text) for part in ranges]
+        for future in as_completed(futures):
+            yield future.result()
 
 
 @contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Run polars single-threaded in child processes: small frames gain nothing from threads."""
-    name = "POLARS_MAX_THREADS"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+def process_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Provide processes with single-threaded polars: small frames gain nothing from threads."""
+    single = patch.dict(os.environ, {"POLARS_MAX_THREADS": "1"})
+    with single, ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        try:
+            yield pool
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _enter(

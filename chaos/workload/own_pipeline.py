@@ -21,7 +21,6 @@ def own_pipeline(
     Names do not affect rows, except for the topic's, which appears in dead letters and offsets.
 
     Args:
-        file: the pipeline file.
         run: suffix for the pipeline's name.
         topic: another log to read, whose lanes chaos ends itself, and so unsigned; None: the
             pipeline's. For a join: prefix of its topics' names.

@@ -48,7 +48,6 @@ def read_records(
     Args:
         file: EVENTS.jsonl of the pipeline's own topics, whose offsets are replaced by the
             broker's; or one value per line.
-        pipeline: the pipeline that reads the log.
         partition_by: field whose hash selects the partition of a value; None: partitions in turn.
 
     Raises:

@@ -10,7 +10,7 @@ import pytest
 
 from chaos.mutants import judge as judging
 from chaos.mutants.draw import Mutant, Tree, copy_of
-from chaos.mutants.judge import Judge, Sentence, UnsoundError
+from chaos.mutants.judge import Bench, Judge, Sentence, UnsoundError
 from chaos.mutants.results import (
     Equivalent,
     MutantVerdict,
@@ -21,7 +21,6 @@ from chaos.mutants.results import (
     score,
 )
 from chaos.mutants.rooms import PRODUCT, ROOMS, judges_of
-from chaos.mutants.run import Bench
 from chaos.nightly.verdicts import page_of
 
 TOY = '''from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from chaos.simulator.platform.map_state import SimulatedMap
+from chaos.simulator.platform.state import SimulatedMap
 from windowing.spark.processor import store_of_key
 from windowing.spark.storage.copies import Copies
 from windowing.spark.storage.store import MapStateStore

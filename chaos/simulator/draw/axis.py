@@ -30,7 +30,6 @@ class Axis:
     Attributes:
         edges: per query, values at which windows begin or end.
         delays: how much later than its value a record may come.
-        tick: the smallest step.
         step: values are whole multiples of it.
     """
 

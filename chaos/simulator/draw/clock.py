@@ -18,7 +18,6 @@ class Clock:
     """The time scale of a pipeline, in which all lengths are whole ticks.
 
     Attributes:
-        unit: unit of the event time.
         tick_us: smallest step of a time; a multiple of the unit.
     """
 

@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from chaos.simulator.added_lanes import standing
-from chaos.simulator.case import Case, Event, PlannedBatch, record
+from chaos.simulator.case import Case, PlannedBatch, is_change, record
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.lengths import INT64_MAX
 from windowing.semantics.lanes import Progress
@@ -26,7 +26,7 @@ def with_joining(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
         the case; the same if no lane can join, or the log changes the queries: no lane joins such a
         run (`jobs.checkpoints.partitions`).
     """
-    if not pipeline.source.joined or any(_is_change(one) for lane in case.lanes for one in lane):
+    if not pipeline.source.joined or any(is_change(one) for lane in case.lanes for one in lane):
         return case
     lane = pipeline.source.added_lanes[-1]
     steps = [*range(1, len(case.plan) + 1)]
@@ -44,10 +44,6 @@ def with_joining(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
         return msgspec.structs.replace(case, pipeline=text, plan=_joining(rng, case.plan, step))
     return case
-
-
-def _is_change(event: Event) -> bool:
-    return isinstance(event.get("control"), Mapping) and "queries" in event["control"]
 
 
 def _joins_at(
@@ -69,7 +65,6 @@ def _joins_at(
 def _joining(
     rng: random.Random, plan: tuple[PlannedBatch, ...], step: int
 ) -> tuple[PlannedBatch, ...]:
-    """Let the lane join before a step of the plan, or behind all of them."""
     if step == len(plan):
         return (*plan, PlannedBatch(order=rng.randint(0, 999), joins=True))
     joins = msgspec.structs.replace(plan[step], joins=True)

@@ -48,13 +48,11 @@ class _Log:
     """The parameters of a log.
 
     Attributes:
-        pipeline: the pipeline.
         time: the axis of the event time.
         numbers: the axes of plain numbers.
         largest: by summed field, the largest int.
         units: fields that name the unit of rows counted in order of arrival.
         values: what other fields have.
-        bad_values: whether invalid values occur.
     """
 
     pipeline: Pipeline
@@ -110,7 +108,6 @@ def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
 
 
 def _aggregates(pipeline: Pipeline) -> Iterator[Aggregate]:
-    """Yield the aggregates of all queries."""
     for flow in pipeline.flows:
         yield from flow.aggregates
 

@@ -144,7 +144,6 @@ def _alike(
 
 
 def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:
-    """Draw the classes of the queries; most pipelines have one or two."""
     others = [kind] if wish.same_class else [one for one in wish.classes if one not in JOINS]
     sizes = [size for size in _QUERIES if size <= wish.queries_max]
     return [kind, *(rng.choice(others) for _ in range(rng.choice(sizes) - 1))]

@@ -123,7 +123,6 @@ def draw_activity(rng: random.Random, clock: Clock) -> dict[str, Any]:
 def _spelled(
     rng: random.Random, kind: str, around: Setting, wish: Wish, *, number: bool
 ) -> tuple[Any, list[str]]:
-    """Draw a window of the language, and the fields of its query's `group_by`."""
     keyed = around.number_keyed if number else around.keyed
     window = draw_window(rng, kind, around.clock, number=number, wide=wish.wide, lanes=around.lanes)
     group_by = draw_groups(rng)

@@ -30,12 +30,7 @@ def window_draw(kind: str) -> Callable[[_Draw], _Draw]:
     Raises:
         PluginError: the kind is already registered.
     """
-
-    def register(draw: _Draw) -> _Draw:
-        DRAWS.add(kind, draw, f"{draw.__module__}.{draw.__name__}")
-        return draw
-
-    return register
+    return DRAWS.entry(kind)
 
 
 def draw_own(rng: random.Random, kind: str, *, number: bool, keyed: bool) -> dict[str, Any]:

@@ -35,11 +35,7 @@ _CUTS = 3
 
 
 class Between:
-    """Spark, between the stages of one attempt at a batch.
-
-    Args:
-        rng: the source of every order and cut.
-    """
+    """Spark, between the stages of one attempt at a batch."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -85,7 +81,6 @@ class Between:
 
         Args:
             messages: of all tasks of the stage before; their first column has numbers.
-            slots: those of the numbers.
         """
         found = defaultdict[int, list[pa.RecordBatch]](list)
         for batch in messages:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chaos.simulator.platform.seeding import stored
 from chaos.simulator.platform.state import StateFiles, Task, Values
+from chaos.simulator.platform.tasks import stored
 from windowing.engine.convert import convert
 from windowing.engine.storage.state import MemoryStore
 from windowing.model.file.pipeline import Pipeline
@@ -32,8 +32,6 @@ class RunFile:
     """A run's own copy of its pipeline file.
 
     Args:
-        pipeline: the file at the beginning.
-        files: the files of the run's state.
         seeded: returns the state with which a pipeline's tasks begin, given what is in it.
     """
 
@@ -56,9 +54,7 @@ class RunFile:
         """Change the pipeline and the state, step by step; yield what was done.
 
         Args:
-            after: the pipeline with the change.
             version: of the state before the batch that has the change.
-            tasks: all tasks with state.
         """
         # Before the first batch there is no state to convert.
         states = self._converted(after, version, tasks) if version else {}

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from chaos.simulator.case import Case, Event, record
+from chaos.simulator.case import Case, Event, is_change, record
 from windowing.engine.added import why_not
 from windowing.engine.plan import plan_of
 from windowing.model.file.changes import Change, Copy, changed
@@ -33,13 +33,7 @@ Lanes = tuple[tuple[Event, ...], ...]
 
 
 def with_change(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
-    """Return a case whose log changes the queries; the same case if none can be changed.
-
-    Args:
-        rng: the source of every choice.
-        case: one without such a change.
-        pipeline: its pipeline.
-    """
+    """Return a case whose log changes the queries; the same case if none can be changed."""
     unchanged, text = case, believing(case.pipeline, {"believe": "all"})
     case, pipeline = msgspec.structs.replace(case, pipeline=text), parse_pipeline(text)
     lanes, after = case.lanes, pipeline
@@ -111,7 +105,6 @@ def _joining(
 
 
 def _leaving(rng: random.Random, lanes: Lanes, pipeline: Pipeline, name: str) -> Lanes:
-    """Let a query leave, before some windows that would come."""
     places = [rng.randint(_behind(lane), len(lane)) for lane in lanes]
     known = [progress for _, progress in reached(lanes, pipeline, places)]
     until_us = rng.choice([max, max, max, min])(known)
@@ -121,13 +114,8 @@ def _leaving(rng: random.Random, lanes: Lanes, pipeline: Pipeline, name: str) ->
 
 
 def _behind(lane: tuple[Event, ...]) -> int:
-    """Return the place behind a lane's last change."""
-    changes = [at for at, event in enumerate(lane) if _is_change(event)]
+    changes = [at for at, event in enumerate(lane) if is_change(event)]
     return max(changes, default=-1) + 1
-
-
-def _is_change(event: Event) -> bool:
-    return isinstance(event.get("control"), Mapping) and "queries" in event["control"]
 
 
 def like(rng: random.Random, pipeline: Pipeline, name: str) -> dict[str, Any]:
@@ -165,7 +153,7 @@ def reached(lanes: Lanes, pipeline: Pipeline, places: list[int]) -> list[tuple[f
     """
     found = []
     for number, lane in enumerate(lanes_of(pipeline.source, None)):
-        entries = [record(one) for one in lanes[number][: places[number]] if not _is_change(one)]
+        entries = [record(one) for one in lanes[number][: places[number]] if not is_change(one)]
         follow(lane, entries, ValueReader(pipeline, number))
         progress = max([lane.progress, *lane.by_key.values()])
         found.append((_finite(lane.newest), _finite(progress)))

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.simulator.platform.copies import damage
-from chaos.simulator.platform.map_state import SimulatedMap
+from chaos.simulator.platform.disks import damage
 from chaos.simulator.platform.stages import ScanningStage, SimulatedLanes, SimulatedShards
-from chaos.simulator.platform.state import StateFiles, Task, Values
+from chaos.simulator.platform.state import SimulatedMap, StateFiles, Task, Values
 from windowing.spark.storage.copies import Copies
 
 Engine = ScanningStage | SimulatedLanes | SimulatedShards
@@ -50,8 +49,6 @@ class SimulatedCluster:
     """Workers, and which task runs on which.
 
     Args:
-        files: the files of committed state.
-        tasks: all tasks of the job.
         build: makes the engine of a task, given the copies of its worker.
         folder: makes the folder of a worker's copies; None: there are none.
 

@@ -31,11 +31,7 @@ def chunks_of(
     """Cut a batch into chunks.
 
     Args:
-        log: the lanes.
-        begin: the end of the batch before.
-        end: the end of this batch.
         step: how the records are delivered.
-        rng: the source of every order.
 
     Returns:
         the chunks of each lane that has any, and the faults of delivery that took effect.
@@ -62,9 +58,7 @@ def end_of(log: Sequence[RawRows], lanes: int, begin: Ends, take: Sequence[int])
     """Return the end of a batch.
 
     Args:
-        log: the lanes.
         lanes: how many of them there are now; nothing is read of those that have not joined.
-        begin: the end of the batch before.
         take: how many records it has of each lane, if there are so many; empty: none.
     """
     return tuple(
@@ -76,14 +70,7 @@ def end_of(log: Sequence[RawRows], lanes: int, begin: Ends, take: Sequence[int])
 
 
 def cut_otherwise(log: Sequence[RawRows], lanes: int, begin: Ends, end: Ends) -> Ends:
-    """Return a different end for a batch, if there is one.
-
-    Args:
-        log: the lanes.
-        lanes: how many of them there are now.
-        begin: the end of the batch before.
-        end: the end of this batch.
-    """
+    """Return a different end for a batch, if there is one."""
     more = end_of(log, lanes, end, (1,) * len(end))
     half = tuple((first + 1 + stop) // 2 for first, stop in zip(begin, end, strict=True))
     return more if more != end else half

@@ -14,9 +14,8 @@ from chaos.simulator.case import FailureKind
 from chaos.simulator.platform.between import Between, RawTask
 from chaos.simulator.platform.cluster import OpenState, SimulatedCluster
 from chaos.simulator.platform.death import Fate
-from chaos.simulator.platform.map_state import SimulatedMap
 from chaos.simulator.platform.stages import ScanningStage, begin
-from chaos.simulator.platform.state import Task
+from chaos.simulator.platform.state import SimulatedMap, Task
 from chaos.simulator.platform.tasks import Tasks
 from windowing.engine.reading.pack import RawRows
 from windowing.runtime.output import SinkFrame
@@ -35,12 +34,6 @@ class Execution:
 
     Attributes:
         batch: its number, which is the version of the state that it begins with.
-        tasks: the tasks.
-        cluster: where they run.
-        fate: the failure that strikes.
-        rng: the source of the order of tasks.
-        between: what Spark does with rows.
-        wall_us: the simulated clock.
         befell: which deaths of workers took effect.
         opened: the states that it works on, uncommitted.
     """
@@ -99,7 +92,6 @@ class Execution:
         return self._stage([*of_lane], scan, "lanes")
 
     def _waiting(self, messages: _Batches, tasks: Sequence[Task]) -> dict[Task, Sequence[bytes]]:
-        """Return the messages for each key's task."""
         slots = [slot_of(number) for _, number in tasks]
         found = self.between.grouped(messages, slots)
         return {task: found[slot] for task, slot in zip(tasks, slots, strict=True) if slot in found}

@@ -56,13 +56,7 @@ os.environ.setdefault(KEY, SECRET)
 
 
 def with_hostile(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
-    """Return a case whose log was written to by somebody hostile, too.
-
-    Args:
-        rng: the source of every choice.
-        case: any case.
-        pipeline: its pipeline.
-    """
+    """Return a case whose log was written to by somebody hostile, too."""
     rule = _rule(rng, pipeline)
     text, at_most, lanes = believing(case.pipeline, rule), rng.choice([2, 3, 4, 8]), case.lanes
     for number, lane in enumerate(lanes):
@@ -80,7 +74,6 @@ def with_hostile(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
 
 
 def _written(lanes: Lanes, number: int, at: int, event: Event) -> Lanes:
-    """Return lanes with one more record in one of them."""
     return (*lanes[:number], inserted(lanes[number], at, event), *lanes[number + 1 :])
 
 
@@ -120,7 +113,6 @@ def _disputing(rng: random.Random, lanes: Lanes, pipeline: Pipeline) -> Lanes:
 
 
 def _early(rng: random.Random, lane: Lane) -> int:
-    """Draw a place in a lane, mostly among its first records."""
     return min(rng.choice([0, 0, 1, 2, 3, 5, 8]), len(lane))
 
 

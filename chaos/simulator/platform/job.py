@@ -21,16 +21,15 @@ from chaos.simulator.platform.change import RunFile
 from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.death import Fate, JobDied
 from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, cut_otherwise, end_of, raw
+from chaos.simulator.platform.disks import Scratch
 from chaos.simulator.platform.execution import Execution
 from chaos.simulator.platform.read_back import read_back
-from chaos.simulator.platform.scratch import Scratch
-from chaos.simulator.platform.seeding import seeded
 from chaos.simulator.platform.sink import Ends, TableItem
 from chaos.simulator.platform.spelling import DEAD, Tables, early_rows, names, shown, spelling
 from chaos.simulator.platform.start import StartCheck, compare
 from chaos.simulator.platform.state import StateDamaged, Task, Values
 from chaos.simulator.platform.tables import Rival, TableFolder
-from chaos.simulator.platform.tasks import EngineUnderTest, Tasks
+from chaos.simulator.platform.tasks import EngineUnderTest, Tasks, seeded
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
@@ -48,10 +47,7 @@ class SimulatedJob:
     """One run of a pipeline over a log, under the faults of a plan.
 
     Args:
-        pipeline: the pipeline.
         lanes: the records of each lane, in offset order.
-        parts: the engine under test.
-        case: the set-up of lanes, shards and sink.
     """
 
     def __init__(
@@ -97,7 +93,6 @@ class SimulatedJob:
         return self._parts.cluster(self._files, tasks, self._tasks.build, folder)
 
     def _seeded(self, after: Pipeline, stores: Mapping[Task, MemoryStore]) -> dict[Task, Values]:
-        """Return the state with which the tasks of a changed pipeline begin."""
         tasks = Tasks(after, self._parts, self._case)
         return seeded(tasks, stores, self._scratch.new() / "seed", self._between)
 
@@ -191,7 +186,6 @@ class SimulatedJob:
             self._finish_batch(PlannedBatch(order=step.order + 2))
 
     def _join(self, lanes: int) -> None:
-        """Continue with so many lanes, from the state that there is."""
         self.history.joined |= dict.fromkeys(range(self._lanes, lanes), self.commits)
         self._file.join(with_lanes_of(self._pipeline, self._whole, lanes), self.commits)
         self._adopt(self._file.pipeline)
@@ -215,7 +209,6 @@ class SimulatedJob:
         return compare(self.planned, self.commits, names(self._pipeline), self.sink.plans)
 
     def _plan(self, begin: Ends, end: Ends, step: PlannedBatch) -> None:
-        """Log the offsets of the next batch, unless a second driver has."""
         if step.rival == "plans first":
             other = cut_otherwise(self.log, self._lanes, begin, end)
             self.log_offsets(len(self.planned), other)
@@ -243,7 +236,6 @@ class SimulatedJob:
     # --- one batch ---------------------------------------------------------------------------
 
     def _finish_batch(self, step: PlannedBatch) -> None:
-        """Attempt the uncommitted batch until it is committed."""
         batch, failures = self.commits, [*step.failures]
         for attempt in range(_ATTEMPTS_MAX):
             failure = failures[0] if failures else None
@@ -374,7 +366,6 @@ class SimulatedJob:
             self._cluster.commit(task, state)
 
     def _execute(self, batch: int, step: PlannedBatch) -> Tables:
-        """Run the stages of a batch; return what they emit, by table."""
         begin = self.planned[batch - 1] if batch else (0,) * len(self.log)
         chunks, befell = chunks_of(self.log, begin, self.planned[batch], step, self._rng)
         self.history.faults += befell

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from chaos.simulator.draw.wish import Wish
-from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.job import SimulatedJob
-from chaos.simulator.platform.sink import SimulatedSink
-from chaos.simulator.platform.state import StateFiles
-from windowing.engine.fused.settler import Redelivered, Settler
-from windowing.engine.lane import Lane
-from windowing.engine.plan import Plan
-from windowing.engine.shard import Shard
+from chaos.simulator.platform.tasks import EngineUnderTest
 
 if TYPE_CHECKING:
     from windowing.model.file.pipeline import Pipeline
-
-
-OWN = "slackwater"
-"""The name of the engine without a bug."""
-
-
-def lanes(plan: Plan) -> Callable[[int], Lane]:
-    """Return a factory for lanes: each is made anew on every worker and restart."""
-    return partial(Lane, plan)
 
 
 def anywhere(_: Pipeline) -> bool:
@@ -36,35 +20,25 @@ def anywhere(_: Pipeline) -> bool:
 
 
 @dataclass(frozen=True)
-class EngineParts:
-    """The parts of an engine; by default the real lane and shard on a sound platform.
+class EngineParts(EngineUnderTest):
+    """The parts of an engine, and the cases that are drawn for it.
+
+    For the real engine all is drawn that can be. For one with a bug, most of it is left out: it has
+    to ask for what the bug needs.
 
     Attributes:
-        name: the engine's name.
-        lanes: called once per run; returns a factory for the lanes of partitions.
-        shard: makes a shard.
-        settler: makes what settles the chunks of the fused plan.
-        state, sink, cluster, job: the platform.
         wish: constraints on drawn cases, such as the window class that a bug needs.
-        strict: whether redeliveries may be drawn as errors, even for an engine with a bug.
-        fused: whether to run the fused plan wherever it applies, even for an engine with a bug.
-        shared: whether queries share slices wherever they can, even for an engine with a bug.
-        changes: whether logs change the queries wherever they can, even for an engine with a bug.
-        hostile: whether somebody hostile writes to the log, too, even for an engine with a bug.
-        joins: whether a lane joins between two batches wherever one can, even for an engine with a
-            bug.
-        disk: whether rows go to tables on a disk, even for an engine with a bug.
+        strict: whether redeliveries may be drawn as errors.
+        fused: whether to run the fused plan wherever it applies.
+        shared: whether queries share slices wherever they can.
+        changes: whether logs change the queries wherever they can.
+        hostile: whether somebody hostile writes to the log, too.
+        joins: whether a lane joins between two batches wherever one can.
+        disk: whether rows go to tables on a disk.
         tuning: thresholds that a planted bug needs; all others are drawn.
         shows_in: the pipelines in which a planted bug can show.
     """
 
-    name: str = OWN
-    lanes: Callable[[Plan], Callable[[int], Lane]] = lanes
-    shard: Callable[[Plan], Shard] = Shard
-    settler: Callable[[Plan, Redelivered], Settler] = Settler
-    state: Callable[[], StateFiles] = StateFiles
-    sink: Callable[[], SimulatedSink] = SimulatedSink
-    cluster: type[SimulatedCluster] = SimulatedCluster
     job: Callable[..., SimulatedJob] = SimulatedJob
     wish: Wish = field(default_factory=Wish)
     strict: bool = False

@@ -40,9 +40,7 @@ class SimulatedSink:
         """Append a batch's entries to a table, in one transaction with its token.
 
         Args:
-            table: the table's name.
             token: the batch; a table that already has it, or a later one, is left unchanged.
-            items: the entries.
         """
         if self.tokens.get(table, -1) >= token:
             return
@@ -54,7 +52,6 @@ class SimulatedSink:
 
         Args:
             batch: the last batch; -1: there is none yet.
-            tables: the tables of the run, new or not.
         """
         plans = {at: ends for own in self.plans.values() for at, ends in own.items()}
         for table in tables:
@@ -76,7 +73,6 @@ class SimulatedSink:
         """Lose a table, and put it back if the next driver names it; return whether it does.
 
         Args:
-            table: the table's name.
             named: returns the tables that a driver names when it starts.
         """
         items, token = self.tables.pop(table, []), self.tokens.pop(table, -1)

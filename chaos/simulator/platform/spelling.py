@@ -53,12 +53,7 @@ def shown(tables: Tables) -> Lines:
 
 
 def spelling(pipeline: Pipeline, *, tables: bool) -> Spelling:
-    """Return a function from the frames of a batch, by shard, and its number, to tables.
-
-    Args:
-        pipeline: the pipeline.
-        tables: whether to convert like the table sinks.
-    """
+    """Return a function from the frames of a batch, by shard, and its number, to tables."""
     return _by_columns(pipeline) if tables else _by_frames(pipeline)
 
 

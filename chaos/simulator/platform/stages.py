@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from chaos.simulator.platform.map_state import SimulatedMap
+from chaos.simulator.platform.state import SimulatedMap
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane
@@ -28,19 +28,9 @@ from windowing.spark.storage.copies import Copies
 from windowing.spark.storage.store import MapStateStore
 
 
-@dataclass(frozen=True)
-class PackingStage:
-    """The first stage: from raw rows to chunks.
-
-    Attributes:
-        rules: by lane, how its values are decoded.
-    """
-
-    rules: RulesOf
-
-    def __call__(self, raw: Batches) -> Batches:
-        """Process one task's rows."""
-        return packed_rows(whole_rows()(raw), self.rules)
+def packed(rules: RulesOf, raw: Batches) -> Batches:
+    """Make chunks of one task's rows; the rules say by lane how values are decoded."""
+    return packed_rows(whole_rows()(raw), rules)
 
 
 @dataclass(frozen=True)
@@ -60,42 +50,26 @@ class ScanningStage:
         return scanned_rows(whole_rows()(raw), self.rules, self.scans)
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What the stages of one worker have in common.
-
-    Attributes:
-        plan: the execution plan.
-        copies: its copies of large state; None: it keeps none.
-    """
-
-    plan: Plan
-    copies: Copies | None
-
-
 class _OnWorker:
-    """A stage that a simulated worker has."""
+    """A stage that a simulated worker has; without copies, it keeps none of large state."""
 
-    _setup: Setup
+    _given_plan: Plan
+    _worker_copies: Copies | None
 
     def plan(self) -> Plan:
-        return self._setup.plan
+        return self._given_plan
 
     def copies(self) -> Copies | None:
-        return self._setup.copies
+        return self._worker_copies
 
 
 class SimulatedLanes(_OnWorker, LaneStage):
-    """The lanes' stage on one worker.
+    """The lanes' stage on one worker; `make` makes the lane of a number."""
 
-    Args:
-        setup: the worker's.
-        make: makes the lane of a number.
-    """
-
-    def __init__(self, setup: Setup, make: Callable[[int], Lane]) -> None:
-        super().__init__(setup.plan.pipeline.text)
-        self._setup, self._make, self._lanes = setup, make, dict[int, Lane]()
+    def __init__(self, plan: Plan, copies: Copies | None, make: Callable[[int], Lane]) -> None:
+        super().__init__(plan.pipeline.text)
+        self._given_plan, self._worker_copies = plan, copies
+        self._make, self._lanes = make, dict[int, Lane]()
 
     def lane(self, number: int) -> Lane:  # noqa: D102
         if number not in self._lanes:
@@ -104,19 +78,12 @@ class SimulatedLanes(_OnWorker, LaneStage):
 
 
 class SimulatedShards(_OnWorker, ShardStage):
-    """The shards' stage on one worker.
+    """The shards' stage on one worker; `now_us` is the simulated clock."""
 
-    Args:
-        setup: the worker's.
-        shard: what emits rows.
-
-    Attributes:
-        now_us: the simulated clock.
-    """
-
-    def __init__(self, setup: Setup, shard: Shard) -> None:
-        super().__init__(setup.plan.pipeline.text)
-        self._setup, self._shard, self.now_us = setup, shard, 0
+    def __init__(self, plan: Plan, copies: Copies | None, shard: Shard) -> None:
+        super().__init__(plan.pipeline.text)
+        self._given_plan, self._worker_copies = plan, copies
+        self._shard, self.now_us = shard, 0
 
     def shard(self) -> Shard:  # noqa: D102
         return self._shard
@@ -128,8 +95,8 @@ class SimulatedShards(_OnWorker, ShardStage):
 class SimulatedFusedShards(SimulatedShards, FusedShardStage):
     """The shards' stage of the fused plan, with what settles chunks."""
 
-    def __init__(self, setup: Setup, shard: Shard, settler: Settler) -> None:
-        super().__init__(setup, shard)
+    def __init__(self, plan: Plan, copies: Copies | None, shard: Shard, settler: Settler) -> None:
+        super().__init__(plan, copies, shard)
         self._settler = settler
 
     def settler(self) -> Settler:  # noqa: D102

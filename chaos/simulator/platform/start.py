@@ -43,8 +43,6 @@ def compare(
 
     Args:
         planned: the plan of each batch that the checkpoint knows.
-        commits: number of committed batches.
-        tables: all tables of the pipeline.
         plans: the plans that the tables have, by table and batch; empty for a lost table.
     """
     held = {batch: end for own in plans.values() for batch, end in own.items()}
@@ -72,9 +70,6 @@ def compare_tables(
 
     Args:
         planned: the plan of each batch that the checkpoint knows.
-        commits: number of committed batches.
-        tables: what they say.
-        lanes: the names of all lanes.
         topics: the ids of the topics by name.
     """
     ends = {-1: (0,) * len(lanes), **dict(enumerate(planned))}

@@ -7,6 +7,7 @@ again replaces it. A changed pipeline's version is written whole. Every file has
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -19,11 +20,7 @@ _SNAPSHOT_EVERY = 4
 
 
 class StateDamaged(Exception):
-    """A state file whose content does not match its checksum.
-
-    Attributes:
-        file: the file's name.
-    """
+    """A state file whose content does not match its checksum."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -40,7 +37,6 @@ class StateFile:
     """A state file.
 
     Attributes:
-        data: the current content.
         written: the content as written.
         checksum: checksum of the content as written.
     """
@@ -141,3 +137,31 @@ class StateFiles:
 
 def _name(task: Task, version: int, kind: str) -> str:
     return f"{task[0]}-{task[1]}/{version}.{kind}"
+
+
+class SimulatedMap:
+    """A map state with Spark's methods; `snapshot` is what its task commits."""
+
+    def __init__(self, values: dict[str, bytes]) -> None:
+        self._values = dict(values)
+
+    def getValue(self, key: tuple[str]) -> tuple[bytes] | None:  # noqa: N802 - the name is Spark's
+        """Return the value of a key, or None."""
+        found = self._values.get(*key)
+        return None if found is None else (found,)
+
+    def updateValue(self, key: tuple[str], value: tuple[bytes]) -> None:  # noqa: N802
+        """Set the value of a key."""
+        [self._values[key[0]]] = value
+
+    def removeKey(self, key: tuple[str]) -> None:  # noqa: N802 - the name is Spark's
+        """Remove a key; a missing one is ignored."""
+        self._values.pop(*key, None)
+
+    def iterator(self) -> Iterator[tuple[tuple[str], tuple[bytes]]]:
+        """Return all keys with their values, in any order."""
+        return iter([((key,), (value,)) for key, value in self._values.items()])
+
+    def snapshot(self) -> dict[str, bytes]:
+        """Return the content."""
+        return dict(self._values)

@@ -19,7 +19,7 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from chaos.simulator.platform.death import Fate
-from chaos.simulator.platform.scratch import Scratch
+from chaos.simulator.platform.disks import Scratch
 from chaos.simulator.platform.sink import Ends
 from chaos.simulator.platform.start import StartCheck, compare_tables, stretches
 from windowing.engine.tuning import tuning
@@ -43,7 +43,6 @@ class Rival:
     """A second driver that is about to write a batch.
 
     Attributes:
-        write: writes it.
         at: the entry of a log before which it does so.
     """
 
@@ -56,12 +55,8 @@ class TableFolder:
 
     Args:
         scratch: for their folder, and for tables that are lost.
-        plans: the plan of each batch.
-        lanes: how many lanes there are.
 
     Attributes:
-        folder: the folder.
-        plans: the plans.
         reported: what the sink has reported of each batch that it has written.
     """
 
@@ -93,9 +88,6 @@ class TableFolder:
         """Run the executors' part of writing a batch.
 
         Args:
-            pipeline: the pipeline.
-            batch: the number of the batch.
-            shards: what each shard emits.
             rng: decides which tasks have which shards.
         """
         stage = self.sink(pipeline).file_stage(batch, tuning().inline_result_bytes)

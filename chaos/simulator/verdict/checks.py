@@ -67,7 +67,6 @@ class Finding:
     """A check that failed.
 
     Attributes:
-        check: the check.
         lines: the differences; the first line is a summary.
     """
 
@@ -151,7 +150,6 @@ def _counts(pipeline: Pipeline, batches: Mapping[int, Batch]) -> dict[str, Count
 
 
 def _first_metrics(batches: Mapping[int, Batch]) -> Sequence[Metric]:
-    """Return the metrics of the first batch that has any."""
     return next((own for _, batch in sorted(batches.items()) if (own := batch.metrics)), [])
 
 

@@ -97,7 +97,6 @@ def early(
 
 
 def _records(pipeline: Pipeline) -> dict[str, int]:
-    """Return by how many new records the queries want an early row."""
     return {
         flow.name: flow.early.records
         for flow in pipeline.flows
@@ -112,7 +111,6 @@ def _missing(
     before: Mapping[_Window, Row],
     after: Mapping[_Window, Row],
 ) -> Iterator[str]:
-    """Yield the open windows that have enough new records, and were not shown."""
     for window, row in open_rows.items():
         records = before[window].records if window in before else 0
         if row.records - records >= enough[window] and after.get(window) is before.get(window):

@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 
 from chaos.mutants.draw import Mutant, Tree, drawn
+from chaos.mutants.judge import Bench
 from chaos.mutants.results import read_judged
-from chaos.mutants.run import Bench
 from tests.commands.test_mutants import COMPARED, TOY, judge, tree  # noqa: F401 - a fixture
 
 

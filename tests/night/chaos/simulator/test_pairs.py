@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chaos.simulator.coverage import legal, spelled
 from chaos.simulator.features import ALL, pairs_of
-from chaos.simulator.pairs import legal, spelled
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case
 from windowing.model import parse_pipeline

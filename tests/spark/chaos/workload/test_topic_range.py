@@ -13,10 +13,9 @@ from chaos.readers.log import LogError
 from chaos.readers.topic import read_topic
 from chaos.workload.feed import cut, in_its_lanes, send_body, send_ends, send_reserve
 from chaos.workload.kinds import Workload
-from chaos.workload.origin import Origin
+from chaos.workload.origin import Origin, RangeError, read_range
 from chaos.workload.own_pipeline import own_pipeline
 from chaos.workload.records import WorkloadRecord
-from chaos.workload.topic_range import RangeError, read_range
 from infra.endpoints import Endpoints
 from jobs.brokers.broker import BrokerError
 from jobs.brokers.producing import send_all

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.planted_bugs import PLANTED_BUGS
-from chaos.planted_bugs.coverage import BugCoverage, reached, table, with_table
+from chaos.planted_bugs.convictions import BugCoverage, reached, table, with_table
 from slackwater.main import app
 from windowing.engine.effects import MECHANISMS
 

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.simulator import simulate as module
+from chaos.simulator.coverage import least_percent, too_rare
 from chaos.simulator.draw.clock import draw_spelling
-from chaos.simulator.mechanisms import least_percent, too_rare
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case
 from chaos.simulator.simulate import SimulationReport

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from chaos.simulator.case import Case, Event, Failure, PlannedBatch
+from chaos.simulator.coverage import ILLEGAL, legal, spelled, summary
 from chaos.simulator.features import pair_number, pairs_of
-from chaos.simulator.pairs import ILLEGAL, legal, spelled, summary
 from windowing.model import PipelineError, parse_pipeline
 
 PIPELINE = """

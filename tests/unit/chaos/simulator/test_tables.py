@@ -74,7 +74,7 @@ def on_disk(*plan: PlannedBatch) -> Case:
 def test_nothing_of_a_run_is_left_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chaos.simulator.platform.scratch._IN_MEMORY", tmp_path)
+    monkeypatch.setattr("chaos.simulator.platform.disks._IN_MEMORY", tmp_path)
     one = msgspec.structs.replace(on_disk(*STEPS), copies="damaged")
     assert not run_case(one, EngineParts()).findings
     assert not [*tmp_path.iterdir()]

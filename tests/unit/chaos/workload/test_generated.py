@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.workload.generated import write_generated
+from chaos.workload.origin import write_generated
 
 
 @pytest.mark.parametrize("where", ["beside", "here"])

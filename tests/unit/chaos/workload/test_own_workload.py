@@ -16,9 +16,8 @@ from chaos.readers.log import EventsFileError
 from chaos.run.fitting import fitting_faults, make_order
 from chaos.run.stack_under_test import StackKind
 from chaos.workload.feed import cut, departed, in_its_lanes
-from chaos.workload.generated import GeneratorError
 from chaos.workload.kinds import RECORDS_MAX, Workload
-from chaos.workload.origin import Origin
+from chaos.workload.origin import GeneratorError, Origin
 from chaos.workload.own_pipeline import own_pipeline
 from chaos.workload.records import WorkloadRecord, read_records
 from slackwater.main import app

@@ -1,18 +1,22 @@
-"""The legal pairs of features, and the number of them that met in some runs.
+"""What some runs covered: legal pairs of features that met, mechanisms that took effect.
 
 A pair is legal if some pipeline with both is valid. `ILLEGAL` lists the other pairs, with reasons;
-a test checks the list against the validator and against drawn cases.
+a test checks the list against the validator and against drawn cases. A pair says what was asked
+for; a mechanism, what rows have come through (`windowing.engine.effects`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from math import sqrt
 from typing import Final
 
 from chaos.simulator.features import ALL, FEATURES, OPERATOR_SUBJECTS, SEVERAL, Feature, pair_number
+from windowing.engine.effects import MECHANISMS, Mechanism
 
 _SHOWN_MAX = 12
 
@@ -32,7 +36,6 @@ class Illegal:
     Attributes:
         one: the first features: the kind of feature, and its values.
         other: the features that each of the first excludes, in the same form.
-        why: the rule.
     """
 
     one: tuple[str, tuple[str, ...]]
@@ -251,3 +254,43 @@ def spelled(number: int) -> str:
 
 def _features(number: int) -> tuple[Feature, Feature]:
     return ALL[number // len(ALL)], ALL[number % len(ALL)]
+
+
+LEAST_PERCENT: Final = 5
+"""In so many runs of a hundred each mechanism takes effect."""
+
+USUAL_PERCENT: Final[Mapping[Mechanism, int]] = {
+    "fused plan": 20,
+    "files by executors": 20,
+}
+"""The same for those that most deployed pipelines run."""
+
+_Z: Final = 3.0
+"""Drawn runs vary: a share is too small if it is by three standard deviations.
+
+So in fewer than 171 runs, even a mechanism that never took effect may be one of 5 %.
+"""
+
+
+def least_percent(mechanism: Mechanism) -> int:
+    """Return in how many runs of a hundred a mechanism should take effect."""
+    return USUAL_PERCENT.get(mechanism, LEAST_PERCENT)
+
+
+def too_rare(met: Counter[Mechanism], runs: int) -> list[Mechanism]:
+    """Return the mechanisms that took effect in too few runs to be chance."""
+    return [one for one in MECHANISMS if _is_too_rare(met[one], runs, least_percent(one) / 100)]
+
+
+def _is_too_rare(met: int, runs: int, share: float) -> bool:
+    return met < runs * share - _Z * sqrt(runs * share * (1 - share))
+
+
+def shares(met: Counter[Mechanism], runs: int) -> Iterator[str]:
+    """Describe in how many runs each mechanism took effect, the rarest first."""
+    listed = ", ".join(
+        f"{one} {met[one] / runs:.1%}" for one in sorted(MECHANISMS, key=lambda one: met[one])
+    )
+    yield f"mechanisms that took effect, by share of runs: {listed}"
+    for one in too_rare(met, runs):
+        yield f"too rare: {one} in {met[one]} of {runs} runs, at least {least_percent(one)} %"
