@@ -55,7 +55,6 @@ def draw(audit: Audit, png: Path) -> None:
 
 
 def _mark(panel: Any, audit: Audit) -> None:
-    """Point at impossible windows, which may be few among many."""
     starts = {one.place.start_us for one in audit.impossible}
     for start_us in sorted(starts)[:_BARS_MAX]:
         panel.axvline(

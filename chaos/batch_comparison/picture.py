@@ -73,7 +73,6 @@ def _panel(panel: Any, report: CutsReport, pairs: list[WindowPair]) -> None:
 def _points(
     pairs: list[WindowPair], draws: str
 ) -> Iterator[tuple[datetime, float | None, float | None]]:
-    """Yield the end of each window, and its value in either output."""
     before_us = None
     for pair in pairs:
         if before_us is not None and pair.place.start_us > before_us:

@@ -312,7 +312,6 @@ def _number(path: Path) -> int:
 
 
 def _flip_bits(path: Path) -> None:
-    """Flip the bits of 16 bytes in the middle of a file."""
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     for at in range(middle, min(middle + 16, len(data))):

@@ -67,11 +67,7 @@ def kill_driver(layout: Layout | None = None) -> tuple[str, str]:
 
 @dataclass
 class _KillProcess(NoCure):
-    """SIGKILL of one process of a kind, which the cluster replaces.
-
-    Attributes:
-        kind: executor, driver or Python worker.
-    """
+    """SIGKILL of one process of a kind, which the cluster replaces."""
 
     kind: ClassVar[Kind]
     left = "left to the cluster"
@@ -97,11 +93,7 @@ class KillExecutor(_KillProcess):
 @fault("pause_executor", takes=("hold",), back_s=29, ends="cure")
 @dataclass
 class PauseExecutor:
-    """SIGSTOP of an executor until the driver gives it up, as if its machine had frozen.
-
-    Attributes:
-        hold_s: minimum length of the pause in seconds.
-    """
+    """SIGSTOP of an executor until the driver gives it up, as if its machine had frozen."""
 
     hold_s: float = HEARTBEAT_S + 5.0
     _victim: ClusterProcess | None = field(default=None, init=False)
@@ -159,11 +151,7 @@ class KillDriver(_KillProcess):
 @fault("kill_spark_worker", takes=("hold",), back_s=89, ends="cure", stacks=STANDALONE)
 @dataclass
 class KillSparkWorker:
-    """SIGKILL of a worker daemon, whose executors (and perhaps the driver) die with it.
-
-    Attributes:
-        hold_s: downtime of the worker in seconds.
-    """
+    """SIGKILL of a worker daemon, whose executors (and perhaps the driver) die with it."""
 
     hold_s: float = 5.0
 
@@ -220,7 +208,6 @@ class RollSparkWorkers:
 
 
 def _await_count(context: FaultContext, workers: int, what: str) -> None:
-    """Wait until the master counts this many workers."""
     if not await_that(lambda: alive_workers(context) == workers, NOTICED_S):
         msg = f"{what}, but the master does not count {workers} workers after {NOTICED_S:.0f} s"
         raise FaultDidNotApply(msg)

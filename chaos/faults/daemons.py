@@ -23,10 +23,7 @@ class _KillMaster:
     Otherwise it would kill the driver, or let it live and allow a twin to be submitted.
 
     Attributes:
-        daemon: its name.
-        component: the component to which it belongs.
         address: the endpoint at which it is asked about jobs.
-        hold_s: its downtime in seconds.
     """
 
     daemon: ClassVar[str]
@@ -75,12 +72,7 @@ class KillYarnMaster(_KillMaster):
 
 @dataclass
 class _KillYarnDaemon:
-    """SIGKILL of a daemon of YARN's or HDFS's machines, which is started again later.
-
-    Attributes:
-        daemon: its name.
-        hold_s: its downtime in seconds.
-    """
+    """SIGKILL of a daemon of YARN's or HDFS's machines, which is started again later."""
 
     daemon: ClassVar[str]
     hold_s: float = 5.0

@@ -28,13 +28,11 @@ FIELDS: Final[dict[Parameter, str]] = {"hold": "hold_s", "records": "records"}
 
 
 def _fits_all(pipeline: Pipeline) -> Iterator[str]:
-    """Yield nothing: the fault works on every pipeline."""
     del pipeline
     yield from ()
 
 
 def _always(pipeline: Pipeline) -> bool:
-    """Return True for every pipeline."""
     del pipeline
     return True
 
@@ -77,7 +75,6 @@ class FaultKind:
     """The description of a fault, given by `@fault(...)` on its class.
 
     Attributes:
-        name: its name in plans.
         takes: parameters that a plan may set.
         back_s: median time to recovery in the nightly runs (`chaos/README.md`), in seconds; for a
             fault that ends the run, time until the job has said why.
@@ -94,7 +91,6 @@ class FaultKind:
         one_topic: whether it changes the log itself and so needs a single topic.
         misfits: yields the reasons why it cannot work on a pipeline, a sentence each.
         suggestion: how a first plan suggests it; None: not at all.
-        make: makes an instance.
     """
 
     name: str

@@ -20,8 +20,6 @@ class _BadNetwork:
 
     Attributes:
         cut: whether nothing passes at all.
-        hold_s: duration in seconds.
-        latency_s: extra latency of a slow network, in seconds.
         bytes_per_s: throughput of a slow network, per connection and direction.
     """
 

@@ -29,7 +29,6 @@ _LOOK_S: Final = 0.002
 
 
 def _no_table(pipeline: Pipeline) -> Iterator[str]:
-    """Yield why there are no files to wait for."""
     if not pipeline.destination.rules.in_folder:
         yield "waits for files of tables, and the pipeline's sink has none"
 
@@ -104,7 +103,6 @@ def _files(context: FaultContext) -> set[Path]:
 
 
 def _committed(context: FaultContext) -> set[Path]:
-    """Return the data files that the newest versions of the tables name."""
     named = set()
     for name in context.pipeline.tables:
         folder = context.tables / name

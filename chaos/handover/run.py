@@ -176,7 +176,6 @@ def compare(
 
 
 def _both(one: Contrast, turned: Contrast) -> Contrast:
-    """Merge two contrasts of the same runs, the second with its sides swapped."""
     differing = [pair for pair in turned.pairs if pair.change is not Change.same]
     known = {pair.place for pair in one.pairs}
     more = [pair.turned() for pair in turned.pairs if pair.place not in known or pair in differing]

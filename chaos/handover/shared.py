@@ -69,7 +69,6 @@ def shared(blue: Pipeline, green: Pipeline, *, same_code: bool = True) -> Shared
 
 
 def _read(pipeline: Pipeline) -> object:
-    """Return how a pipeline reads its log and, for a join, what it pairs."""
     facts = facts_of(pipeline.source, 0, pipeline.flows)
     join = facts.get("join")
     return (
@@ -94,7 +93,6 @@ def agree(
         of: where the two must agree.
         some: output of the run that has read less.
         more: output of the run that has read more.
-        names: names of the two.
         windows: windows to compare; None: all.
     """
     ours = list(_projected(of, some.rows, windows))
@@ -115,7 +113,6 @@ def letters_lacking(of: SharedParts, some: Output, more: Output) -> list[str]:
 def _projected(
     of: SharedParts, rows: Iterable[Line], windows: Collection[Window] | None
 ) -> Iterable[Line]:
-    """Yield the rows of common queries, with common values only."""
     kept = {json.dumps(name): values for name, values in of.aggregates.items()}
     for identity, line in rows:
         if identity[0] not in kept or (windows is not None and identity[:3] not in windows):

@@ -62,8 +62,6 @@ class Part:
 
     Attributes:
         name: its name; a prefix with a colon names its group.
-        command: the command, run in the checkout.
-        environment: additional environment variables.
         needs: what the machine must have.
         judges: the folders whose code the verdict is about.
         seeded: whether the command takes `--seed`, and gets another one each time.

@@ -41,8 +41,6 @@ class Night:
     """How parts are run.
 
     Attributes:
-        logs: folder for a log of each part.
-        done: called with each verdict as soon as it is known.
         news: receives the name and the log of each part that starts, and why one cannot run.
         seed: seed of all parts; None: each draws one.
         until: when the night is over, on the monotonic clock; None: never.

@@ -76,7 +76,6 @@ def read_line(line: bytes) -> EventLine:
 
 
 def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
-    """Return (value, control)."""
     value, raw, control = envelope.value, envelope.raw, envelope.control
     if (value is not _ABSENT) + (raw is not _ABSENT) + (control is not _ABSENT) != 1:
         message = 'exactly one of "value", "raw" and "control" must be given'
@@ -97,7 +96,6 @@ def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
 
 
 def _with_signature(control: bytes, envelope: _Envelope) -> bytes:
-    """Return a control with the headers that sign it."""
     if envelope.headers is msgspec.UNSET:
         return control
     if other := sorted({*envelope.headers} - {SIGNATURE_HEADER, COUNTER_HEADER}):

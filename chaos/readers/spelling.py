@@ -44,7 +44,6 @@ def members(text: str) -> dict[str, str]:
 
 
 def _end(text: str, at: int) -> int:
-    """Return the end of the value that starts at `at`."""
     try:
         return _scan(text, at)[1]
     except RecursionError:

@@ -66,14 +66,7 @@ class LogRange:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The result of one trial.
-
-    Attributes:
-        trial: its settings.
-        batches: number of batches.
-        digest: digest of all rows and dead letters.
-        verdict: comparison with the definition.
-    """
+    """The result of one trial."""
 
     trial: Trial
     batches: int
@@ -86,7 +79,6 @@ class Replay:
     """The result of a replay.
 
     Attributes:
-        results: the results of the trials.
         production: the comparison with a production run; None: there is none.
     """
 
@@ -119,14 +111,10 @@ def replay(
     """Run a range of the pipeline's topic in several ways, without touching existing runs.
 
     Args:
-        file: the pipeline file.
-        endpoints: endpoints of the running stack.
-        trials: number of trials.
         seed: draws batch sizes and numbers of executors and shards.
         first: first offset of the range, by partition; None: the beginning.
         end: first offset after the range, by partition; None: the current end.
         production: the run to compare with; None: the live one, if any.
-        news: receives progress messages.
 
     Raises:
         ReplayError: a job occupies the cluster, the range is empty or not within the topic, or a
@@ -185,8 +173,6 @@ def read_range(
     """Read a topic up to the end of a range.
 
     Args:
-        bootstrap: the broker's address.
-        topic: name of the topic.
         first: first offset of the range, by partition; default: its beginning.
         end: first offset after the range, by partition; default: its current end.
 
@@ -213,7 +199,6 @@ def cut_range(
 
     Args:
         log: the log from each partition's beginning.
-        lanes: the partitions.
         first: first offset of the range, by partition; default: its beginning.
         end: first offset after the range, by partition; default: the log's end.
 

@@ -17,9 +17,7 @@ class Trial:
 
     Attributes:
         number: number of the trial, from 1.
-        max_offsets: maximum number of offsets per batch.
         cores: total number of cores.
-        executor_cores: number of cores per executor.
         shards: number of shards for the keys; does not affect the rows.
         tasks: number of tasks that run the shards.
     """

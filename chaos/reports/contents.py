@@ -53,7 +53,6 @@ def read_report(file: Path) -> dict[str, Any]:
 
 
 def _by_name(faults: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Group the faults of a report by name, in the order of their first occurrence."""
     found: dict[str, list[dict[str, Any]]] = {}
     for fault in faults:
         found.setdefault(fault["name"], []).append(fault)

@@ -98,7 +98,6 @@ def _is_report(entry: Path) -> bool:
 
 
 def _is_older(folder: Path) -> bool:
-    """Whether the folder has a report that was written before there were markers."""
     if "<title>chaos reports</title>" in _text(folder / "index.html"):
         return True
     try:

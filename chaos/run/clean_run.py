@@ -29,7 +29,6 @@ class DrainedLog:
     """The moment at which a run had read all of its log.
 
     Attributes:
-        batch: the newest committed batch.
         ends: the next offset of each partition.
     """
 
@@ -45,7 +44,6 @@ def read_states(job: JobHandle, drained: DrainedLog, bootstrap: str) -> Mapping[
     Args:
         job: the faulted run, stopped.
         drained: when it had read all of the log but the `end` records.
-        bootstrap: the broker's address, as this process sees it.
 
     Returns:
         the states `judged` and `clean`.

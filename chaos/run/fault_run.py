@@ -26,13 +26,7 @@ class FaultRun:
     """A run of a plan: its faults, injected one after another into a running job.
 
     Attributes:
-        plan: the plan.
-        job: the job under test.
-        stack: the stack that the job runs on.
-        history: records everything that happens.
         began_s: start of the run, in seconds since 1970.
-        rng: draws victims and moments.
-        news: receives progress messages.
         part: the records to send, in parts.
         drained: when the job had read everything but the `end` records; None until then.
     """
@@ -126,7 +120,6 @@ class FaultRun:
         return True
 
     def _total(self) -> int:
-        """Return the number of records in the topic."""
         return self._sent + sum(self.context.sent.values())
 
     def _strike_all(self) -> bool:

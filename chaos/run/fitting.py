@@ -39,10 +39,7 @@ def make_order(
     """Read a plan, and check that it fits its pipeline, its records and the stack.
 
     Args:
-        file: the plan file.
         folder: for its report; need not exist yet.
-        seed: for a generator of records.
-        kind: kind of the stack.
         bootstrap: returns the broker of a topic to copy; called only if there is one.
 
     Raises:
@@ -130,7 +127,6 @@ class Problems:
 
 
 def _misfits(step: PlannedFault, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
-    """Yield the reasons why a fault cannot work."""
     fault, about = step.fault, FAULTS[step.fault]
     if kind not in about.stacks:
         others = " or ".join(f"--stack {one}" for one in about.stacks)

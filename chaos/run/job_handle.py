@@ -18,11 +18,7 @@ class JobHandle:
     """A handle to one run of a pipeline on the stack.
 
     Attributes:
-        pipeline: what the job runs.
-        file: the pipeline file, for its name.
         endpoints: the stack's addresses as the job sees them, perhaps with a proxied broker.
-        run: the run's name.
-        max_offsets: maximum number of offsets per batch.
         settings: of its Spark session, in addition to those of every job under test.
     """
 

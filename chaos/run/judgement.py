@@ -64,7 +64,6 @@ def judge(fault_run: FaultRun, bootstrap: str) -> Judgement:
 
 
 def _incomparable(error: OutputError | UndeclaredChange) -> Check:
-    """Return what it means that an output cannot be compared with the definition."""
     if isinstance(error, UndeclaredChange):
         why = f"the job has not made all changes of its queries that its log makes: {error}"
         return Check("deterministic", Outcome.failed, why)
@@ -73,7 +72,6 @@ def _incomparable(error: OutputError | UndeclaredChange) -> Check:
 
 
 def _facts(fault_run: FaultRun) -> FinishedRun:
-    """Return what is known about a run before its output is read."""
     source = fault_run.job.accepted.source
     return FinishedRun(
         faults=[step.fault for step in fault_run.plan.faults],
