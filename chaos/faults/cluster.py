@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import KW_ONLY, dataclass, field
 
 from chaos.control.node_control import LocalNodeControl, NodeControl, await_that
 from chaos.errors import FaultDidNotApply
@@ -69,7 +68,8 @@ def kill_driver(layout: Layout | None = None) -> tuple[str, str]:
 class _KillProcess(NoCure):
     """SIGKILL of one process of a kind, which the cluster replaces."""
 
-    kind: ClassVar[Kind]
+    _: KW_ONLY
+    kind: Kind
     left = "left to the cluster"
 
     def inject(self, context: FaultContext) -> str:
@@ -78,16 +78,11 @@ class _KillProcess(NoCure):
         return f"{_name(victim)}, {context.nodes.kill(victim.process)}"
 
 
-@fault(
+fault(
     "kill_executor",
     back_s=23,
     suggestion=Suggestion(1, "tasks run again elsewhere, from the state of the batch before"),
-)
-@dataclass
-class KillExecutor(_KillProcess):
-    """SIGKILL of an executor: its tasks are rerun elsewhere."""
-
-    kind = "executor"
+)(_KillProcess, kind="executor")
 
 
 @fault("pause_executor", takes=("hold",), back_s=29, ends="cure")
@@ -132,20 +127,11 @@ class PauseExecutor:
         return await_that(another, NOTICED_S)
 
 
-@fault("kill_python_worker", back_s=6)
-@dataclass
-class KillPythonWorker(_KillProcess):
-    """SIGKILL of a Python worker: its task is rerun."""
-
-    kind = "python-worker"
-
-
-@fault("kill_driver", back_s=96, suggestion=Suggestion(4, "it goes on from its checkpoint"))
-@dataclass
-class KillDriver(_KillProcess):
-    """SIGKILL of the driver: the master restarts it, and it resumes from its checkpoint."""
-
-    kind = "driver"
+fault("kill_python_worker", back_s=6)(_KillProcess, kind="python-worker")
+# The master restarts it.
+fault("kill_driver", back_s=96, suggestion=Suggestion(4, "it goes on from its checkpoint"))(
+    _KillProcess, kind="driver"
+)
 
 
 @fault("kill_spark_worker", takes=("hold",), back_s=89, ends="cure", stacks=STANDALONE)

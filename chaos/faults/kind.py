@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Final, Literal, TypeVar, get_args
 
 from chaos.faults.fault import Fault
@@ -110,8 +111,8 @@ class FaultKind:
     suggestion: Suggestion | None = None
     make: Callable[[], Fault] = _undecorated
 
-    def __call__(self, made: _Made) -> _Made:
-        """Register the decorated class, a `Fault` whose constructor needs no arguments.
+    def __call__(self, made: _Made, **given: object) -> _Made:
+        """Register the decorated class, a `Fault`; `given` is what its constructor needs.
 
         Raises:
             PluginError: the class is not a fault, or another fault has this name.
@@ -121,7 +122,8 @@ class FaultKind:
         if lacking := [one for one in needed if not hasattr(made, one)]:
             msg = f"{origin} cannot be the fault {self.name!r}: it lacks {', '.join(lacking)}"
             raise PluginError(msg)
-        FAULTS.add(self.name, replace(self, make=made), origin)
+        make: Callable[..., Fault] = made
+        FAULTS.add(self.name, replace(self, make=partial(make, **given)), origin)
         return made
 
     @property
