@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from chaos.control.node_control import LocalNodeControl
 from chaos.errors import FaultDidNotApply
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.history import History
 from chaos.plan import CheckName, Expected, Plan, PlannedFault, Recovery, least_after
 from chaos.reports.pages import claim

@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.verdict.catalogue import CHECKS, all_checks
 from chaos.workload.kinds import Workload
 from windowing.model.file.documents import parse_document, read_text

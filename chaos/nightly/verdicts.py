@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 
 from chaos.mutants.results import MutantVerdict, proof_of, read_equivalent, read_judged, score
-from chaos.nightly.judged import digest
-from chaos.nightly.parts import Part
+from chaos.nightly.parts import Part, digest
 from chaos.reports.pages import page, write_together
 from chaos.verdict.check import Outcome
 

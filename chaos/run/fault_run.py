@@ -8,13 +8,12 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 
 from chaos.errors import FaultDidNotApply, Unsupported
-from chaos.faults.catalogue import FAULTS, fault_named
+from chaos.faults import FAULTS, fault_named
 from chaos.faults.fault import DeployableJob, Fault, FaultContext, PoisonedRecord
 from chaos.history import History
 from chaos.plan import Expected, Plan, PlannedFault
-from chaos.run.clean_run import DrainedLog
 from chaos.run.commit_watcher import CommitWatcher, JobFailed
-from chaos.run.job_handle import JobHandle
+from chaos.run.job_handle import DrainedLog, JobHandle
 from chaos.run.stack_under_test import News, StackUnderTest
 from chaos.workload.feed import Feed, send_body, send_ends, send_reserve
 from jobs.brokers.broker import BrokerError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.faults.kind import Suggestion
 from chaos.plan import BATCHES_OF_A_FAULT, RESERVE_BATCHES, least_after
 from windowing.model import Pipeline

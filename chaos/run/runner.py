@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.faults.kind import StackKind
 from chaos.history import History
 from chaos.plan import Plan

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.faults.fault import PoisonedRecord
 from chaos.history import History
 from chaos.readers.output import Output
