@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from chaos.plan import Plan
 from chaos.readers.catalogue import read_output
 from chaos.readers.output import Output, OutputError
-from chaos.readers.table import note_tables
+from chaos.readers.table_history import note_tables
 from chaos.readers.topic import read_topics
 from chaos.run.fault_run import FaultRun
 from chaos.run.job_handle import read_states

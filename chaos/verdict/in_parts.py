@@ -182,7 +182,6 @@ class DividedLog:
             raise PointError(last.missing(self._pipeline.source.lane(number)))
 
     def _stream(self, attribute: str | None) -> Stream:
-        """Return a stream at the start of the range."""
         stream = Stream(self._pipeline, attribute)
         if self._since is not None:
             stream.go_on(dict(self._since.streams)[attribute])

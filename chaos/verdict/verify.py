@@ -192,7 +192,6 @@ def verify(
 
 
 def _expect(account: Account, divided: DividedLog, rows: LineMatch, dead: LineMatch) -> None:
-    """Add the definition's lines to those that are compared."""
     dead.expect(divided.bad)
     for part in account.parts():
         rows.expect(part.rows)
