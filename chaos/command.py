@@ -24,7 +24,6 @@ class CommandResult:
     """How a command ended.
 
     Attributes:
-        code: its exit code.
         said: its last line of output.
         in_time: whether it ended by itself.
     """
@@ -45,9 +44,6 @@ def run_command(
     """Run a command, with its output in a log.
 
     Args:
-        command: the command.
-        log: the file for its output.
-        environment: additional environment variables.
         until: when to end it, with all that it started, on the monotonic clock; None: never.
         folder: its working directory; None: this one.
     """

@@ -36,8 +36,6 @@ class Entry:
 
     Attributes:
         at_s: time in seconds since the start of the run.
-        kind: kind of event.
-        facts: further fields, depending on the kind.
     """
 
     at_s: float

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from chaos.control.node_control import LocalNodeControl
 from chaos.errors import FaultDidNotApply
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.history import History
 from chaos.plan import CheckName, Expected, Plan, PlannedFault, Recovery, least_after
 from chaos.reports.pages import claim
@@ -63,15 +63,11 @@ class JobUnderTest:
     """One run of a pipeline on a stack, with its own topics and tables.
 
     Args:
-        file: the pipeline file.
         events: its log: EVENTS.jsonl as `slackwater run` takes it, whose offsets are replaced by
             the broker's; or one value per line. Late records must be late in the file's order.
         layout: layout of a running stack with Kafka and Spark.
         report: a folder for the report, either new or already used for reports.
         max_offsets: offsets per batch; small enough that the job outlives the faults.
-        seed: seed of the victims.
-        name: name of the plan in the report.
-        command: the command that repeats the run, for the report.
         checks: the checks at the end; None: all of them.
 
     Raises:
@@ -218,7 +214,6 @@ class JobUnderTest:
         self._fault_run.job.stop()
 
     def _give_up(self, state: str) -> None:
-        """Stop the job, and report what can be said about it."""
         fault_run = self._fault_run
         fault_run.close(state)
         bootstrap = fault_run.stack.look().kafka_bootstrap

@@ -70,7 +70,6 @@ class CounterExample:
     """Records for which the result depends on the order of merging, or the class fails.
 
     Attributes:
-        records: the smallest set found.
         folded: the result of folding the records one by one, as JSON, or the error.
         merged: the result of merging, as JSON, or the error.
         merging: the order of merging, such as `((1+2)+0)` with the records numbered from 0.
@@ -107,7 +106,6 @@ def counter_example(
     Args:
         reference: `module:Class`.
         kinds: the types of the fields that `update` takes.
-        attempts: number of ways to merge to try.
 
     Raises:
         UserAggregateError: no such class, or not an aggregate.
@@ -164,7 +162,6 @@ def _difference(reference: str, attempt: Attempt) -> CounterExample | None:
 
 
 def _outcome(reference: str, state: Callable[[], State]) -> str:
-    """Return a result as JSON, or the error."""
     try:
         return json.dumps(checked_result(reference, call(reference, "result", state())))
     except BeyondInt64:
@@ -198,7 +195,6 @@ def _stored(reference: str, state: State) -> State:
 def _joined(
     parts: Sequence[Part], joints: Iterable[int], join: Callable[[Part, Part], Part]
 ) -> Part:
-    """Join neighbours until one part is left."""
     left = list(parts)
     for joint in joints:
         left[joint : joint + 2] = [join(left[joint], left[joint + 1])]

@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.verdict.catalogue import CHECKS, all_checks
 from chaos.workload.kinds import Workload
 from windowing.model.file.documents import parse_document, read_text
@@ -103,7 +103,6 @@ class PlannedFault(_Model):
     """One fault of a plan.
 
     Attributes:
-        fault: its name.
         after: number of batches to commit after recovery from the previous fault.
         hold_us: duration of a fault that needs healing; None: the fault's default.
         records: number of records that are sent twice.
@@ -154,7 +153,6 @@ class Plan(_Model):
     """A workload, its faults, and what must hold afterwards.
 
     Attributes:
-        name: used for reports, runs and topics.
         pipeline: the pipeline file, relative to the plan.
         brokers: number of brokers; three in containers only.
         spark: settings of the job's Spark session, in addition to those of every job under test.
@@ -269,7 +267,6 @@ def kind_of(path: str | Path) -> str:
 
 
 def _spread(value: dict[str, Any]) -> dict[str, Any]:
-    """Expand faults that are given as a bare name."""
     faults = value.get("faults")
     if not isinstance(faults, list):
         return value

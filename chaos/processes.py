@@ -24,8 +24,6 @@ def by_processes(jobs: int, calls: int, function: Callable[[int], Answer]) -> It
     """Yield what a function returns for 0, 1, 2, … in order; few answers wait to be taken.
 
     Args:
-        jobs: the number of processes.
-        calls: the number of calls.
         function: anything that memory has now; its answers can be pickled.
 
     Raises:

@@ -53,12 +53,7 @@ def chaos(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Chaos]:
 
 
 class Chaos:
-    """The value of the fixture `chaos`.
-
-    Args:
-        request: the test's request.
-        folder: folder for the files of failures.
-    """
+    """The value of the fixture `chaos`."""
 
     def __init__(self, request: pytest.FixtureRequest, folder: Path) -> None:
         self._request, self._folder = request, folder
@@ -73,7 +68,6 @@ class Chaos:
         """Run a pipeline on random logs through simulated crashes; needs no stack.
 
         Args:
-            pipeline: the pipeline file.
             runs: number of runs, each with its own log and faults.
         """
         from chaos.simulator.simulate import simulate
@@ -90,7 +84,6 @@ class Chaos:
         Once it is finished, `job.report` is the path of its report, as of `slackwater chaos run`.
 
         Args:
-            pipeline: the pipeline file.
             events: its log, EVENTS.jsonl or one value per line, sent to a topic of the job's own.
             max_offsets: offsets per batch; small enough that the job outlives the faults.
         """
@@ -114,7 +107,6 @@ class Chaos:
 
     @property
     def _name(self) -> str:
-        """The test's name, made a valid name of a plan."""
         return re.sub(r"[^A-Za-z0-9_.-]", "_", self._request.node.name)[:90]
 
     def _report_folder(self) -> Path:

@@ -94,8 +94,7 @@ def contents(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with a folder per report.")],
 ) -> None:
     """Write one page that links to all reports in a folder."""
-    from chaos.reports.contents import write_contents
-    from chaos.reports.pages import ReportFolderError
+    from chaos.reports.pages import ReportFolderError, write_contents
 
     try:
         found = write_contents(folder)

@@ -90,7 +90,7 @@ def _run(
     """Run the chosen parts; return an exit code."""
     from chaos.nightly.run import Night, in_turn
     from chaos.nightly.verdicts import keep, oldest, read_verdicts
-    from chaos.reports.contents import write_contents
+    from chaos.reports.pages import write_contents
     from chaos.verdict.check import Outcome
 
     def done(verdict: PartVerdict) -> None:

@@ -65,7 +65,7 @@ def run(
 
     Several plans with faults share the stack, one after another.
     """
-    from chaos.reports.contents import write_contents
+    from chaos.reports.pages import write_contents
     from chaos.verdict.check import Outcome, merged
     from infra import state_folder
     from infra.layout import Layout, default_layout
@@ -136,7 +136,7 @@ def _read(
 
 def _foretell(orders: Sequence[PreparedPlan], cuts: Sequence[tuple[Path, Path]]) -> None:
     """Print what the plans would do; they have been checked against their pipelines."""
-    from chaos.run.forecast import forecast
+    from chaos.run.fitting import forecast
 
     for order in orders:
         for line in forecast(order):

@@ -135,7 +135,7 @@ def handover(
     Compares the windows of queries with the same meaning, by the aggregates that both have, and
     names what only one of them has. If windows differ, nothing is changed.
     """
-    from chaos.handover.run import sides
+    from chaos.handover import sides
 
     endpoints = stack_for(pipeline, "kafka", "spark")
     blue, green = sides(endpoints, pipeline, to)
@@ -162,7 +162,7 @@ def migrate(
     The live run works until then; if they differ where they must agree, it stays. Interrupted, the
     next call goes on with the same new run.
     """
-    from chaos.handover.run import caught_up, sides
+    from chaos.handover import caught_up, sides
     from jobs.deployment.deploy import carry_out
 
     endpoints = stack_for(pipeline, "kafka", "spark")
@@ -186,7 +186,7 @@ def _begun(endpoints: Endpoints, file: Path, run: str | None) -> str | None:
     Raises:
         NothingToMigrate: the live run, or the lack of one, needs no migration.
     """
-    from chaos.handover.run import NothingToMigrate
+    from chaos.handover import NothingToMigrate
     from jobs.deployment.deploy import known_runs
     from jobs.runs.orders import live_run
     from windowing.model import load_pipeline
@@ -205,7 +205,7 @@ def _take_over(
     endpoints: Endpoints, blue: Run, green: Run, *, within_s: float, dry_run: bool
 ) -> None:
     """Compare two runs, and let the new one take over if they agree; ends the command."""
-    from chaos.handover.run import compare
+    from chaos.handover import compare
     from jobs.runs import take_over
     from slackwater.replay import show_contrast
 

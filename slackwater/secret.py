@@ -255,7 +255,7 @@ def _code(probed: ProbeResult) -> int:
 
 def _recorded(probed: ProbeResult, data: dict[str, Any], folder: Path) -> int:
     """Keep what was found; return whether it is what was found before."""
-    from chaos.probes.table import PAGE, differences, keep
+    from chaos.probes import PAGE, differences, keep
 
     if probed.is_unsteady:
         tell(f"{folder / PAGE} is left as it is: two runs of one input differ")

@@ -21,7 +21,6 @@ class Job:
     """What another engine computes.
 
     Attributes:
-        engine: the engine.
         pipeline: its source: topic, event time, fields.
         query: its windows, key and aggregates.
         delay_us: how far its clock stays behind the event time: the delay of a watermark, or grace.
@@ -44,7 +43,6 @@ class Job:
         """Return the job that a file describes.
 
         Args:
-            engine: its name.
             pipeline: the file; its slack is the delay or the grace, and the retention of
                 `late: {policy: update}` the allowed lateness.
             query: the query; None: the only one.

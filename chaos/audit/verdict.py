@@ -31,7 +31,6 @@ class WindowVerdict:
     """One window.
 
     Attributes:
-        place: which one.
         verdict: `equal`: what the log determines; `explained`: by some schedule; `unproven`: too
             many schedules to try, and none was refuted; `impossible`: under no schedule.
         why: the reason, if it is not equal.
@@ -53,7 +52,6 @@ class Audit:
     """The verdict on an output.
 
     Attributes:
-        job: the job.
         windows: every window that was written or expected, by start and key.
         records, unread: how many values the log has, and how many of them are no records.
     """
@@ -140,7 +138,6 @@ def _verdict(
 def _by_schedules(
     job: Job, content: Content, row: dict[str, Value], most: dict[str, Value]
 ) -> tuple[Verdict, str]:
-    """Look for a schedule that explains a row."""
     possible = content.possible()
     least = values_of(job, content.surely)
     if possible is not None:
@@ -155,7 +152,6 @@ def _by_schedules(
 
 
 def _wrong(job: Job, row: dict[str, Value], least: dict[str, Value], most: dict[str, Value]) -> str:
-    """Say what is wrong with a row, by its number of records if it has that."""
     for name in (spec.name for spec in job.query.aggregates if spec.function == "count"):
         has, fewest, highest = row[name], least[name], most[name]
         if not (isinstance(has, int) and isinstance(fewest, int) and isinstance(highest, int)):

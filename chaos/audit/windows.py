@@ -84,7 +84,6 @@ class ExpectedWindows:
     Attributes:
         windows: by place; a record that is surely too late is in none.
         due_us: windows that end up to here have rows, if they hold anything.
-        records: how many records were read.
         unread: how many values are not records by the file's rules; nobody's windows have them.
     """
 
@@ -103,7 +102,6 @@ def expected(
     """Find out what an engine may write of a log.
 
     Args:
-        job: what the engine computes.
         log: each partition in the order of its offsets; all of it in the order of its arrival, if
             that is known.
         together: whether the engine reads all partitions at the same pace, as one that keeps up
@@ -137,7 +135,6 @@ def values_of(job: Job, items: Sequence[Item]) -> dict[str, Value]:
 
 
 def _items(pipeline: Pipeline, log: Iterable[LogRecord]) -> tuple[list[Item], int]:
-    """Return the records of a log, and how many values are none."""
     reader, items, unread = ValueReader(pipeline), list[Item](), 0
     for record in log:
         if record.control is not None:

@@ -20,11 +20,7 @@ class _Model(BaseModel):
 
 
 class Flights(_Model):
-    """The first flights of 2013, without poison: the comparison is about batches alone.
-
-    Attributes:
-        flights: number of flights.
-    """
+    """The first flights of 2013, without poison: the comparison is about batches alone."""
 
     flights: Annotated[int, Field(strict=True, ge=100, le=336_776)]
 
@@ -33,10 +29,8 @@ class CutsPlan(_Model):
     """The plan of a batch comparison.
 
     Attributes:
-        name: used for reports.
         kind: distinguishes this plan from one with faults.
         pipeline: the pipeline file, relative to the plan.
-        workload: the log.
         cuts: records per batch in the two runs.
         draw: the aggregate in the figure; every query must have it.
     """

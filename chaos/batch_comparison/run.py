@@ -28,9 +28,6 @@ class CutsReport:
     """The results of both engines with both batch sizes.
 
     Attributes:
-        plan: the plan.
-        command: the command that repeats the run.
-        records: number of records in the log.
         spark, ours: the windows of the first batch size beside those of the second.
         checks: whether Spark's windows differ, and whether ours do not.
     """
@@ -60,12 +57,7 @@ def run_cuts(
     """Run a batch comparison.
 
     Args:
-        plan: the plan.
-        pipeline: what both engines compute.
         spark: Spark's own `window()`.
-        ours: our runtime.
-        command: the command that repeats the run, for the report.
-        news: receives progress messages.
 
     Raises:
         FlightsError: the data set is missing.

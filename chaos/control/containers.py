@@ -30,7 +30,6 @@ class ContainerProcess(ProcessId):
     """A process in a container, or the container as a whole.
 
     Attributes:
-        container: the container's name.
         whole: whether this is the whole container. `pid` is then its first process, in this
             machine's numbering; otherwise it is the process in the container's numbering.
     """
@@ -41,11 +40,7 @@ class ContainerProcess(ProcessId):
 
 @dataclass(frozen=True)
 class ContainerNodeControl:
-    """Kills, pauses and disconnects containers; signals processes inside them.
-
-    Attributes:
-        stack: the stack that runs the containers.
-    """
+    """Kills, pauses and disconnects containers; signals processes inside them."""
 
     stack: ContainerStack
 

@@ -103,11 +103,7 @@ class NodeControl(Protocol):
 
 @dataclass(frozen=True)
 class LocalNodeControl:
-    """Signals to processes of this machine.
-
-    Attributes:
-        layout: where the stack records its processes.
-    """
+    """Signals to processes of this machine."""
 
     layout: Layout
 

@@ -41,11 +41,7 @@ def unanswered(port: int, what: str) -> str:
 )
 @dataclass
 class KillBroker:
-    """SIGKILL of a broker, which is restarted later.
-
-    Attributes:
-        hold_s: downtime in seconds.
-    """
+    """SIGKILL of a broker, which is restarted later."""
 
     hold_s: float = 5.0
 
@@ -63,11 +59,7 @@ class KillBroker:
 @fault("pause_broker", takes=("hold",), back_s=7, ends="cure")
 @dataclass
 class PauseBroker:
-    """SIGSTOP of a broker, which keeps its connections and answers no requests.
-
-    Attributes:
-        hold_s: length of the pause in seconds.
-    """
+    """SIGSTOP of a broker, which keeps its connections and answers no requests."""
 
     hold_s: float = 10.0
     _paused: ProcessId | None = field(default=None, init=False)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import ClassVar, Final, Literal
+from typing import Final, Literal
 
 from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
@@ -94,8 +94,9 @@ class _DamagedFile(WhileStopped):
         how: delete the file, or flip the bits of a few bytes in its middle.
     """
 
-    what: ClassVar[What]
-    how: ClassVar[Literal["delete", "corrupt"]]
+    _: KW_ONLY
+    what: What
+    how: Literal["delete", "corrupt"]
     _backup: Backup | None = field(default=None, init=False)
 
     def inject(self, context: FaultContext) -> str:
@@ -129,64 +130,22 @@ class _DamagedFile(WhileStopped):
         return "file put back, job submitted again"
 
 
-@fault(
+fault(
     "delete_state_delta",
     stacks=STANDALONE,
     back_s=70,
     ends="cure",
     suggestion=Suggestion(5, _STATE_MATTERS, to=_keeps_records),
-)
-@dataclass
-class DeleteStateDelta(_DamagedFile):
-    """Deletion of a state delta."""
-
-    what = "delta"
-    how = "delete"
-
-
-@fault("corrupt_state_delta", back_s=70, ends="cure", stacks=STANDALONE)
-@dataclass
-class CorruptStateDelta(_DamagedFile):
-    """Corruption of a state delta."""
-
-    what = "delta"
-    how = "corrupt"
-
-
-@fault("delete_state_snapshot", back_s=5, ends="cure", stacks=STANDALONE)
-@dataclass
-class DeleteStateSnapshot(_DamagedFile):
-    """Deletion of a state snapshot."""
-
-    what = "snapshot"
-    how = "delete"
-
-
-@fault("corrupt_state_snapshot", back_s=7, ends="cure", stacks=STANDALONE)
-@dataclass
-class CorruptStateSnapshot(_DamagedFile):
-    """Corruption of a state snapshot."""
-
-    what = "snapshot"
-    how = "corrupt"
-
-
-@fault("delete_offsets", back_s=72, ends="cure", stacks=STANDALONE)
-@dataclass
-class DeleteOffsets(_DamagedFile):
-    """Deletion of the last batch's plan."""
-
-    what = "offsets"
-    how = "delete"
-
-
-@fault("corrupt_offsets", back_s=81, ends="cure", stacks=STANDALONE)
-@dataclass
-class CorruptOffsets(_DamagedFile):
-    """Corruption of the last batch's plan."""
-
-    what = "offsets"
-    how = "corrupt"
+)(_DamagedFile, what="delta", how="delete")
+for _name, _what, _how, _back_s in (
+    ("corrupt_state_delta", "delta", "corrupt", 70),
+    ("delete_state_snapshot", "snapshot", "delete", 5),
+    ("corrupt_state_snapshot", "snapshot", "corrupt", 7),
+    ("delete_offsets", "offsets", "delete", 72),
+    ("corrupt_offsets", "offsets", "corrupt", 81),
+):
+    _of_file = fault(_name, back_s=_back_s, ends="cure", stacks=STANDALONE)
+    _of_file(_DamagedFile, what=_what, how=_how)
 
 
 @fault("rewind_offsets", back_s=100, ends="cure", least_after=2, one_topic=True, stacks=STANDALONE)
@@ -312,7 +271,6 @@ def _number(path: Path) -> int:
 
 
 def _flip_bits(path: Path) -> None:
-    """Flip the bits of 16 bytes in the middle of a file."""
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     for at in range(middle, min(middle + 16, len(data))):

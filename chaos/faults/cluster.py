@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import KW_ONLY, dataclass, field
 
 from chaos.control.node_control import LocalNodeControl, NodeControl, await_that
 from chaos.errors import FaultDidNotApply
@@ -67,13 +66,10 @@ def kill_driver(layout: Layout | None = None) -> tuple[str, str]:
 
 @dataclass
 class _KillProcess(NoCure):
-    """SIGKILL of one process of a kind, which the cluster replaces.
+    """SIGKILL of one process of a kind, which the cluster replaces."""
 
-    Attributes:
-        kind: executor, driver or Python worker.
-    """
-
-    kind: ClassVar[Kind]
+    _: KW_ONLY
+    kind: Kind
     left = "left to the cluster"
 
     def inject(self, context: FaultContext) -> str:
@@ -82,26 +78,17 @@ class _KillProcess(NoCure):
         return f"{_name(victim)}, {context.nodes.kill(victim.process)}"
 
 
-@fault(
+fault(
     "kill_executor",
     back_s=23,
     suggestion=Suggestion(1, "tasks run again elsewhere, from the state of the batch before"),
-)
-@dataclass
-class KillExecutor(_KillProcess):
-    """SIGKILL of an executor: its tasks are rerun elsewhere."""
-
-    kind = "executor"
+)(_KillProcess, kind="executor")
 
 
 @fault("pause_executor", takes=("hold",), back_s=29, ends="cure")
 @dataclass
 class PauseExecutor:
-    """SIGSTOP of an executor until the driver gives it up, as if its machine had frozen.
-
-    Attributes:
-        hold_s: minimum length of the pause in seconds.
-    """
+    """SIGSTOP of an executor until the driver gives it up, as if its machine had frozen."""
 
     hold_s: float = HEARTBEAT_S + 5.0
     _victim: ClusterProcess | None = field(default=None, init=False)
@@ -140,30 +127,17 @@ class PauseExecutor:
         return await_that(another, NOTICED_S)
 
 
-@fault("kill_python_worker", back_s=6)
-@dataclass
-class KillPythonWorker(_KillProcess):
-    """SIGKILL of a Python worker: its task is rerun."""
-
-    kind = "python-worker"
-
-
-@fault("kill_driver", back_s=96, suggestion=Suggestion(4, "it goes on from its checkpoint"))
-@dataclass
-class KillDriver(_KillProcess):
-    """SIGKILL of the driver: the master restarts it, and it resumes from its checkpoint."""
-
-    kind = "driver"
+fault("kill_python_worker", back_s=6)(_KillProcess, kind="python-worker")
+# The master restarts it.
+fault("kill_driver", back_s=96, suggestion=Suggestion(4, "it goes on from its checkpoint"))(
+    _KillProcess, kind="driver"
+)
 
 
 @fault("kill_spark_worker", takes=("hold",), back_s=89, ends="cure", stacks=STANDALONE)
 @dataclass
 class KillSparkWorker:
-    """SIGKILL of a worker daemon, whose executors (and perhaps the driver) die with it.
-
-    Attributes:
-        hold_s: downtime of the worker in seconds.
-    """
+    """SIGKILL of a worker daemon, whose executors (and perhaps the driver) die with it."""
 
     hold_s: float = 5.0
 
@@ -220,7 +194,6 @@ class RollSparkWorkers:
 
 
 def _await_count(context: FaultContext, workers: int, what: str) -> None:
-    """Wait until the master counts this many workers."""
     if not await_that(lambda: alive_workers(context) == workers, NOTICED_S):
         msg = f"{what}, but the master does not count {workers} workers after {NOTICED_S:.0f} s"
         raise FaultDidNotApply(msg)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
@@ -23,15 +22,12 @@ class _KillMaster:
     Otherwise it would kill the driver, or let it live and allow a twin to be submitted.
 
     Attributes:
-        daemon: its name.
-        component: the component to which it belongs.
         address: the endpoint at which it is asked about jobs.
-        hold_s: its downtime in seconds.
     """
 
-    daemon: ClassVar[str]
-    component: ClassVar[str]
-    address: ClassVar[str]
+    daemon: str
+    component: str
+    address: str
     hold_s: float = 5.0
     _before: list[str] = field(default_factory=list, init=False)
 
@@ -57,32 +53,19 @@ class _KillMaster:
         return f"{self.daemon} knows {len(known)} driver again, {len(running)} runs, no twin"
 
 
-@fault("kill_spark_master", takes=("hold",), back_s=5, ends="cure", stacks=STANDALONE)
-@dataclass
-class KillSparkMaster(_KillMaster):
-    """SIGKILL of Spark's master."""
-
-    daemon, component, address = "spark-master", "spark", "spark_rest"
-
-
-@fault("kill_resource_manager", takes=("hold",), back_s=5, ends="cure", stacks=("yarn",))
-@dataclass
-class KillYarnMaster(_KillMaster):
-    """SIGKILL of YARN's ResourceManager."""
-
-    daemon, component, address = "yarn-resourcemanager", "yarn", "yarn_ui"
+fault("kill_spark_master", takes=("hold",), back_s=5, ends="cure", stacks=STANDALONE)(
+    _KillMaster, daemon="spark-master", component="spark", address="spark_rest"
+)
+fault("kill_resource_manager", takes=("hold",), back_s=5, ends="cure", stacks=("yarn",))(
+    _KillMaster, daemon="yarn-resourcemanager", component="yarn", address="yarn_ui"
+)
 
 
 @dataclass
 class _KillYarnDaemon:
-    """SIGKILL of a daemon of YARN's or HDFS's machines, which is started again later.
+    """SIGKILL of a daemon of YARN's or HDFS's machines, which is started again later."""
 
-    Attributes:
-        daemon: its name.
-        hold_s: its downtime in seconds.
-    """
-
-    daemon: ClassVar[str]
+    daemon: str
     hold_s: float = 5.0
 
     def inject(self, context: FaultContext) -> str:
@@ -97,28 +80,14 @@ class _KillYarnDaemon:
         return f"{self.daemon} started again, and the cluster counts on it"
 
 
-@fault("kill_node_manager", takes=("hold",), back_s=60, ends="cure", stacks=("yarn",))
-@dataclass
-class KillYarnNode(_KillYarnDaemon):
-    """SIGKILL of a NodeManager: when it is back, YARN starts its containers anew.
-
-    Until they notice, driver and executors of before live on beside the new ones.
-    """
-
-    daemon = NODE_DAEMON
-
-
-@fault("kill_data_node", takes=("hold",), back_s=20, ends="cure", stacks=("yarn",))
-@dataclass
-class KillDataNode(_KillYarnDaemon):
-    """SIGKILL of the DataNode: checkpoint and tables can neither be read nor written."""
-
-    daemon = "yarn-datanode"
-
-
-@fault("kill_name_node", takes=("hold",), back_s=20, ends="cure", stacks=("yarn",))
-@dataclass
-class KillNameNode(_KillYarnDaemon):
-    """SIGKILL of the NameNode: nobody knows which files there are."""
-
-    daemon = "yarn-namenode"
+for _name, _daemon, _back_s in (
+    # When it is back, YARN starts its containers anew. Until they notice, driver and executors of
+    # before live on beside the new ones.
+    ("kill_node_manager", NODE_DAEMON, 60),
+    # Checkpoint and tables can neither be read nor written.
+    ("kill_data_node", "yarn-datanode", 20),
+    # Nobody knows which files there are.
+    ("kill_name_node", "yarn-namenode", 20),
+):
+    _of_daemon = fault(_name, takes=("hold",), back_s=_back_s, ends="cure", stacks=("yarn",))
+    _of_daemon(_KillYarnDaemon, daemon=_daemon)

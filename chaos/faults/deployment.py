@@ -109,7 +109,6 @@ class _WhileDeploying:
 
 
 def _runs_on(pipeline: Pipeline) -> bool:
-    """Whether the pipeline's job runs until it is stopped."""
     return pipeline.schedule == "continuous"
 
 

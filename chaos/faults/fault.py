@@ -28,7 +28,6 @@ class InjectedFault:
     """A fault that took effect.
 
     Attributes:
-        name: of the fault.
         at_s: time of injection, in seconds since 1970.
         evidence: how we know that it took effect.
         batches: number of batches committed when it was injected.
@@ -64,7 +63,6 @@ class PoisonedRecord:
     """A record that the job must reject.
 
     Attributes:
-        partition, offset: its position in the topic.
         reason: the reason that its dead letter must give.
     """
 
@@ -97,8 +95,6 @@ class DeployableJob:
 
     Attributes:
         pipeline: the pipeline's name, which is also the DAG's.
-        run: the run's name.
-        max_offsets: maximum number of offsets per batch.
     """
 
     pipeline: str
@@ -138,10 +134,6 @@ class FaultContext:
 
     Attributes:
         endpoints: the stack's addresses, as seen from this process.
-        pipeline: what the job runs.
-        topic: the job's log.
-        checkpoint: the job's checkpoint.
-        nodes: controls the nodes of the stack.
         rng: draws victims and moments; seeded.
         stop_job: stops the job, and waits until it is gone.
         submit_job: resubmits the same run.
@@ -156,7 +148,6 @@ class FaultContext:
         deployments: outcomes of the deployments that faults interrupted, in order.
         imported: what a job imported because its log names it, which it must not.
         log: the whole log, read before a fault removed records from it; None: no fault did.
-        tables: the folder of the job's tables.
     """
 
     endpoints: Endpoints

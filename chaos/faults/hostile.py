@@ -141,7 +141,6 @@ class HostileProducer:
         return is_read or context.job_error() is not None
 
     def _refused(self, context: FaultContext) -> Counter[str]:
-        """Return how many of the records are dead letters, by reason."""
         columns = ["partition", "offset", "reason", "query"]
         try:
             table = DeltaTable(str(context.tables / "dead_letters"))
@@ -188,7 +187,6 @@ def _placed(
 
 
 def _send(bootstrap: str, topic: str, records: Sequence[HostileRecord]) -> None:
-    """Append records to their partitions, in order."""
     with sending(bootstrap, topic) as producer:
         for record in records:
             producer.send(topic, value=None, key=b"", partition=record.lane, headers=record.headers)

@@ -49,13 +49,7 @@ def imported_file(state_dir: Path) -> Path:
 
 @dataclass(frozen=True)
 class HostileRecord:
-    """A control record of somebody hostile.
-
-    Attributes:
-        lane: the number of its lane.
-        what: its kind, in words.
-        headers: its headers.
-    """
+    """A control record of somebody hostile."""
 
     lane: int
     what: str
@@ -93,7 +87,6 @@ def hostile_records(
     """Draw records for all lanes of a pipeline, in the order in which they are written.
 
     Args:
-        rng: the source of every choice.
         pipeline: a pipeline with one source.
         reached_us: an instant behind which no lane has read a record, or promised anything.
         count: how many there are, approximately: at least one of each kind in each lane.

@@ -157,7 +157,6 @@ class RecreateTopic(NoCure, WhileStopped):
 
 
 def _compacted_already(pipeline: Pipeline) -> Iterator[str]:
-    """Reject a pipeline that allows compaction: the fault would do no harm."""
     if pipeline.source.compacted:
         yield ("compact_topic is allowed here, as the pipeline says compacted: true: take it out")
 
@@ -224,7 +223,6 @@ class SecondDriver(NoCure):
 
 
 def _command(context: FaultContext) -> Sequence[str]:
-    """Return the command of the job's own program, as the cluster starts it."""
     folder = context.checkpoint.parent
     (file,) = folder.glob("*.y*ml")
     args = ["--run", folder.name, "--bootstrap", context.endpoints.kafka_bootstrap]

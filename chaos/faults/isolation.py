@@ -22,11 +22,7 @@ from infra.process import ProcessId
 )
 @dataclass
 class DisconnectBroker:
-    """Disconnection of a broker from the network; it keeps running.
-
-    Attributes:
-        hold_s: duration in seconds.
-    """
+    """Disconnection of a broker from the network; it keeps running."""
 
     hold_s: float = 10.0
     _daemon: str = field(default="", init=False)
@@ -77,11 +73,7 @@ class DisconnectSparkWorker:
 @fault("pause_spark_worker", takes=("hold",), back_s=25, ends="cure", stacks=STANDALONE)
 @dataclass
 class PauseSparkWorker:
-    """Freeze of a worker; in a container, together with all its processes, like a hung machine.
-
-    Attributes:
-        hold_s: duration in seconds.
-    """
+    """Freeze of a worker; in a container, together with all its processes, like a hung machine."""
 
     hold_s: float = 25.0
     _paused: ProcessId | None = field(default=None, init=False)
@@ -107,7 +99,6 @@ class LosePackets:
 
     Attributes:
         share: between 0 and 1.
-        hold_s: duration in seconds.
     """
 
     share: float = 0.2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Final, Literal, TypeVar, get_args
 
 from chaos.faults.fault import Fault
@@ -28,13 +29,11 @@ FIELDS: Final[dict[Parameter, str]] = {"hold": "hold_s", "records": "records"}
 
 
 def _fits_all(pipeline: Pipeline) -> Iterator[str]:
-    """Yield nothing: the fault works on every pipeline."""
     del pipeline
     yield from ()
 
 
 def _always(pipeline: Pipeline) -> bool:
-    """Return True for every pipeline."""
     del pipeline
     return True
 
@@ -77,7 +76,6 @@ class FaultKind:
     """The description of a fault, given by `@fault(...)` on its class.
 
     Attributes:
-        name: its name in plans.
         takes: parameters that a plan may set.
         back_s: median time to recovery in the nightly runs (`chaos/README.md`), in seconds; for a
             fault that ends the run, time until the job has said why.
@@ -94,7 +92,6 @@ class FaultKind:
         one_topic: whether it changes the log itself and so needs a single topic.
         misfits: yields the reasons why it cannot work on a pipeline, a sentence each.
         suggestion: how a first plan suggests it; None: not at all.
-        make: makes an instance.
     """
 
     name: str
@@ -114,8 +111,8 @@ class FaultKind:
     suggestion: Suggestion | None = None
     make: Callable[[], Fault] = _undecorated
 
-    def __call__(self, made: _Made) -> _Made:
-        """Register the decorated class, a `Fault` whose constructor needs no arguments.
+    def __call__(self, made: _Made, **given: object) -> _Made:
+        """Register the decorated class, a `Fault`; `given` is what its constructor needs.
 
         Raises:
             PluginError: the class is not a fault, or another fault has this name.
@@ -125,7 +122,8 @@ class FaultKind:
         if lacking := [one for one in needed if not hasattr(made, one)]:
             msg = f"{origin} cannot be the fault {self.name!r}: it lacks {', '.join(lacking)}"
             raise PluginError(msg)
-        FAULTS.add(self.name, replace(self, make=made), origin)
+        make: Callable[..., Fault] = made
+        FAULTS.add(self.name, replace(self, make=partial(make, **given)), origin)
         return made
 
     @property

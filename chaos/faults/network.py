@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from chaos.control.node_control import await_that
 from chaos.errors import FaultDidNotApply
@@ -20,12 +19,10 @@ class _BadNetwork:
 
     Attributes:
         cut: whether nothing passes at all.
-        hold_s: duration in seconds.
-        latency_s: extra latency of a slow network, in seconds.
         bytes_per_s: throughput of a slow network, per connection and direction.
     """
 
-    cut: ClassVar[bool]
+    cut: bool
     hold_s: float = 20.0
     latency_s: float = 0.4
     bytes_per_s: float = 30_000.0
@@ -64,27 +61,15 @@ class _BadNetwork:
         return f"{passed} bytes passed slowly"
 
 
-@fault(
+fault(
     "slow_network",
     takes=("hold",),
     back_s=5,
     ends="cure",
     proxied=True,
     suggestion=Suggestion(11, "a proxy before the broker", aside=True),
-)
-@dataclass
-class SlowNetwork(_BadNetwork):
-    """A network with high latency and low throughput."""
-
-    cut = False
-
-
-@fault("cut_network", takes=("hold",), back_s=3, ends="cure", proxied=True)
-@dataclass
-class CutNetwork(_BadNetwork):
-    """A network that carries nothing."""
-
-    cut = True
+)(_BadNetwork, cut=False)
+fault("cut_network", takes=("hold",), back_s=3, ends="cure", proxied=True)(_BadNetwork, cut=True)
 
 
 @fault("reset_connections", back_s=3, proxied=True)

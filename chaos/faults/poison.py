@@ -33,9 +33,7 @@ class PoisonValue:
     """The value of a record that must become a dead letter.
 
     Attributes:
-        what: what is wrong with it, in words.
         reason: the reason that its dead letter must give.
-        value: the bytes.
     """
 
     what: str

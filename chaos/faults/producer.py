@@ -26,7 +26,6 @@ Good = Mapping[str, Any]
 
 
 def _has_one_partition(pipeline: Pipeline) -> Iterator[str]:
-    """Reject a topic with one partition: no other could continue."""
     if pipeline.source.partitions == 1:
         yield (
             "silent_partition lets the other partitions go on, and there is one only: take it out"
@@ -34,7 +33,6 @@ def _has_one_partition(pipeline: Pipeline) -> Iterator[str]:
 
 
 def _has_others(pipeline: Pipeline) -> bool:
-    """Whether one of several partitions of one topic can fall silent."""
     return pipeline.one_topic and pipeline.source.partitions > 1
 
 
@@ -54,9 +52,6 @@ class SilentPartition:
 
     The progress of a stream is that of its slowest lane: it must wait, and emit no window that the
     silent lane could still change.
-
-    Attributes:
-        hold_s: minimum length of the silence in seconds.
     """
 
     hold_s: float = 10.0
@@ -128,9 +123,6 @@ class DuplicateSends(_Sends):
     """Duplicates of records in the topic, as from a producer that is not idempotent.
 
     They are now records of the log, each with its own offset, and count twice by definition.
-
-    Attributes:
-        records: number of duplicates.
     """
 
     records: int = 200
@@ -219,7 +211,6 @@ def _send(context: FaultContext, rows: list[tuple[int, bytes]]) -> Counter[int]:
 
 
 def _last_good(context: FaultContext, partition: int, end: int) -> Good | None:
-    """Return the last record of a partition that the pipeline accepts; None: there is none."""
     bootstrap, reader = context.endpoints.kafka_bootstrap, ValueReader(context.pipeline, partition)
     for record in reversed(records_from(bootstrap, context.topic, partition, max(0, end - 50), 50)):
         if control_of(record.headers) is None and not isinstance(

@@ -25,7 +25,6 @@ _ACCEPT_S = 300.0
 
 
 def _accepts_none(pipeline: Pipeline) -> Iterator[str]:
-    """Say why a pipeline cannot take another lane: it names its lanes, or groups values by lane."""
     disorder = pipeline.source.disorder
     names_lanes = isinstance(disorder, Heartbeat) or (
         isinstance(disorder, OrderedPer) and disorder.members is not None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
@@ -29,7 +29,6 @@ _LOOK_S: Final = 0.002
 
 
 def _no_table(pipeline: Pipeline) -> Iterator[str]:
-    """Yield why there are no files to wait for."""
     if not pipeline.destination.rules.in_folder:
         yield "waits for files of tables, and the pipeline's sink has none"
 
@@ -42,7 +41,8 @@ class _KillBeforeCommit(NoCure):
         kinds: whose processes, in the order in which they are killed.
     """
 
-    kinds: ClassVar[Sequence[Kind]]
+    _: KW_ONLY
+    kinds: Sequence[Kind]
     left = "left to the cluster"
 
     def inject(self, context: FaultContext) -> str:
@@ -65,21 +65,14 @@ class _KillBeforeCommit(NoCure):
         return f"{gone}; {min(left).name} is written, and no commit names it"
 
 
-@fault("kill_executors_before_commit", back_s=30, misfits=_no_table, stacks=STANDALONE)
-@dataclass
-class KillExecutorsBeforeCommit(_KillBeforeCommit):
-    """SIGKILL of all executors while they write files: tasks are rerun, and write others."""
-
-    kinds = ("executor",)
-
-
-@fault("kill_driver_before_commit", back_s=96, misfits=_no_table, stacks=STANDALONE)
-@dataclass
-class KillDriverBeforeCommit(_KillBeforeCommit):
-    """SIGKILL of the driver before it commits files: the batch is rerun, and writes others."""
-
-    # The Python half commits, and would go on for a moment without the other.
-    kinds = ("driver-python", "driver")
+# Tasks are rerun, and write other files.
+fault("kill_executors_before_commit", back_s=30, misfits=_no_table, stacks=STANDALONE)(
+    _KillBeforeCommit, kinds=("executor",)
+)
+# The batch is rerun. The Python half commits, and would go on for a moment without the other.
+fault("kill_driver_before_commit", back_s=96, misfits=_no_table, stacks=STANDALONE)(
+    _KillBeforeCommit, kinds=("driver-python", "driver")
+)
 
 
 def _await_files(context: FaultContext) -> set[Path]:
@@ -104,7 +97,6 @@ def _files(context: FaultContext) -> set[Path]:
 
 
 def _committed(context: FaultContext) -> set[Path]:
-    """Return the data files that the newest versions of the tables name."""
     named = set()
     for name in context.pipeline.tables:
         folder = context.tables / name

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from chaos.mutants.rooms import PRODUCT
-from chaos.nightly.judged import code
+from chaos.nightly.parts import code
 from infra.layout import MUTANTS_VENV
 
 _COSMIC_RAY = MUTANTS_VENV / "bin" / "cosmic-ray"

@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 
 from chaos.mutants.results import MutantVerdict, proof_of, read_equivalent, read_judged, score
-from chaos.nightly.judged import digest
-from chaos.nightly.parts import Part
+from chaos.nightly.parts import Part, digest
 from chaos.reports.pages import page, write_together
 from chaos.verdict.check import Outcome
 
@@ -31,17 +30,13 @@ class PartVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """The verdict on one part.
 
     Attributes:
-        part: its name.
         outcome: passed, failed, or unknown (a fault did not take effect, or it did not finish).
         began: start time, UTC, to the second.
-        seconds: duration.
         commit: the checkout's commit; ends in `+` if files differed from it.
-        cores: number of cores of the machine.
         said: the last line of output.
         report: for a chaos plan, its checks and faults.
         engine: digest of the files that it judged; empty: not known.
         seed: the seed that it drew, if it draws.
-        finished: whether it came to its end.
     """
 
     part: str
@@ -62,7 +57,6 @@ class Row:
     """A part and what is known of it.
 
     Attributes:
-        name: the part's name.
         verdict: its newest verdict; None: it was never run.
         outdated: whether that is about other code than there is now.
     """
@@ -95,7 +89,6 @@ def keep(verdict: PartVerdict, folder: Path, parts: Sequence[Part]) -> None:
     A part that did not finish replaces no verdict on the same code.
 
     Args:
-        verdict: the new verdict.
         folder: folder of `verdicts.json` and the page.
         parts: all parts; verdicts on others are dropped.
     """
@@ -146,7 +139,6 @@ def with_line(text: str, found: Sequence[Row], mutants: Sequence[MutantVerdict])
 
 
 def _line(found: Sequence[Row], mutants: Sequence[MutantVerdict], nights: str) -> str:
-    """Return in one line what the nights have shown of the code as it is now."""
     known = [row.verdict for row in found if row.verdict is not None and not row.outdated]
     counts = dict.fromkeys(Outcome, 0)
     for verdict in known:
@@ -170,8 +162,6 @@ def oldest(
     """Choose the part to run next: changed code before unchanged, then the oldest evidence.
 
     Args:
-        parts: the parts to choose from.
-        verdicts: the newest verdict of each.
         unable: names of parts that cannot run.
         until: when the night is over, on the monotonic clock: a part that took longer the last
             time than what is left is not begun.

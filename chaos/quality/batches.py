@@ -45,9 +45,7 @@ def output_of(
     """Return the output of a run as frames; those of a plug-in sink come from its reader's lines.
 
     Args:
-        pipeline: the pipeline.
         folder: folder of the run's tables, for a sink that writes files.
-        run: the run's name.
         log: the whole log; read only if the sink has no counts of records.
 
     Returns:

@@ -78,10 +78,8 @@ class Check:
 
     Attributes:
         query: the query whose rows are judged; None: the records of every query.
-        expectation: its name in Great Expectations.
         arguments: the arguments in the file; instants have a time zone.
         revisions: only the last revision of each window and key, or all of them.
-        line, field: its position in the pipeline file.
     """
 
     query: str | None
@@ -194,7 +192,6 @@ def _arguments(name: str, value: object, here: Path) -> dict[str, Any]:
 
 
 def _misfit(name: str, query: Flow, source: Source) -> str | None:
-    """Say why an expectation makes no sense for a query, and what to do; None: it does."""
     if name == COMPLETE and not _is_numbered(query):
         return (
             f"the windows of {query.name} are not numbered in a row, so that none can be missing "

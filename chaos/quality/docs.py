@@ -51,9 +51,7 @@ class Site:
 
         Args:
             batch: name of the frame, its suite and its pages.
-            frame: the rows.
             expectations: each with its position in `meta`.
-            run: the run's name in the pages.
 
         Returns:
             by position, whether the expectation was met, and the observed value.
@@ -149,7 +147,6 @@ def _stored_in(folder: Path) -> Iterator[None]:
 
 
 def _detail(result: Any) -> str:
-    """Describe the observed value in one line."""
     exceptions = [
         info["exception_message"]
         for info in _exceptions(result.exception_info or {})

@@ -97,7 +97,6 @@ def _keep(table: pa.Table, query: str, folder: Path) -> Path:
 
 
 def _defined_windows(outcome: Outcome, query: Flow, pipeline: Pipeline) -> pa.Table:
-    """The windows that the definition gives, one row each, in columns as `rows` has them."""
     names = window_columns(query)
     kinds = query.key_kinds(pipeline.source.fields).values()
     own = [row for row in outcome.rows if row.query == query.name]

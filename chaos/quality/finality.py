@@ -37,7 +37,6 @@ def final_until(pipeline: Pipeline, reached: Reached) -> dict[str, str | None]:
     operators, and windows whose ends are not event times.
 
     Args:
-        pipeline: the pipeline.
         reached: the progress of its lanes; of lanes that are not named nothing is known.
     """
     return {query.name: _of(query, pipeline, reached) for query in pipeline.flows}

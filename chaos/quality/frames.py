@@ -60,7 +60,6 @@ def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Flow) -> p
     Args:
         rows: rows of a query, as flat columns.
         absorbed: per row, whether it says that its window was absorbed.
-        query: the query, which has the columns that identify windows.
     """
     windows = [rows[column] for column in window_columns(query)]
     gone = absorbed.groupby(windows, dropna=False).transform("any")
@@ -78,8 +77,6 @@ def counts_of(
     Args:
         metrics: the run's own metrics, with the columns `query`, `batch_id` and those of `counted`.
         letters: query and reason of each dead letter; the query is null for those of all queries.
-        queries: names of the queries.
-        fates: what can become of records.
     """
     columns, begun, rows = [*counted(fates)], metrics["batch_id"].min(), []
     sums = {

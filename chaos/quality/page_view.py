@@ -82,7 +82,6 @@ def _heading(content: Mapping[str, Any]) -> Markup:
 
 
 def _template(content: Mapping[str, Any]) -> Markup:
-    """Return a text with its parameters inserted, some of which are links or icons."""
     template = content["string_template"]
     if not isinstance(template, Mapping):
         return escape(str(template))
@@ -126,7 +125,6 @@ def _table(content: Mapping[str, Any]) -> Markup:
 
 
 def _table_of_pages(content: Mapping[str, Any]) -> Markup:
-    """Return a table whose rows link to pages, newest first."""
     columns = [(column["field"], column["title"]) for column in content["table_columns"]]
     data = sorted(content["table_data"], key=lambda row: -float(row.get("_run_time_sort", 0)))
     rows = []

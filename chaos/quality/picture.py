@@ -24,7 +24,6 @@ def draw(found: Sequence[HistoryEntry], picture: Path) -> None:
 
     Args:
         found: what the checks found, oldest first; at least one.
-        picture: the file to write, .png or .svg.
 
     Raises:
         PictureError: the file has another suffix.

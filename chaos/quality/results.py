@@ -41,7 +41,6 @@ class QualityResult:
 
     Attributes:
         query: the query whose rows were judged; None: the records of every query.
-        expectation: its name.
         success: whether it was met; False if it could not be evaluated.
         detail: the observed value, in one line.
         threshold: the arguments in the file, in one line; None: it has none.
@@ -67,9 +66,7 @@ class QualityReport:
     """The results of all entries.
 
     Attributes:
-        success: whether every expectation was met.
         results: by entry, in the order of the file.
-        docs_index: the first page of the Data Docs.
         rows: number of rows written for all queries, including provisional ones.
         final_until: by query, the instant up to which the judged windows are final, as in
             `chaos.quality.finality`; None: not known.
@@ -102,11 +99,6 @@ class HistoryEntry:
     Attributes:
         at: time of the check, in ISO 8601 and UTC; the same for all expectations of a check.
         query: whose rows were judged; `EVERY_QUERY`: the records of all.
-        expectation: its name.
-        passed: whether it was met.
-        observed: the observed value.
-        threshold: its arguments.
-        sentence: the result in one sentence.
     """
 
     at: str
@@ -125,8 +117,6 @@ def keep(report: QualityReport, run_folder: Path, at: datetime | None = None) ->
     full. From `LINES_MAX` lines and a tenth on, the oldest checks are deleted, as whole checks.
 
     Args:
-        report: the results.
-        run_folder: folder of the judged run.
         at: time of the check; None: now.
 
     Raises:

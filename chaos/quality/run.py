@@ -44,11 +44,7 @@ def check(
     Args:
         pipeline: the pipeline, with its `quality` block; few bad and late records are expected too.
         table_dir: the folder of the run's tables; None: its sink needs none.
-        run: the run's name.
-        log: the whole log, from an independent reader.
         docs_dir: a folder of Great Expectations; created if missing.
-        progress: called with a short description of each step.
-        file: the pipeline file's name, for messages.
         written: the run's output, if it is not in these tables.
 
     Raises:

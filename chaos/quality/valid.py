@@ -28,10 +28,6 @@ from windowing.model.file.pipeline import Pipeline
 def validate(pipeline: Pipeline, file: str = "<pipeline>") -> list[Check]:
     """Read a pipeline's `quality` block with the names and arguments of Great Expectations.
 
-    Args:
-        pipeline: the pipeline.
-        file: its file's name, for messages.
-
     Raises:
         PipelineError: with every problem that was found.
         ModuleNotFoundError: Great Expectations is needed, and not installed.

@@ -28,10 +28,6 @@ def read_output(
     """Read what a run wrote.
 
     Args:
-        pipeline: as of a reader.
-        folder: as of a reader.
-        run: as of a reader.
-        before: as of a reader.
         sink: the key of the sink that has the rows; None: the pipeline's.
 
     Raises:
@@ -57,9 +53,7 @@ def columns_of(pipeline: Pipeline, folder: Path, run: str) -> RunColumns | None:
     """Return the columns of what a run wrote; None: its sink is a plug-in's, and has only lines.
 
     Args:
-        pipeline: the run's.
         folder: the folder of the run's tables, for a sink that writes files.
-        run: the run's name.
 
     Raises:
         OutputError: there is no such run, or nothing of it.

@@ -44,7 +44,6 @@ def read_tables(
 
     Args:
         table_dir: folder with a table per query, or one for all, `dead_letters` and `metrics`.
-        pipeline: the pipeline.
         run: name of the run; None if the tables hold only one.
         before: only what batches with lower numbers wrote; None: everything.
 
@@ -93,8 +92,6 @@ class _TableLines:
     """The lines of a run in some tables, read anew each time, batch by batch.
 
     Attributes:
-        folder: the pipeline's folder, for messages.
-        written: which rows are the run's.
         tables: the tables by name, each at the version at which it was opened.
         lines: the lines of some of a table's rows, given its name.
     """
@@ -343,8 +340,6 @@ def tally(
     Args:
         batches: a query, the number of a batch, or the lowest of several, and their numbers of
             records: the columns that `windowing.model.fates.counted` names.
-        letters: the dead letters in the output.
-        pipeline: the pipeline.
     """
     fates = pipeline.source.fates
     nothing, (_, *columns) = Counts.of(fates), counted(fates)

@@ -8,15 +8,21 @@ envelope, and so does a repeated name in the envelope.
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
-from chaos.readers.spelling import members
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, sealed
 
 _INT64_MAX: Final = 2**63 - 1
 _ABSENT: Final = msgspec.Raw(b"")
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_BRACKETS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]')
+_DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
+# Numbers are not converted: only the extent of a value matters.
+_SCANNER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 class EventLine(NamedTuple):
@@ -76,7 +82,6 @@ def read_line(line: bytes) -> EventLine:
 
 
 def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
-    """Return (value, control)."""
     value, raw, control = envelope.value, envelope.raw, envelope.control
     if (value is not _ABSENT) + (raw is not _ABSENT) + (control is not _ABSENT) != 1:
         message = 'exactly one of "value", "raw" and "control" must be given'
@@ -97,7 +102,6 @@ def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
 
 
 def _with_signature(control: bytes, envelope: _Envelope) -> bytes:
-    """Return a control with the headers that sign it."""
     if envelope.headers is msgspec.UNSET:
         return control
     if other := sorted({*envelope.headers} - {SIGNATURE_HEADER, COUNTER_HEADER}):
@@ -159,3 +163,59 @@ def _members(line: bytes, reason: Exception) -> dict[str, bytes]:
 def _short(spelled: bytes) -> str:
     text = spelled.decode("utf-8", "replace")
     return text if len(text) <= 40 else text[:40] + "…"
+
+
+def members(text: str) -> dict[str, str]:
+    """Split an object into its members, from names to the exact text of values.
+
+    Raises:
+        ValueError: the text is not a single object.
+    """
+    pieces: dict[str, str] = {}
+    at = _expect(text, 0, "{")
+    while True:
+        name, at = _scan(text, at)
+        if not isinstance(name, str) or name in pieces:
+            message = "a name must be a string and occur once"
+            raise ValueError(message)
+        begin = _skip(text, _expect(text, at, ":"))
+        at = _end(text, begin)
+        pieces[name] = text[begin:at]
+        at = _skip(text, at)
+        if text[at : at + 1] != ",":
+            break
+        at += 1
+    if _skip(text, _expect(text, at, "}")) != len(text):
+        message = "text after the object"
+        raise ValueError(message)
+    return pieces
+
+
+def _end(text: str, at: int) -> int:
+    try:
+        return _scan(text, at)[1]
+    except RecursionError:
+        # The nesting is too deep for the scanner: count brackets outside strings instead.
+        depth = 0
+        for mark in _BRACKETS.finditer(text, at):
+            depth += _DEPTH.get(mark.group(), 0)
+            if depth == 0:
+                return mark.end()
+        raise
+
+
+def _scan(text: str, at: int) -> tuple[object, int]:
+    return _SCANNER.raw_decode(text, _skip(text, at))
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _expect(text: str, at: int, mark: str) -> int:
+    at = _skip(text, at)
+    if text[at : at + 1] != mark:
+        message = f"{mark} expected"
+        raise ValueError(message)
+    return at + 1

@@ -34,7 +34,6 @@ class EnvelopeError(EventsFileError):
     """A line of an EVENTS.jsonl file that is not an event, or contradicts another one.
 
     Attributes:
-        path: the file.
         line: the number of the line, from 1.
     """
 
@@ -49,7 +48,6 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         source: the topic.
-        partition: its number.
         offset: increases within a partition, perhaps with gaps.
         value: the undecoded bytes; None for a control record and for a null value.
         control: the control header's bytes, which should be JSON, with those of its signature
@@ -72,8 +70,6 @@ def up_to(
     """Yield the records of a log before some offsets.
 
     Args:
-        source: the source, which numbers the lanes.
-        log: its log.
         ends: first offset to leave out, by lane, each of them; None: nothing is left out.
     """
     for record in log:
@@ -88,8 +84,6 @@ def behind(
     """Yield the records that a run reads, from its first offsets on.
 
     Args:
-        source: the source, which numbers the lanes.
-        log: its log.
         first: first offset that the run reads, by lane; None, or a missing lane: from its start.
     """
     for record in log:
@@ -108,7 +102,6 @@ def read_events(
     redeliveries and contradictions.
 
     Args:
-        path: the file.
         source: the source whose log it must be; None: any topics.
         again: whether to yield redelivered records again.
 

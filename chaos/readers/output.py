@@ -121,7 +121,6 @@ class _FileLines:
     """The lines of a file, read anew each time.
 
     Attributes:
-        path: the file.
         names: what each line must have.
     """
 
@@ -151,7 +150,6 @@ class _FileLines:
             yield _identity([*(fields[name] for name in self.names), *marks]), line
 
     def _texts(self) -> Iterator[tuple[int, str]]:
-        """Yield the lines with their numbers, without their ends."""
         try:
             for number, line in bounded_lines(self.path):
                 if not line.endswith(b"\n"):

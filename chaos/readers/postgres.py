@@ -53,7 +53,6 @@ def read_postgres(
     """Read what one run wrote to the tables of a pipeline's PostgreSQL sink.
 
     Args:
-        pipeline: the pipeline.
         run: name of the run; None if the tables hold only one.
         before: only what batches with lower numbers wrote; None: everything.
 
@@ -89,7 +88,6 @@ class _RowFilter:
     """Which rows of a table are read.
 
     Attributes:
-        run: those of this run.
         before: those of batches with lower numbers; None: of all.
     """
 
@@ -122,7 +120,6 @@ def reading(pipeline: Pipeline, run: str | None) -> Iterator[tuple[psycopg.Conne
     """Provide a connection with one snapshot of all tables, even while the job writes, and a run.
 
     Args:
-        pipeline: the pipeline that wrote the tables.
         run: name of the run; None if the tables hold only one.
 
     Raises:
@@ -248,9 +245,7 @@ class PostgresColumns:
     """The tables of one run of a pipeline, read anew each time.
 
     Args:
-        pipeline: the pipeline, which names schema and queries.
         folder: ignored.
-        run: the run's name.
 
     Raises:
         OutputError: no such sink in the pipeline, no connection to the database, or no such run.
@@ -309,7 +304,6 @@ class PostgresColumns:
         """Return columns of a table under other names.
 
         Args:
-            table: the table's name.
             names: by column of the table, its name in the result.
             also: a further condition, beginning with `and`.
         """

@@ -27,7 +27,6 @@ class OutputReader(Protocol):
         """Read the output of a run.
 
         Args:
-            pipeline: the pipeline that wrote it.
             folder: folder of the run's tables, for a sink that writes files.
             run: name of the run; None if there is only one.
             before: only what batches with lower numbers wrote; None: everything. A reader without
@@ -42,9 +41,6 @@ class RunColumns(Protocol):
     """What one run wrote, column by column, in the types of its sink.
 
     All raise OutputError if a table or column is missing, or not the pipeline's.
-
-    Attributes:
-        fates: what can become of the records that it read.
     """
 
     fates: Fates
@@ -55,7 +51,6 @@ class RunColumns(Protocol):
         """Return all revisions of a query, without provisional rows and retractions.
 
         Args:
-            query: the query.
             plain: columns that every table of results has.
             key: the names to give to fields of the key.
             values: the names to give to aggregates.

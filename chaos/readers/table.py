@@ -40,9 +40,7 @@ class TableColumns:
     """The tables of one run of a pipeline, each as it was when they were opened.
 
     Args:
-        pipeline: the pipeline.
         folder: a Delta table per query, or one for all, and `dead_letters` and `metrics`.
-        run: the run's name.
 
     Raises:
         OutputError: a table is missing, or none of them holds a row of this run.

@@ -56,7 +56,6 @@ def read_topic(
 
     Args:
         bootstrap: `host:port` of a broker.
-        topic: name of the topic.
         begins: first offset to read, by partition; default: the partition's beginning.
         ends: first offset not to read, by partition; default: `committed_ends` now.
         stall_s: how long to wait while no partition makes progress, in seconds.
@@ -87,7 +86,6 @@ def read_topics(
 
     Args:
         bootstrap: `host:port` of a broker.
-        source: the source, which numbers the lanes.
         first: first offset to read, by lane; None, or a missing lane: from its beginning.
         ends: first offset not to read, by lane, each of them; None: `committed_ends` now.
 
@@ -104,7 +102,6 @@ def read_topics(
 
 
 def _of_topic(source: Source, topic: str, offsets: Mapping[int, int]) -> dict[int, int]:
-    """Return offsets by lane as those of a topic's partitions."""
     placed = ((source.place(lane), offset) for lane, offset in offsets.items())
     return {partition: at for (part, partition), at in placed if part.topic == topic}
 
@@ -116,7 +113,6 @@ def _read_lanes(
     ends: Mapping[int, int],
     stall_s: float,
 ) -> Iterator[LogRecord]:
-    """Poll until each lane's position has reached its end."""
     consumer.assign(lanes)
     consumer.seek_to_beginning(*lanes)
     for lane in lanes:
@@ -183,7 +179,6 @@ def _control(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
 
 @contextmanager
 def _reading(bootstrap: str, topic: str) -> Iterator[Any]:
-    """Provide a consumer, close it afterwards, and turn its failures into one sentence."""
     try:
         made = make_consumer(
             bootstrap,

@@ -29,10 +29,7 @@ class ProductionRun:
     """The comparison of a production run with a range.
 
     Attributes:
-        run: name of the run.
         windows: number of windows that the range decides.
-        rows: comparison of these windows' rows with the definition.
-        dead: comparison of the range's dead letters with the definition.
     """
 
     run: str
@@ -67,12 +64,10 @@ def against_production(
     """Compare what a run wrote with what the range decides.
 
     Args:
-        pipeline: the run's pipeline.
         log: at least from each partition's beginning to the end of the range.
         begins: first offset of the range, by partition.
         ends: first offset after the range, or after what the run has committed, whichever comes
             first, by partition.
-        run: the run's name.
         written: what the run wrote, perhaps beyond the range.
     """
     known = [record for record in log if record.offset < ends.get(record.partition, 0)]
@@ -105,7 +100,6 @@ def same_windows(
     """Return the windows that are the same whether a run starts at one place or at another.
 
     Args:
-        pipeline: the run's pipeline.
         log: the log from each partition's beginning up to the point of comparison.
         first: first offset of one run, by lane; default: the lane's beginning.
         begins: first offset of the other run, likewise.
@@ -116,7 +110,6 @@ def same_windows(
 
 
 def _decided(whole: Iterable[Line], part: Iterable[Line]) -> dict[Window, list[Line]]:
-    """Return the windows that have the same revisions in both."""
     one, other = _by_window(whole), _by_window(part)
     return {window: lines for window, lines in other.items() if one.get(window) == lines}
 

@@ -8,6 +8,7 @@ run wrote must be the definition's too, over the windows that the range decides.
 from __future__ import annotations
 
 import hashlib
+import random
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from chaos.readers.log import LogRecord, behind
 from chaos.readers.output import Output
 from chaos.readers.topic import committed_ends, read_topic
 from chaos.replay.production import ProductionRun, against_production
-from chaos.replay.trials import Trial, draw_trials
 from chaos.verdict.verify import Verdict, verify
 from chaos.workload.own_pipeline import own_pipeline
 from infra import drivers
@@ -31,11 +31,61 @@ from jobs.runs.life import State
 from jobs.runs.orders import live_run
 from windowing.model import Pipeline, load_pipeline
 
+# (cores of all executors, cores of each): one, two or four executors on the local stack.
+_SPREADS: Final = ((1, 1), (2, 2), (2, 1), (4, 2), (4, 1))
+_TASKS_MAX: Final = 4
+_STILL_S: Final = 600.0
+_POLL_S: Final = 0.5
+
 News = Callable[[str], None]
 Offsets = Mapping[int, int]
 
-_STILL_S: Final = 600.0
-_POLL_S: Final = 0.5
+
+@dataclass(frozen=True)
+class Trial:
+    """The settings of one trial.
+
+    Attributes:
+        number: number of the trial, from 1.
+        cores: total number of cores.
+        shards: number of shards for the keys; does not affect the rows.
+        tasks: number of tasks that run the shards.
+    """
+
+    number: int
+    max_offsets: int
+    cores: int
+    executor_cores: int
+    shards: int
+    tasks: int
+
+    @property
+    def executors(self) -> int:
+        """Number of executors."""
+        return self.cores // self.executor_cores
+
+    def __str__(self) -> str:
+        return (
+            f"trial {self.number}: {self.max_offsets} offsets a batch, {self.executors} executors, "
+            f"{self.shards} shards in {self.tasks} tasks"
+        )
+
+
+def draw_trials(count: int, seed: int, *, offsets: int, shards: int) -> list[Trial]:
+    """Draw the settings of trials, with batches between a third and a thirtieth of the range.
+
+    The range has `offsets`. Trials have from one shard to twice as many as the pipeline.
+    """
+    rng = random.Random(seed)
+    spreads = [*_SPREADS]
+    rng.shuffle(spreads)
+    trials = []
+    for number in range(1, count + 1):
+        batches = rng.uniform(3, 30)
+        cores, each = spreads[(number - 1) % len(spreads)]
+        spread = (rng.randint(1, 2 * shards), rng.randint(1, _TASKS_MAX))
+        trials.append(Trial(number, max(1, round(offsets / batches)), cores, each, *spread))
+    return trials
 
 
 class ReplayError(RuntimeError):
@@ -66,14 +116,7 @@ class LogRange:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The result of one trial.
-
-    Attributes:
-        trial: its settings.
-        batches: number of batches.
-        digest: digest of all rows and dead letters.
-        verdict: comparison with the definition.
-    """
+    """The result of one trial."""
 
     trial: Trial
     batches: int
@@ -86,7 +129,6 @@ class Replay:
     """The result of a replay.
 
     Attributes:
-        results: the results of the trials.
         production: the comparison with a production run; None: there is none.
     """
 
@@ -119,14 +161,10 @@ def replay(
     """Run a range of the pipeline's topic in several ways, without touching existing runs.
 
     Args:
-        file: the pipeline file.
-        endpoints: endpoints of the running stack.
-        trials: number of trials.
         seed: draws batch sizes and numbers of executors and shards.
         first: first offset of the range, by partition; None: the beginning.
         end: first offset after the range, by partition; None: the current end.
         production: the run to compare with; None: the live one, if any.
-        news: receives progress messages.
 
     Raises:
         ReplayError: a job occupies the cluster, the range is empty or not within the topic, or a
@@ -185,8 +223,6 @@ def read_range(
     """Read a topic up to the end of a range.
 
     Args:
-        bootstrap: the broker's address.
-        topic: name of the topic.
         first: first offset of the range, by partition; default: its beginning.
         end: first offset after the range, by partition; default: its current end.
 
@@ -213,7 +249,6 @@ def cut_range(
 
     Args:
         log: the log from each partition's beginning.
-        lanes: the partitions.
         first: first offset of the range, by partition; default: its beginning.
         end: first offset after the range, by partition; default: the log's end.
 

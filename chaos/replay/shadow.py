@@ -23,10 +23,6 @@ class Shadow:
     """The differences between two pipelines on the same range of a log.
 
     Attributes:
-        old: name of the running pipeline.
-        new: name of the changed one.
-        records: number of records in the range.
-        windows: the comparison window by window.
         dead: dead letters by reason, of the old and the new pipeline.
     """
 

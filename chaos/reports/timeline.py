@@ -20,7 +20,6 @@ class Curve:
     """One curve of the drawing.
 
     Attributes:
-        title: quantity and unit.
         top: top of its band, in pixels.
         points: points of an SVG polyline.
         highest: the value at the top of the band, as text.
@@ -37,11 +36,7 @@ class Span:
     """A fault on the timeline.
 
     Attributes:
-        name: name of the fault.
         x, width: from injection to recovery, in pixels.
-        effective: whether the fault took effect.
-        recovered: whether the job recovered.
-        label: number, name and time to recovery.
     """
 
     name: str
@@ -57,7 +52,6 @@ class Timeline:
     """The drawing.
 
     Attributes:
-        curves: the curves from top to bottom.
         spans: the faults, oldest first.
         ticks: pairs of seconds and x coordinate.
         height: height in pixels.

@@ -28,11 +28,8 @@ class CommitWatcher:
     """Follows the batches of a checkpoint, and records them in the history.
 
     Attributes:
-        checkpoint: Spark's checkpoint.
-        history: records the batches.
         began_s: start of the run, in seconds since 1970; times in the history count from it.
         job_error: returns why the job gave up; None while it has not.
-        batches: number of committed batches.
         offsets: number of offsets in them, over all partitions.
     """
 
@@ -105,7 +102,6 @@ class CommitWatcher:
             time.sleep(min(_POLL_S, left_s))
 
     def _first(self) -> int:
-        """Return the run's number of the first batch in its checkpoint."""
         try:
             self._base = read_base(self.checkpoint).batch
         except OSError:

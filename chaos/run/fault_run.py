@@ -8,13 +8,12 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 
 from chaos.errors import FaultDidNotApply, Unsupported
-from chaos.faults.catalogue import FAULTS, fault_named
+from chaos.faults import FAULTS, fault_named
 from chaos.faults.fault import DeployableJob, Fault, FaultContext, PoisonedRecord
 from chaos.history import History
 from chaos.plan import Expected, Plan, PlannedFault
-from chaos.run.clean_run import DrainedLog
 from chaos.run.commit_watcher import CommitWatcher, JobFailed
-from chaos.run.job_handle import JobHandle
+from chaos.run.job_handle import DrainedLog, JobHandle
 from chaos.run.stack_under_test import News, StackUnderTest
 from chaos.workload.feed import Feed, send_body, send_ends, send_reserve
 from jobs.brokers.broker import BrokerError
@@ -26,13 +25,7 @@ class FaultRun:
     """A run of a plan: its faults, injected one after another into a running job.
 
     Attributes:
-        plan: the plan.
-        job: the job under test.
-        stack: the stack that the job runs on.
-        history: records everything that happens.
         began_s: start of the run, in seconds since 1970.
-        rng: draws victims and moments.
-        news: receives progress messages.
         part: the records to send, in parts.
         drained: when the job had read everything but the `end` records; None until then.
     """
@@ -126,7 +119,6 @@ class FaultRun:
         return True
 
     def _total(self) -> int:
-        """Return the number of records in the topic."""
         return self._sent + sum(self.context.sent.values())
 
     def _strike_all(self) -> bool:

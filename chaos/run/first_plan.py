@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.faults.kind import Suggestion
 from chaos.plan import BATCHES_OF_A_FAULT, RESERVE_BATCHES, least_after
 from windowing.model import Pipeline
@@ -40,12 +40,6 @@ class PlanLog:
 
 def first_plan(pipeline: Pipeline, file: Path, log: PlanLog, folder: Path) -> str:
     """Write the text of a plan.
-
-    Args:
-        pipeline: the pipeline under test.
-        file: its file.
-        log: what the plan sends.
-        folder: where the plan will be saved.
 
     Raises:
         FirstPlanError: the log is too short for any fault, or a join's topics are to be copied.
@@ -82,12 +76,10 @@ SuggestedFault = tuple[str, str]
 
 
 def _faults(pipeline: Pipeline) -> list[SuggestedFault]:
-    """Return the faults that make sense for a pipeline, in order of injection."""
     return [(name, one.why) for name, one in _suggested(pipeline) if not one.aside]
 
 
 def _suggested(pipeline: Pipeline) -> list[tuple[str, Suggestion]]:
-    """Return all faults that suggest themselves for a pipeline, by their places."""
     found = [
         (name, kind.suggestion)
         for name, kind in FAULTS.items()
@@ -120,7 +112,6 @@ def _of_sinks(pipeline: Pipeline) -> list[str]:
 
 
 def _others(pipeline: Pipeline, chosen: list[str]) -> list[str]:
-    """Return comment lines with the other suggestions."""
     last = next((name for name in chosen if FAULTS[name].last_because), None)
     heading = "# Others:" if last is None else f"# Others, for the place before {last}:"
     others = [(name, one) for name, one in _suggested(pipeline) if one.aside]
@@ -135,7 +126,6 @@ def _needs_more(fault: str) -> bool:
 
 
 def _mentioned(others: list[tuple[str, Suggestion]]) -> list[str]:
-    """Return faults as comment lines, their reasons aligned."""
     steps = [
         f"#  - {name}" if one.expect is None else f"#  - {{fault: {name}, expect: {one.expect}}}"
         for name, one in others

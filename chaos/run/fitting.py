@@ -1,7 +1,7 @@
-"""Check that a plan can run at all, on its pipeline, with its records, on a kind of stack.
+"""What is known of a plan before anything starts: whether it can run, and what it would do.
 
-This happens before anything starts, so that an impossible plan costs a second and not an hour.
-Every problem is one sentence with the plan's file and line, the rule, and the remedy.
+An impossible plan costs a second and not an hour. Every problem is one sentence with the plan's
+file and line, the rule, and the remedy.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS, fault_named
 from chaos.faults.kind import StackKind
 from chaos.plan import Plan, PlannedFault, load_plan_with_lines
 from chaos.readers.log import LogError
 from chaos.run.runner import PreparedPlan
+from chaos.verdict.catalogue import CHECKS
 from chaos.workload.origin import GeneratorError, Origin
 from chaos.workload.records import WorkloadRecord
 from jobs.brokers.broker import BrokerError
@@ -29,6 +31,13 @@ from windowing.semantics.values import ValueReader
 _SAMPLE = 2_000
 """Number of records in a sample, spread evenly over all records."""
 
+_START_S: Final = 12
+_SUBMIT_S: Final = 45
+_BATCH_S: Final = 3
+_END_S: Final = 12
+_JUDGE_S: Final = 25
+
+
 Bootstrap = Callable[[], str]
 
 
@@ -38,10 +47,7 @@ def make_order(
     """Read a plan, and check that it fits its pipeline, its records and the stack.
 
     Args:
-        file: the plan file.
         folder: for its report; need not exist yet.
-        seed: for a generator of records.
-        kind: kind of the stack.
         bootstrap: returns the broker of a topic to copy; called only if there is one.
 
     Raises:
@@ -129,7 +135,6 @@ class Problems:
 
 
 def _misfits(step: PlannedFault, pipeline: Pipeline, kind: StackKind) -> Iterator[str]:
-    """Yield the reasons why a fault cannot work."""
     fault, about = step.fault, FAULTS[step.fault]
     if kind not in about.stacks:
         others = " or ".join(f"--stack {one}" for one in about.stacks)
@@ -190,3 +195,53 @@ def _unfit(records: Sequence[WorkloadRecord], pipeline: Pipeline) -> str | None:
         f"{', '.join(pipeline.source.fields) or 'no other field'}: give records of its own, as "
         "workload: {events: mine.jsonl, max_offsets: 300}"
     )
+
+
+def forecast(order: PreparedPlan) -> Iterator[str]:
+    """Describe what a plan would do, line by line."""
+    plan, size = order.plan, order.plan.workload.max_offsets
+    body = len(order.records) - plan.reserve
+    yield f"{plan.name}: {order.pipeline} on {', '.join(plan.components)} of its own"
+    yield f"  {plan.workload}: {body} sent first, {-(-body // size)} batches of {size} at the most"
+    if plan.reserve:
+        yield f"  {plan.reserve} held back, for the last fault to send"
+    drawn = "in an order drawn from the seed" if plan.order == "seeded" else "in this order"
+    rounds = "" if plan.rounds == 1 else f", {plan.rounds} times"
+    yield f"  faults, {drawn}{rounds}:"
+    for step in plan.faults:
+        yield f"    {_forecast(step)}"
+    yield "  then the end of each partition is sent, the job comes to it, and is stopped"
+    yield f"  checks: {', '.join(('took effect', *plan.checks))}"
+    yield (
+        f"  about {_minutes(seconds(plan, body))} min on two cores that nobody else uses; a job "
+        f"that stands still for {plan.give_up_us / 1e6:g} s is given up"
+    )
+
+
+def seconds(plan: Plan, records: int) -> float:
+    """Estimate the duration of a plan in seconds, on two otherwise idle cores.
+
+    `records` are sent before the job starts.
+    """
+    faults = plan.rounds * sum(_hold_s(step) + FAULTS[step.fault].back_s for step in plan.faults)
+    batches = -(-records // plan.workload.max_offsets)
+    judged = _JUDGE_S + sum(CHECKS[name].takes_s for name in plan.checks)
+    return _START_S + _SUBMIT_S + faults + _BATCH_S * batches + _END_S + judged
+
+
+def _forecast(step: PlannedFault) -> str:
+    batches = "1 batch" if step.after == 1 else f"{step.after} batches"
+    hold_s = _hold_s(step)
+    held = f", for {hold_s:g} s" if hold_s else ""
+    expected = "" if step.expect is None else f", which must be {step.expect}"
+    ends = "; the run ends with it" if FAULTS[step.fault].ends == "run" else ""
+    return f"after {batches}: {step.fault}{held}{expected}{ends}"
+
+
+def _hold_s(step: PlannedFault) -> float:
+    hold_s = None if step.hold_us is None else step.hold_us / 1e6
+    return fault_named(step.fault, hold_s=hold_s, records=step.records).hold_s
+
+
+def _minutes(seconds: float) -> int:
+    return max(1, round(seconds / 60))

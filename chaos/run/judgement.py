@@ -10,8 +10,8 @@ from chaos.readers.catalogue import read_output
 from chaos.readers.output import Output, OutputError
 from chaos.readers.table_history import note_tables
 from chaos.readers.topic import read_topics
-from chaos.run.clean_run import read_states
 from chaos.run.fault_run import FaultRun
+from chaos.run.job_handle import read_states
 from chaos.verdict import checks
 from chaos.verdict.catalogue import CHECKS
 from chaos.verdict.check import Check, FinishedRun, Outcome
@@ -64,7 +64,6 @@ def judge(fault_run: FaultRun, bootstrap: str) -> Judgement:
 
 
 def _incomparable(error: OutputError | UndeclaredChange) -> Check:
-    """Return what it means that an output cannot be compared with the definition."""
     if isinstance(error, UndeclaredChange):
         why = f"the job has not made all changes of its queries that its log makes: {error}"
         return Check("deterministic", Outcome.failed, why)
@@ -73,7 +72,6 @@ def _incomparable(error: OutputError | UndeclaredChange) -> Check:
 
 
 def _facts(fault_run: FaultRun) -> FinishedRun:
-    """Return what is known about a run before its output is read."""
     source = fault_run.job.accepted.source
     return FinishedRun(
         faults=[step.fault for step in fault_run.plan.faults],

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.faults.kind import StackKind
 from chaos.history import History
 from chaos.plan import Plan
@@ -37,12 +37,8 @@ class RunReport:
     """The report of a run.
 
     Attributes:
-        plan: the plan.
-        seed: the seed of victims and moments.
-        command: the command that repeats the run.
         commit: the commit of the checkout, or empty.
         began: start time, ISO 8601.
-        history: everything that happened.
         checks: `took effect` first, the others in the order of the plan.
     """
 
@@ -65,7 +61,6 @@ class PreparedPlan:
     """A plan that is ready to run.
 
     Attributes:
-        plan: the plan.
         file: the plan file; the pipeline's path is relative to it.
         folder: an existing folder for `history.jsonl`.
         records: the records to send, without the ends of partitions.
@@ -98,11 +93,7 @@ def run_plans(
 
     Args:
         orders: the plans, at least one.
-        seed: seed of victims and moments.
         layout: where the stack's state lives; a stack already running there is used, and stopped.
-        news: receives progress messages.
-        kind: what runs the stack.
-        done: called with each report as soon as it is available.
 
     Raises:
         InfraError: the stack does not start, or does not become healthy between two plans.
@@ -140,7 +131,6 @@ def _run(
     news: News,
     kind: StackKind,
 ) -> RunReport:
-    """Run one plan on a running stack."""
     began_s, plan = time.time(), order.plan
     history_file = order.folder / "history.jsonl"
     history_file.unlink(missing_ok=True)

@@ -25,7 +25,6 @@ class StackUnderTest:
     Attributes:
         look: returns the stack's addresses as this process sees them now.
         seen: the addresses as the job sees them, perhaps with a proxied broker.
-        nodes: controls the nodes of the stack.
         restart: restarts the dead daemons of a component, and waits until they are healthy.
         proxy: the proxy between the job and its broker; None if no fault needs one.
     """
@@ -50,9 +49,7 @@ def stack_under_test(
     """Start a stack, and stop it at the end.
 
     Args:
-        kind: what runs it.
         layout: where its state lives; a stack already running there is used, and stopped.
-        news: receives progress messages.
         components: which components to start; containers always run Kafka and Spark.
         proxied: whether the job must reach the broker through a proxy; needs a single broker.
         brokers: number of brokers; more than one only in containers.
@@ -129,5 +126,4 @@ def _proxy(endpoints: Endpoints, wanted: bool) -> AbstractContextManager[Proxy |
 
 
 def _through(endpoints: Endpoints, proxy: Proxy | None, direct: str) -> Endpoints:
-    """Return the stack's addresses as the job sees them: the proxy's, or the broker's own."""
     return replace(endpoints, kafka_bootstrap=endpoints.kafka_proxy if proxy else direct)

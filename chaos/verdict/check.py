@@ -41,14 +41,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check.
-
-    Attributes:
-        name: the check's name, as in plans.
-        outcome: its outcome.
-        detail: the figures, in one sentence.
-        evidence: lines that show a failure.
-    """
+    """The result of one check."""
 
     name: str
     outcome: Outcome
@@ -70,14 +63,11 @@ class FinishedRun:
     """The facts about a finished run; a check's parameters name those that it takes.
 
     Attributes:
-        faults: names of the plan's faults.
-        history: everything that happened.
         verdict: comparison of the output with the definition; None: there is no output.
         output: the rows and dead letters in the tables; None: the job never finished a batch.
         lanes: all lanes of the source, each with the progress at which it joined; None: the lane
             was there from the start.
         poisoned: records that the job must reject.
-        within_s: the plan's bound for recovery, in seconds.
         states: reads the state of this run and of a clean one; None: this run did not read all of
             its log.
         taken: whether a fault removed records from the log.
@@ -97,7 +87,6 @@ class FinishedRun:
 
 
 def _always(run: FinishedRun) -> bool:
-    """Return True for every run."""
     del run
     return True
 
@@ -118,11 +107,8 @@ class CheckKind:
     The function is pure, and its parameters are attributes of `FinishedRun`.
 
     Attributes:
-        name: its name in plans.
         order: its place among the checks of a plan that lists none; the built-in ones have 1 to 9.
         when: whether it applies to a run.
-        takes_s: approximate duration in seconds.
-        function: judges a run.
     """
 
     name: str

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.faults.fault import PoisonedRecord
 from chaos.history import History
 from chaos.readers.output import Output
@@ -25,12 +25,10 @@ def _sent_poison(run: FinishedRun) -> bool:
 
 
 def _was_hostile(run: FinishedRun) -> bool:
-    """Whether somebody hostile wrote to the log."""
     return "hostile_producer" in run.faults
 
 
 def _deployed(run: FinishedRun) -> bool:
-    """Whether a fault interrupted a deployment."""
     return any(run.history.of("deployed"))
 
 
@@ -254,7 +252,6 @@ def compare_states(found: State, wanted: State) -> Check:
 
 
 def _shown(found: State, wanted: State, place: tuple[str, str]) -> list[str]:
-    """Show the first differing row of a table in both states."""
     left, right = found.get(place, []), wanted.get(place, [])
     longest = max(len(left), len(right))
     at = next(n for n in range(longest) if left[n : n + 1] != right[n : n + 1])

@@ -67,8 +67,6 @@ class Comparison:
     """The comparison of lines of one kind.
 
     Attributes:
-        expected: number of lines in the definition's result.
-        found: number of lines in the output.
         differences: where they disagree: the smallest, by the order that was asked for.
         totals: (lost, duplicated, differing), of all differences.
     """
@@ -104,7 +102,6 @@ class LineMatch:
     """Lines that are expected and found, to be compared once all are there.
 
     Args:
-        shelf: keeps the lines.
         order: the sort key of differences.
         is_before: whether a line that was found, and that nobody expects, lies before the range.
 

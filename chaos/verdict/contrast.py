@@ -33,7 +33,6 @@ class WindowPlace:
     """A window by extent and key, not by its number, which another origin would shift.
 
     Attributes:
-        query: the query's name.
         start_us, end_us: the extent, half-open.
         key: the key as JSON.
     """
@@ -54,7 +53,6 @@ class WindowPair:
     """One window in both outputs.
 
     Attributes:
-        place: the window.
         before, after: its lines, revision by revision; empty if the output lacks it.
     """
 

@@ -64,7 +64,6 @@ class Means:
     Attributes:
         memory_bytes: memory of all processes together, approximately; beyond it, values lie in
             files.
-        jobs: number of processes.
         folder: where temporary files lie; None: the system's place.
         cluster: evaluates parts; None: this machine's processes do.
     """
@@ -90,10 +89,7 @@ class _Flow:
     """One query and its records by part.
 
     Attributes:
-        query: the query.
         stream: the log along its attribute.
-        division: how its records are divided.
-        parts: its records, by part.
     """
 
     query: Flow
@@ -106,9 +102,6 @@ class DividedLog:
     """A log, or a range of it, that was read once and lies in parts.
 
     Args:
-        pipeline: the pipeline.
-        shelf: keeps the parts.
-        means: what may be used.
         only: name of the only query of interest; None: all.
         since: the point at which the range begins; None: with the log.
         judges: whether rows are wanted.
@@ -117,8 +110,6 @@ class DividedLog:
     Attributes:
         read: number of data records, as the reader saw them, with control records that are refused.
         arrived: the same by the definition.
-        bad: the dead letters that concern all queries.
-        fates: what can become of records.
         withheld: by fate, the number of records that no window is to see.
     """
 
@@ -191,7 +182,6 @@ class DividedLog:
             raise PointError(last.missing(self._pipeline.source.lane(number)))
 
     def _stream(self, attribute: str | None) -> Stream:
-        """Return a stream at the start of the range."""
         stream = Stream(self._pipeline, attribute)
         if self._since is not None:
             stream.go_on(dict(self._since.streams)[attribute])

@@ -37,8 +37,6 @@ class PartLines:
     """The lines of one part.
 
     Attributes:
-        query: the query's name.
-        rows, dead: lines with their identities.
         before: the identities of rows that the same records had before the range.
         tally: numbers of records by the names of their fates, without those of bad values.
         kept: the records that may be in later rows.
@@ -57,7 +55,6 @@ class Evaluation:
     """What the lines of all parts depend on.
 
     Attributes:
-        pipeline: the pipeline.
         streams: the log along each attribute, at its end.
         before: the same at the start of the range.
         starts: by lane, the first offset of the range.

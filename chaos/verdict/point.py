@@ -40,7 +40,6 @@ class Digest:
     """The digest of some lines in any order.
 
     Attributes:
-        lines: how many.
         total: the sum of their hashes, modulo 2^128.
     """
 
@@ -58,7 +57,6 @@ class LastEntry:
     """The last entry of a lane.
 
     Attributes:
-        offset: its offset.
         content: the hash of value, control and append time.
     """
 
@@ -86,7 +84,6 @@ class Point:
     """A point.
 
     Attributes:
-        fingerprint: the pipeline's.
         lasts: the last entry of each lane, by number; None: it has none.
         streams: what the log has left of each stream, by attribute (null: the event time).
         read, arrived: numbers of data records, as in `DividedLog`.

@@ -28,9 +28,6 @@ class Account:
     """The accounting of a log whose parts are evaluated.
 
     Args:
-        pipeline: the pipeline.
-        divided: its log.
-        shelf: keeps the records that may be in later rows.
         since: the point at which the log begins; None: at its beginning.
     """
 
@@ -63,7 +60,6 @@ class Account:
         """Write the point at the end of the log, once all parts were evaluated.
 
         Args:
-            file: its file.
             rows: digest of the rows so far; None: they were not compared.
             dead: digest of the dead letters so far.
 
@@ -84,11 +80,7 @@ def point_before(
     """Return the point at some offsets; the log up to there is read, and its rows are not judged.
 
     Args:
-        pipeline: the pipeline.
-        log: the whole log.
         first: by lane, the first offset of the range; a missing lane is in it from its beginning.
-        file: where the point is written.
-        means: as for `verify`.
 
     Raises:
         BadLogError: this is not a log of the pipeline.
@@ -137,8 +129,6 @@ def offsets_at(pipeline: Pipeline, log: Iterable[LogEntry], at_us: int) -> dict[
     A lane whose progress does not get there is missing, and so is in no range yet.
 
     Args:
-        pipeline: the pipeline.
-        log: the whole log.
         at_us: the instant, of the event time; rows that are due after it are in the range.
 
     Raises:

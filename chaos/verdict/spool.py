@@ -64,9 +64,6 @@ class Shelf:
 class Spool(Generic[T]):
     """A list that only grows, until it is dropped.
 
-    Args:
-        shelf: where it belongs.
-
     Attributes:
         held: its last values, which are in memory.
     """

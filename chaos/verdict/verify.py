@@ -42,7 +42,6 @@ class Conservation:
     """The accounting of one query's records.
 
     Attributes:
-        query: its name.
         read: number of data records that the independent reader saw.
         found: the run's own counts; for files, which have none, the definition's counts, with the
             number of dead letters in the output.
@@ -75,9 +74,7 @@ class Verdict:
     """The result of comparing an output with the definition.
 
     Attributes:
-        name: the name of the output.
         conservation: the accounting by query, in the order of the pipeline file.
-        rows, dead: the comparison of rows and dead letters.
         disorder: sentences about files with the right lines in the wrong order, and about lines
             before the range that are not those that were verified.
         left_out: queries whose rows follow the machine's clock, and are not compared.
@@ -145,7 +142,6 @@ def verify(
     """Compare an output with the definition.
 
     Args:
-        pipeline: the pipeline.
         log: the whole log, from an independent reader; of a range as of `DividedLog.follow`.
         output: what the run wrote, from the beginning of the log on.
         means: the memory and the processes that may be used; None: those of `Means()`.
@@ -196,7 +192,6 @@ def verify(
 
 
 def _expect(account: Account, divided: DividedLog, rows: LineMatch, dead: LineMatch) -> None:
-    """Add the definition's lines to those that are compared."""
     dead.expect(divided.bad)
     for part in account.parts():
         rows.expect(part.rows)
@@ -240,10 +235,7 @@ def with_records(
 
     Args:
         verdict: the result of `verify`.
-        pipeline: the pipeline.
         log: as for `verify`; it can be read twice.
-        means: as for `verify`.
-        since: as for `verify`.
     """
     # The key of a join's row already names its records.
     if verdict.smallest is None or not pipeline.one_topic:
@@ -302,7 +294,6 @@ def _disorder(
 
 
 def _row_order(fields: dict[str, Any]) -> tuple[object, ...]:
-    """Return the sort key of a row in an output file."""
     key = tuple(fields["key"])
     extent = fields["window_start"], fields["window_end"]
     retracts = fields.get("op") == RETRACT
@@ -311,7 +302,6 @@ def _row_order(fields: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _dead_letter_order(fields: dict[str, Any]) -> tuple[object, ...]:
-    """Return the sort key of a dead letter in an output file."""
     return dead_letter_order(DeadLetter(**fields))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from chaos.probes.table import differences, read_probes
+from chaos.probes import differences, read_probes
 from slackwater.main import app
 
 

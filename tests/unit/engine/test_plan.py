@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from tests.strategies import Entry, entry
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.reading.batches import batches

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.quality.expectation import EXPECTATIONS
 from chaos.readers.catalogue import READERS
 from chaos.simulator.draw.log import FORMAT_DRAWS

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chaos.errors import FaultDidNotApply
-from chaos.faults.catalogue import FAULTS, fault_named
+from chaos.faults import FAULTS, fault_named
 from chaos.job_under_test import striking
 from chaos.plan import parse_plan
 from chaos.quality.batches import output_of

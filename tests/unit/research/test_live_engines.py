@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from chaos.probes.table import FILE, PAGE, TableError, differences, keep, read_probes
+from chaos.probes import FILE, PAGE, TableError, differences, keep, read_probes
 from jobs.live_engines.engines import UnknownModeError, live_engine
 from jobs.live_engines.findings import ProbeResult, words
 from jobs.live_engines.local import LocalWindows

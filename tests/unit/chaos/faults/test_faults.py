@@ -12,8 +12,7 @@ import pytest
 
 from chaos import faults
 from chaos.errors import Unsupported
-from chaos.faults import FaultContext, FaultDidNotApply, LocalNodeControl, fault_named
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS, FaultContext, FaultDidNotApply, LocalNodeControl, fault_named
 from chaos.faults.checkpoint import LoseLastCommit
 from chaos.verdict.catalogue import CHECKS
 from infra import process

@@ -13,10 +13,8 @@ import pytest
 
 from chaos.control.node_control import LocalNodeControl
 from chaos.errors import FaultDidNotApply
-from chaos.faults import written_files
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS, written_files
 from chaos.faults.fault import FaultContext
-from chaos.faults.written_files import KillDriverBeforeCommit, KillExecutorsBeforeCommit
 from infra import process
 from infra.endpoints import Endpoints
 from infra.layout import Layout
@@ -40,6 +38,8 @@ for number, frames in enumerate(batches(*range(3, 300, 3))):
     sink.take(found, number)
 """
 """A driver and its executors as one process, with a pause between files and commit."""
+
+_NAMES = ("kill_executors_before_commit", "kill_driver_before_commit")
 
 
 class Nodes(LocalNodeControl):
@@ -85,11 +85,11 @@ def victim(context: FaultContext, request: pytest.FixtureRequest) -> Iterator[Pr
 
 
 @pytest.mark.parametrize("victim", [1.0], indirect=True)
-@pytest.mark.parametrize("fault", [KillExecutorsBeforeCommit, KillDriverBeforeCommit])
+@pytest.mark.parametrize("name", _NAMES)
 def test_the_kill_comes_between_a_file_and_its_commit(
-    fault: type[KillDriverBeforeCommit], context: FaultContext, victim: ProcessId
+    name: str, context: FaultContext, victim: ProcessId
 ) -> None:
-    evidence = fault().inject(context)
+    evidence = FAULTS[name].make().inject(context)
     assert not is_alive(victim)
     written, named = written_files._files(context), written_files._committed(context)
     (left,) = written - named
@@ -100,17 +100,17 @@ def test_without_a_file_nothing_is_killed(
     context: FaultContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(FaultDidNotApply, match="no executor runs"):
-        KillExecutorsBeforeCommit().inject(
+        FAULTS["kill_executors_before_commit"].make().inject(
             replace(context, nodes=LocalNodeControl(Layout(context.checkpoint)))
         )
     assert isinstance(context.nodes, Nodes)
     context.nodes.victim = ProcessId(1, 0)
     monkeypatch.setattr(written_files, "_WRITTEN_S", 0.05)
     with pytest.raises(FaultDidNotApply, match="no file of a table was written"):
-        KillExecutorsBeforeCommit().inject(context)
+        FAULTS["kill_executors_before_commit"].make().inject(context)
 
 
-@pytest.mark.parametrize("name", ["kill_executors_before_commit", "kill_driver_before_commit"])
+@pytest.mark.parametrize("name", _NAMES)
 def test_a_pipeline_without_tables_does_not_fit(name: str) -> None:
     assert not [*FAULTS[name].misfits(PIPELINE)]
     postgres = parse_pipeline(PIPELINE.text + "sink: {postgres: p}\n")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chaos.handover.shared import agree, letters_lacking, shared
+from chaos.handover import agree, letters_lacking, shared
 from chaos.readers.output import Output, output_of
 from chaos.replay.production import same_windows
 from chaos.verdict.contrast import Change

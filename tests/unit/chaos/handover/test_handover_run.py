@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from chaos.handover import run as handover
-from chaos.handover.run import HandoverError, RunComparison, compare, sides
+from chaos import handover
+from chaos.handover import HandoverError, RunComparison, compare, sides
 from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.deployment.decision import Wish

@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 
 from chaos import command
 from chaos.mutants.results import read_judged
-from chaos.nightly import machine
-from chaos.nightly.judged import ENGINE, code, digest
-from chaos.nightly.parts import Part, all_parts, choose
+from chaos.nightly import run as nightly_run
+from chaos.nightly.parts import ENGINE, Part, all_parts, choose, code, digest
 from chaos.nightly.run import RECORDED, Night, in_turn, said_by
 from chaos.nightly.verdicts import (
     FOLDER,
@@ -122,7 +121,7 @@ def test_what_the_machine_lacks_is_said_and_leaves_the_row_as_it_is(
 ) -> None:
     parts = [python("old", "pass"), python("new", "print('ran')")]
     night(tmp_path, *parts)
-    monkeypatch.setitem(machine._INSTALLED, "flink", (tmp_path / "none", "make setup-flink"))
+    monkeypatch.setitem(nightly_run._INSTALLED, "flink", (tmp_path / "none", "make setup-flink"))
     lines: list[str] = []
     lacking = python("old", "raise SystemExit(1)", needs=("flink",))
     found, unable = night(tmp_path, lacking, parts[1], news=lines.append)

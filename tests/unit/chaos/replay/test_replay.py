@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 from chaos.readers.log import LogRecord
 from chaos.readers.output import Output, output_of
 from chaos.replay.production import against_production
-from chaos.replay.run import ReplayError, cut_range, digest
+from chaos.replay.run import ReplayError, cut_range, digest, draw_trials
 from chaos.replay.shadow import shadow
-from chaos.replay.trials import draw_trials
 from chaos.workload.feed import cut, departed
 from chaos.workload.kinds import Workload
 from chaos.workload.own_pipeline import own_pipeline

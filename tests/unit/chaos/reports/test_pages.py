@@ -16,8 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chaos.plan import parse_plan
-from chaos.reports.contents import write_contents
-from chaos.reports.pages import ReportFolderError, claim, write_together
+from chaos.reports.pages import ReportFolderError, claim, write_contents, write_together
 from chaos.run.runner import PreparedPlan, run_plans
 from infra.layout import Layout
 from slackwater.main import app
@@ -44,7 +43,7 @@ class Dies(str):
 write_together(Path(sys.argv[1]), {"report.html": "<p>half", "report.json": Dies()})
 """
 WRITERS = (
-    *("reports/report.py", "reports/contents.py", "batch_comparison/report.py"),
+    *("reports/report.py", "batch_comparison/report.py"),
     *("replay/shadow.py", "nightly/verdicts.py"),
 )
 PLAN = """\

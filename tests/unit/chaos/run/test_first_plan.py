@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from chaos.faults.catalogue import FAULTS
+from chaos.faults import FAULTS
 from chaos.plan import load_plan_with_lines, parse_plan
 from chaos.run.first_plan import FirstPlanError, PlanLog, first_plan
-from chaos.run.fitting import fitting_faults, make_order
-from chaos.run.forecast import forecast, seconds
+from chaos.run.fitting import fitting_faults, forecast, make_order, seconds
 from slackwater.main import app
 from tests.unit.chaos.workload.test_own_workload import PLAN, SHOP, event, write
 from windowing.model import PipelineError, load_pipeline

@@ -1,1 +1,0 @@
-"""A run takes over from the live one: where the two must agree, and whether they do."""
