@@ -20,12 +20,11 @@ from chaos.planted_bugs.conditions import (
 )
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import FIRST_WINDOW
-from windowing.engine.progress.reached import Progress
+from windowing.engine.progress.reached import Progress, per_row
 from windowing.engine.wids import Flags
 from windowing.engine.windows.by_record import DEFINERS, AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.sliding_lane import PARTIALS, Span
-from windowing.engine.windows.stamps import per_row
 from windowing.model.lengths import INT64_MIN
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from chaos.planted_bugs.conditions import can_be_fused, some_query, updates
 from chaos.planted_bugs.planted import plant, planted
 from windowing.engine.columns import RELEASE
-from windowing.engine.fused.provisional import Provisional
+from windowing.engine.fused.scanner import Provisional
 from windowing.engine.fused.settler import Redelivered, Settler
 from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import LaneProgress

@@ -32,7 +32,7 @@ from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import dead_letters
 from windowing.engine.windows.sliding_lane import Frontier, SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.query import Flow

@@ -14,7 +14,7 @@ from chaos.planted_bugs.conditions import anywhere_nullable, iso_times, with_flo
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import field_column
-from windowing.engine.reading.decoders.uniform import _instant
+from windowing.engine.reading.decoders.json_objects import _instant
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.pack import (
     RawRows,
@@ -25,8 +25,7 @@ from windowing.engine.reading.pack import (
     _pack,
 )
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.steps import _READERS, _field
-from windowing.engine.reading.times import UNIT_US, integer_us, iso_us
+from windowing.engine.reading.steps import _READERS, UNIT_US, _field, integer_us, iso_us
 from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import Tuning, tuning
 from windowing.spark.sources.pieces import Batches, _cut, _gathered, _joined
@@ -75,7 +74,7 @@ def from_the_other_end(valid: np.ndarray[Any, Any]) -> pa.Buffer | None:
 @planted(
     "shape_fraction_as_it_stands",
     _BY_VALUES,
-    at="windowing.engine.reading.decoders.uniform:_instant",
+    at="windowing.engine.reading.decoders.json_objects:_instant",
     shows_in=iso_times,
     tuning=SHAPED,
 )

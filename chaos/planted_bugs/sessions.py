@@ -20,14 +20,13 @@ from chaos.planted_bugs.conditions import (
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.columns import AFTER, BEFORE, CHAIN, GAP, RELEASE
-from windowing.engine.progress.reached import Progress
+from windowing.engine.progress.reached import Progress, stamped
 from windowing.engine.wids import NOTHING_YET, ON_TIME, Flags
 from windowing.engine.windows.chains import chained, end
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.session import PIECES, SessionLanePart, SessionShardPart
 from windowing.engine.windows.session_course import Piece, SessionRow, _joined, _Session, _tombstone
 from windowing.engine.windows.sliding_lane import Span
-from windowing.engine.windows.stamps import stamped
 from windowing.model.file.pipeline import Query
 
 

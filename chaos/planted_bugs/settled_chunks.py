@@ -11,7 +11,7 @@ from chaos.planted_bugs.conditions import can_be_fused
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import BEFORE
-from windowing.engine.fused.provisional import Account, Provisional
+from windowing.engine.fused.scanner import Account, Provisional
 from windowing.engine.fused.settler import KnownLane, Settler
 from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage.frames import from_bytes, to_bytes

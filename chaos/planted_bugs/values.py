@@ -6,7 +6,7 @@ from typing import Any
 
 from chaos.planted_bugs.conditions import iso_times
 from chaos.planted_bugs.planted import planted
-from windowing.engine.reading.times import iso_us
+from windowing.engine.reading.steps import iso_us
 
 
 # ISO times whose fraction of a second is read as a number of microseconds. How one gets it: the
@@ -14,7 +14,10 @@ from windowing.engine.reading.times import iso_us
 @planted(
     "iso_fraction_is_a_number",
     "deterministic, dead letters, conservation",
-    at=("windowing.engine.reading.steps:iso_us", "windowing.engine.reading.decoders.clean:iso_us"),
+    at=(
+        "windowing.engine.reading.steps:iso_us",
+        "windowing.engine.reading.decoders.json_objects:iso_us",
+    ),
     shows_in=iso_times,
 )
 def as_a_number(value: Any) -> int:
@@ -30,7 +33,10 @@ def as_a_number(value: Any) -> int:
 @planted(
     "iso_zone_is_passed_over",
     "deterministic, dead letters, conservation",
-    at=("windowing.engine.reading.steps:iso_us", "windowing.engine.reading.decoders.clean:iso_us"),
+    at=(
+        "windowing.engine.reading.steps:iso_us",
+        "windowing.engine.reading.decoders.json_objects:iso_us",
+    ),
     shows_in=iso_times,
 )
 def without_zone(value: Any) -> int:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from windowing.engine.flow_kinds import plan_flow
 from windowing.engine.flow_plan import FlowPlan
-from windowing.engine.plan import Plan
+from windowing.engine.plan import Plan, plan_flow
 from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.wids import NOTHING_YET
 from windowing.engine.windows.active import ActiveLanes

@@ -26,7 +26,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.flow_kinds import extents
+from windowing.engine.plan import extents
 from windowing.engine.progress.reached import Progress
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.state import StateStore

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import polars as pl
 
 from windowing.engine.aggregates.bags import Bag
-from windowing.engine.aggregates.holdings import bag_of, user_state_of
+from windowing.engine.aggregates.holdings import UserState, bag_of, user_state_of
 from windowing.engine.aggregates.sums import SUMMED, SumColumns
-from windowing.engine.aggregates.user import UserState
 from windowing.engine.columns import (
     FIRST_OFFSET,
     LAST_OFFSET,

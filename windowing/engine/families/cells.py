@@ -16,8 +16,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from windowing.engine.families.family import QueriesInLane
 from windowing.engine.families.grids import Grids
-from windowing.engine.families.in_lane import QueriesInLane
 from windowing.engine.wids import Flags, Ints
 from windowing.model.emission import Late
 

@@ -10,13 +10,11 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.columns import AT, OFFSET, RELEASE
 from windowing.engine.families.cells import Cells, Verdicts
-from windowing.engine.families.family import Family
-from windowing.engine.families.in_lane import QueriesInLane
+from windowing.engine.families.family import Family, QueriesInLane
 from windowing.engine.storage.frames import where
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import ON_TIME, Flags, Ints
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of, dead_letters
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS, UNSETTLED, SlidingLanePart
 from windowing.model import Pipeline, Query
 

@@ -41,8 +41,7 @@ from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
 from windowing.engine.windows.evaluation import past_end
-from windowing.engine.windows.keys import key_columns
-from windowing.engine.windows.part import Tables
+from windowing.engine.windows.part import Tables, key_columns
 from windowing.engine.windows.results import Results
 from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS

@@ -15,7 +15,7 @@ from windowing.engine.changes import Claim, judged
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
 from windowing.engine.effects import took_effect
 from windowing.engine.flow_plan import FlowPlan
-from windowing.engine.fused.provisional import Account, Provisional
+from windowing.engine.fused.scanner import Account, Provisional
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import begin
 from windowing.engine.progress.reached import LaneProgress

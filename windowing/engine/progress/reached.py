@@ -243,3 +243,13 @@ def looked_up(units: pl.DataFrame, table: pl.DataFrame, name: str, default: int)
     )
     found: Ints = joined[name].fill_null(default).to_numpy()
     return found
+
+
+def per_row(values: Ints) -> pl.Expr | pl.Series:
+    """Turn numbers, one per row or one for all rows, into an expression."""
+    return pl.lit(int(values[0]), dtype=pl.Int64) if len(values) == 1 else pl.Series(values)
+
+
+def stamped(frame: pl.DataFrame, **progress: Progress) -> pl.DataFrame:
+    """Add the progress of each row's unit to a frame, in columns of these names."""
+    return frame.with_columns(**{name: per_row(p.of(frame)) for name, p in progress.items()})

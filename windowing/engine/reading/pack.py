@@ -15,9 +15,8 @@ import polars as pl
 
 from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, REFUSAL, TIME, field_column
 from windowing.engine.effects import took_effect
-from windowing.engine.reading.control import ControlError, read_control
+from windowing.engine.reading.control import ControlError, ControlVerdict, read_control
 from windowing.engine.reading.decoders.decoder import DTYPES
-from windowing.engine.reading.gate import ControlVerdict
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import spelled
 from windowing.engine.reading.rules import ValueRules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from windowing.engine.reading.gate import Gate
+from windowing.engine.reading.control import Gate
 from windowing.engine.reading.objects import BadValue
 from windowing.model.fields import Kind
 from windowing.model.file.pipeline import EventTime, Pipeline

@@ -11,7 +11,7 @@ import polars as pl
 
 from windowing.engine.columns import AT, INSTANT, OFFSET, PARTITION
 from windowing.engine.progress.reached import Progress
-from windowing.engine.rows.flows.condition import compared
+from windowing.engine.rows.flows.joined import compared
 from windowing.engine.rows.operators import Join, JoinKind
 from windowing.engine.rows.operators.operator import PortOutput, Tuple
 from windowing.engine.rows.policies import Delta, ManualClock

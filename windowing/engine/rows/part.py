@@ -16,8 +16,7 @@ from windowing.engine.progress.reached import Progress, StreamProgress
 from windowing.engine.rows.report_rows import ReportRows
 from windowing.engine.rows.units import DUE, HELD, UNITS, Units
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of, dead_letters
 from windowing.model import Pipeline
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (

@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from windowing.engine.columns import AT, OFFSET, PARTITION, VALUES, field_column, field_of
-from windowing.engine.rows.flows.condition import compared
+from windowing.engine.rows.flows.joined import compared
 from windowing.engine.rows.operators import Aggregate, Dedup, Output, PortOutput, Punctuation, Sort
 from windowing.engine.rows.operators.operator import Operator, Tuple
 from windowing.engine.rows.operators.user import Handle, HandlerOperator

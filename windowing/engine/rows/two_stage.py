@@ -14,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates import Accumulators, StateSchema
 from windowing.engine.columns import (
     AT,
     AT_FIRST,
@@ -27,12 +27,14 @@ from windowing.engine.columns import (
     field_column,
 )
 from windowing.engine.effects import took_effect
+from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.progress.clock import clock_by
 from windowing.engine.progress.reached import Progress, StreamProgress
-from windowing.engine.rows.part import ROWS, unit_columns
+from windowing.engine.rows.part import ROWS, RowLanePart, RowShardPart, unit_columns
 from windowing.engine.rows.units import DUE, UNITS
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.chains import SPAN
-from windowing.engine.windows.evaluation import Evaluation, Keeps, unknown
+from windowing.engine.windows.evaluation import ONE_BY_ONE, Evaluation, Keeps, unknown
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline
@@ -256,3 +258,26 @@ class TwoStagePart:
         }
         # Bins come in the order of the values that needed them.
         return {name: frame.select(sorted(frame.columns)) for name, frame in held.items()}
+
+
+def plan_operators(query: OperatorQuery, pipeline: Pipeline) -> FlowPlan[OperatorQuery]:
+    """Decide how a query of operators is run: by event time, in two stages where it has panes."""
+    source, step = pipeline.source, query.last
+    aggregates = step.aggregates if isinstance(step, AggregateStep) else ()
+    return FlowPlan(
+        query,
+        RowLanePart,
+        TwoStagePart if why_one_stage(query) is None else RowShardPart,
+        replaces=True,
+        evaluation=evaluation_of(query),
+        schema=StateSchema.over(aggregates, source.fields, TIME),
+        route=tuple(unit_columns(query)),
+        clock=clock_by(source.event_time.field, source),
+        whole=ONE_BY_ONE,
+    )
+
+
+def report_extents(_: OperatorQuery, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    """Start and end of each report: the first of its records, and just behind the last."""
+    last = rows[AT_LAST].to_list()
+    return [(start, at + 1) for start, at in zip(rows[AT_FIRST].to_list(), last, strict=True)]

@@ -32,14 +32,12 @@ from windowing.engine.columns import (
     REVISION,
     WINDOW_ID,
 )
-from windowing.engine.progress.reached import Progress
+from windowing.engine.progress.reached import Progress, per_row, stamped
 from windowing.engine.wids import ON_TIME, Flags
 from windowing.engine.windows.intervals import indexed
-from windowing.engine.windows.keys import unit_columns
-from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.part import Scan, Tables, unit_columns
 from windowing.engine.windows.sliding import LATE, SlidingShardPart, in_time
 from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
-from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MIN
 from windowing.model.windows.traits import Order

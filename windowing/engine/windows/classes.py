@@ -25,12 +25,10 @@ from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
-from windowing.engine.windows.keys import route
-from windowing.engine.windows.landmark import LandmarkShardPart
-from windowing.engine.windows.part import LanePart, ShardPart
+from windowing.engine.windows.part import LanePart, ShardPart, route
 from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbered_part
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
-from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.sliding import LandmarkShardPart, SlidingShardPart
 from windowing.engine.windows.sliding_lane import SlidingLanePart
 from windowing.model import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery

@@ -27,8 +27,7 @@ from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.join_rows import DTYPES, SIDES, PairRows, prefixed, side_column
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of, dead_letters
 from windowing.model import Pipeline
 from windowing.model.join import Comparison, Operand, Side
 from windowing.model.lengths import INT64_MAX, INT64_MIN

@@ -9,10 +9,16 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import OFFSET, PARTITION, field_column
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import Ints
+from windowing.engine.reading.refusals import late_columns
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
+from windowing.engine.wids import Flags, Ints
+from windowing.model import Query
 from windowing.model.emission import Late
 from windowing.model.fates import APPLIED, BY_WINDOWS, DEAD, DROPPED, OUTSIDE
+from windowing.model.file.pipeline import Source
+from windowing.model.query import Flow
 
 Tables = dict[str, pl.DataFrame]
 """A query's state, or an addition to it: frames by name, as the two parts of the class define."""
@@ -213,3 +219,47 @@ class MovesOpenWindows(ShowsOpenWindows, Protocol):
 
     def sessions(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """Return all windows in the state, open or not: the key's columns, `window_id`."""
+
+
+def key_columns(query: Query) -> list[str]:
+    """Return the columns of a row's key, each once."""
+    return list(dict.fromkeys(field_column(name) for name in query.key))
+
+
+def unit_columns(query: Query) -> list[str]:
+    """Return the column of PATTR, whose values have their own windows; empty: one unit."""
+    return [] if query.window.pattr is None else [field_column(query.window.pattr)]
+
+
+def route(query: Query, source: Source) -> list[str]:
+    """Return the columns whose hash selects a record's shard.
+
+    Windows over rows, and windows that records define, belong to a unit, not to a key; and a shard
+    needs all bounds for the keys that it closes.
+    """
+    if not query.window.traits.per_key:
+        return unit_columns(query)
+    attribute = source.ordered_by(query.window.attribute)
+    promised = source.generator_of(attribute).progress_attr
+    return key_columns(query) if promised is None else [field_column(promised)]
+
+
+def dead_letters(query: Flow, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
+    """The dead letters of late records that no window took; none where they are dropped.
+
+    Args:
+        query: the query with the late policy.
+        data: records.
+        refused: which of the records.
+        partition: their lane's.
+    """
+    reason = query.late.letter
+    if reason is None or not refused.any():
+        return pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
+    return data.filter(pl.Series(refused)).select(
+        pl.lit(partition, dtype=pl.Int32).alias(PARTITION),
+        OFFSET,
+        query=pl.lit(query.name),
+        reason=pl.lit(reason),
+        **late_columns(query, data),
+    )

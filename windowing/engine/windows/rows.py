@@ -29,14 +29,11 @@ from windowing.engine.columns import (
     RECORDS,
     RELEASE,
 )
-from windowing.engine.progress.reached import Progress, RowProgress, looked_up
+from windowing.engine.progress.reached import Progress, RowProgress, looked_up, per_row
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
-from windowing.engine.windows.keys import key_columns, unit_columns
-from windowing.engine.windows.landmark import LandmarkShardPart
-from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.part import Scan, Tables, key_columns, unit_columns
+from windowing.engine.windows.sliding import LandmarkShardPart, SlidingShardPart
 from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
-from windowing.engine.windows.stamps import per_row
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import Window
 

@@ -38,15 +38,13 @@ from windowing.engine.columns import (
     VALUES,
     WINDOW_ID,
 )
-from windowing.engine.progress.reached import Progress
+from windowing.engine.progress.reached import Progress, stamped
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
 from windowing.engine.windows.chains import SPAN, chained, end, later, with_gap
-from windowing.engine.windows.keys import key_columns
-from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.part import Scan, Tables, key_columns
 from windowing.engine.windows.results import Results
 from windowing.engine.windows.session_course import Piece, SessionRow, course
 from windowing.engine.windows.sliding_lane import SlidingLanePart, Span
-from windowing.engine.windows.stamps import stamped
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 

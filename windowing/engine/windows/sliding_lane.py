@@ -24,9 +24,15 @@ from windowing.engine.columns import (
 from windowing.engine.storage.frames import where
 from windowing.engine.wids import ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
-from windowing.engine.windows.keys import key_columns, route
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import (
+    Outcome,
+    Scan,
+    Tables,
+    counts_of,
+    dead_letters,
+    key_columns,
+    route,
+)
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import ROW_NUM
 

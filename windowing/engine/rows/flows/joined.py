@@ -11,15 +11,16 @@ Source: SAMZA-552, "Session join"; one session over both streams, and this insta
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeVar
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.storage.state import StateStore
-from windowing.model.flow import JoinFlow, KeyOrder
-from windowing.model.join import Side
+from windowing.model.flow import Condition, JoinFlow, KeyOrder
+from windowing.model.join import Comparison, Operand, Side
 from windowing.model.record import Pair, Place, Progress, Record, place_of
 
 
@@ -165,3 +166,39 @@ def chains(records: Sequence[T], gap: int) -> list[list[T]]:
         else:
             found.append([record])
     return found
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
+def compared(comparator: str, first: Any, second: Any) -> bool:
+    """Return whether a comparison of two values holds; with null it does not."""
+    return first is not None and second is not None and _OPERATORS[comparator](first, second)
+
+
+def condition_of(flow: JoinFlow) -> Condition:
+    """Return the condition on a left and a right record of a join."""
+    where = flow.where
+    if callable(where):
+        return where
+    return lambda left, right: all(_holds(comparison, left, right) for comparison in where)
+
+
+def _holds(comparison: Comparison, left: Record, right: Record) -> bool:
+    """Return whether a comparison holds; with null it does not."""
+    first = _value(comparison.first, left, right)
+    second = comparison.second
+    if isinstance(second, Operand):
+        second = _value(second, left, right)
+    return compared(comparison.operator, first, second)
+
+
+def _value(operand: Operand, left: Record, right: Record) -> Any:
+    return getattr(left if operand.side == "left" else right, operand.field)

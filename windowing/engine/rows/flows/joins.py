@@ -15,18 +15,17 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.rows.flows.condition import condition_of
-from windowing.engine.rows.flows.due import Ticks
 from windowing.engine.rows.flows.joined import (
     AloneIndex,
     DueRow,
     JoinRecord,
     chains,
+    condition_of,
     connected,
     layout_of,
 )
 from windowing.engine.rows.flows.operator import FlowOperator, LaneRecord
-from windowing.engine.rows.flows.stores import MessageStore
+from windowing.engine.rows.flows.stores import MessageStore, Ticks
 from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Deliveries, JoinFlow, KeyOrder

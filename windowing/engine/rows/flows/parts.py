@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.axis import Axis, axis_of, message_place
-from windowing.engine.rows.flows.due import Ticks
 from windowing.engine.rows.flows.partial import Partial, fold_of, is_holistic
-from windowing.engine.rows.flows.stores import MessageStore, StoredWindow
+from windowing.engine.rows.flows.stores import MessageStore, StoredWindow, Ticks
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Periods, StreamFlow
 from windowing.model.record import Place, Record, Value, WindowRow, WindowView, lane_order

@@ -16,11 +16,10 @@ from typing import NamedTuple
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.rows.flows.due import DueIndex, DueWindow
 from windowing.engine.rows.flows.operator import FlowOperator, LaneRecord
 from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
-from windowing.engine.rows.flows.stores import StoredWindow, WindowStore
+from windowing.engine.rows.flows.stores import DueIndex, DueWindow, StoredWindow, WindowStore
 from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import StreamFlow
