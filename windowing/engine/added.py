@@ -29,7 +29,6 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
     Args:
         before: the plan of the run.
         after: the plan with the query.
-        query: its name.
     """
     if shared := _shared(before, after):
         return (
@@ -60,7 +59,6 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
 
 
 def _shared(before: Plan, after: Plan) -> int:
-    """Return how many queries are in families that the run does not have."""
     known = [family.founders for family in before.families]
     return sum(len(one.founders) for one in after.families if one.founders not in known)
 
@@ -87,7 +85,6 @@ def check_origins(
 
     Args:
         after: the plan with the queries.
-        queries: their names.
         reached: the lanes' progress, by clock.
 
     Raises:

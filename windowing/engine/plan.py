@@ -73,7 +73,6 @@ class Plan:
         flows: all that runs: the flows that share nothing, in the order of the file, and families;
             those whose state is replaced come last.
         clocks: every clock that a lane has; the first is that of event time, which all have.
-        lanes, shards: how many of each there are.
         idle_timeout_us: how long a lane says nothing before provisional rows leave it out, by the
             wall clock; None: they wait for every lane.
         families: the families of queries that share slices; each is one flow in place of its
@@ -157,7 +156,6 @@ def _generators(clock: ClockId, source: Source) -> list[Disorder]:
 
 
 def _plan_family(family: Family, pipeline: Pipeline) -> FlowPlan[Query]:
-    """Return how queries are run that share slices."""
     return replace(
         plan_flow(family.query, pipeline),
         lane=partial(FamilyLanePart, family),

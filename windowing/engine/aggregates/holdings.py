@@ -82,7 +82,6 @@ def bag_of(aggregate: Aggregate, order: str) -> Bag | None:
     """Return the bag that an aggregate keeps, or None.
 
     Args:
-        aggregate: the aggregate.
         order: the column of the records that holds the windowing attribute.
     """
     if aggregate.field is None:

@@ -42,7 +42,6 @@ class SumColumns:
     """The columns of a field's exact sums.
 
     Attributes:
-        field: its name.
         count: the column of the number of values.
         total: the columns of their sum: high and low half, or bins by number.
         squares: the columns of the sum of squares: limbs, lowest first, or bins; empty if not

@@ -60,7 +60,6 @@ class DueWindows:
         """List windows; None: there are more than `most`.
 
         Args:
-            grids: of the family.
             members: the grids concerned.
             first: the first window of each of them.
             last: the last one.
@@ -86,8 +85,6 @@ def is_worthwhile(schema: StateSchema, states: pl.DataFrame, groups: int, slices
     """Return whether columns over all slices are cheaper than to look at each state by itself.
 
     Args:
-        schema: of the states.
-        states: the states.
         groups: how many keys and lanes they have.
         slices: how many distinct slices.
     """
@@ -107,11 +104,8 @@ def content(
     """Yield the merged states of windows, by group, some windows at a time.
 
     Args:
-        schema: of the states.
         states: on-time states of slices.
         at: the beginning of the slice of each.
-        windows: the windows.
-        by: the columns of a group.
 
     Yields:
         the columns `by`, `member`, `window_id` and the states; only of windows that hold records.
@@ -157,7 +151,6 @@ class _Sums:
     """Running totals of a column, by group.
 
     Attributes:
-        name: of the column.
         totals: a row per group; one more column than there are slices.
     """
 
@@ -181,7 +174,6 @@ class _Extremes:
     """Extremes of a column over runs whose length is a power of two, by group.
 
     Attributes:
-        name: of the column.
         levels: for each power, a row per group.
         merge: of two values, which is more extreme.
         known: how many values there are; None: every state has one.
@@ -235,7 +227,6 @@ def _totals(name: str, values: Ints, cell: Cell, shape: tuple[int, int]) -> _Sum
 
 
 def _rest(dtype: pl.DataType, *, largest: bool) -> Any:
-    """Return the value that no minimum, or no maximum, is changed by."""
     if dtype.is_float():
         return np.inf if largest else -np.inf
     info = np.iinfo(np.int64)
@@ -251,7 +242,6 @@ def listed(
         states: of late records.
         at: the beginning of the slice of each.
         opened: the first window end that takes each.
-        windows: the windows.
 
     Yields:
         the states, with `member` and `window_id`.
@@ -269,11 +259,7 @@ def listed(
 
 
 class RowsByQuery:
-    """Divides the rows that shards emit for families, by query.
-
-    Args:
-        pipeline: the pipeline of the rows.
-    """
+    """Divides the rows that shards emit for families, by query."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -292,7 +278,6 @@ class RowsByQuery:
 
         Args:
             flow: the name of a query, a join or a family.
-            frame: its rows.
         """
         family = self.family(flow)
         if family is None:
@@ -312,7 +297,6 @@ def shown(rows: pl.DataFrame, variant: Variant) -> pl.Series:
 
     Args:
         rows: with the values of all aggregates.
-        variant: the queries.
     """
     values = rows[VALUES].struct
     columns = [values.field(own).alias(name) for name, own in variant.shows]

@@ -129,13 +129,7 @@ class QueriesInLane:
 
     @classmethod
     def of(cls, family: Family, source: Source, partition: int) -> Self:
-        """Return what a lane knows.
-
-        Args:
-            family: the queries.
-            source: with the lane.
-            partition: the lane's.
-        """
+        """Return what a lane knows."""
         lanes = [ActiveLanes.of(member.query.window, source) for member in family.members]
         present = [one is None or partition in one.joins_at for one in lanes]
         leaves = [None if one is None else one.leaves_at.get(partition) for one in lanes]

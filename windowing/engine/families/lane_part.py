@@ -33,13 +33,7 @@ class Placement:
 
 
 class FamilyLanePart(SlidingLanePart):
-    """The lane's part: finds the slices of a chunk's records, and pre-aggregates by slice.
-
-    Args:
-        family: the queries.
-        query: the family's.
-        pipeline: its pipeline.
-    """
+    """The lane's part: finds the slices of a chunk's records, and pre-aggregates by slice."""
 
     def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
         super().__init__(query, pipeline)
@@ -138,7 +132,6 @@ class FamilyLanePart(SlidingLanePart):
         return outcome, verdicts.wanted[cell_of]
 
     def _dead_letters(self, scan: Scan, verdicts: Verdicts, cell_of: Ints) -> pl.DataFrame:
-        """Return the dead letters of every query that refuses records."""
         parts = [pl.DataFrame(schema=DEAD_LETTER_SCHEMA)]
         for number, cells in verdicts.refuses.items():
             member = self._family.members[number]
@@ -151,7 +144,6 @@ class FamilyLanePart(SlidingLanePart):
         return pl.concat(parts)
 
     def _partials(self, scan: Scan, found: Placement, chosen: Flags) -> pl.DataFrame:
-        """Return the partial states of cells, of the chosen records."""
         records, cells = where(scan.data, chosen), found.cells.where(chosen)
         keys = (records[key] for key in self._keys)
         columns = [
@@ -169,12 +161,7 @@ class FamilyLanePart(SlidingLanePart):
 
 
 def earliest(family: Family, table: pl.DataFrame) -> Ints:
-    """Return a lower bound of the progress at which rows of state are first needed.
-
-    Args:
-        family: the queries.
-        table: their partial states.
-    """
+    """Return a lower bound of the progress at which rows of state are first needed."""
     due_us: Ints = table[OPEN].to_numpy()
     if family.query.late.policy == "update":
         release = table[RELEASE].to_numpy()

@@ -54,11 +54,6 @@ class FamilyShardPart:
 
     Its rows have a column `member`; they are those of every query with these windows, and their
     values those of all aggregates of the family, null where no such query has one.
-
-    Args:
-        family: the queries.
-        query: the family's.
-        pipeline: its pipeline.
     """
 
     def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
@@ -139,7 +134,6 @@ class FamilyShardPart:
         return DueWindows.of(self._grids, due, begins, ends, most)
 
     def _results(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of merged states of many members, with the aggregates of each."""
         found = []
         for members, results in self._alike:
             own = parts.filter(pl.col(MEMBER).is_in(members))
@@ -197,7 +191,6 @@ class FamilyShardPart:
         return Cells(at, self._family.ends.after(at), opened, kept)
 
     def _due(self, move: Move) -> Ints:
-        """Return the members with windows that end while progress moves."""
         first, last = self._between(move)
         return np.flatnonzero(first <= last)
 
@@ -226,7 +219,6 @@ class FamilyShardPart:
         return np.flatnonzero(found)
 
     def _own(self, number: int, cells: Cells, states: pl.DataFrame) -> Tables:
-        """Return the partial states of a member, each with its windows."""
         grids = self._grids.some(slice(number, number + 1))
         spans = Spans.of(grids, cells, self._query.late).until(grids.last_there)
         on_time = _spanned(states, spans.on_time[0], spans.first[0], spans.last[0])
@@ -257,7 +249,6 @@ def _of(number: int | None, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spanned(states: pl.DataFrame, chosen: Flags, first: Ints, last: Ints) -> pl.DataFrame:
-    """Return the chosen partial states with their windows."""
     windows = [pl.Series(FIRST_WINDOW, first[chosen]), pl.Series(LAST_WINDOW, last[chosen])]
     return where(states, chosen).with_columns(windows)
 

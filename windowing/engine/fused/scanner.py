@@ -45,7 +45,6 @@ class Provisional(msgspec.Struct, array_like=True):
     """One chunk's message to one shard.
 
     Attributes:
-        partition: the lane's.
         first, last: its smallest and largest offset.
         reached: the lane's progress by the chunk alone, by the name of the clock.
         queries: what the chunk adds to each query's state, as the lane's part has scanned it.
@@ -82,7 +81,6 @@ class Scanner:
         """Return one message per shard.
 
         Args:
-            partition: the lane's.
             chunk: some consecutive rows of it, in any order.
 
         Raises:

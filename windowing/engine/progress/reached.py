@@ -133,11 +133,7 @@ class StreamProgress:
 
 @dataclass(frozen=True)
 class AllEnded:
-    """Progress as it would be if all lanes ended now.
-
-    Attributes:
-        now: the actual progress.
-    """
+    """Progress as it would be if all lanes ended now."""
 
     now: Progress
 
@@ -167,7 +163,6 @@ class RowProgress:
     Attributes:
         counts: the number by unit, as `bound`; None: the stream is the only unit.
         total: the number in the stream, if it is the only unit.
-        ended: whether all lanes have ended.
     """
 
     counts: pl.DataFrame | None
@@ -181,7 +176,6 @@ class RowProgress:
         """Build the progress from the lanes' numbers.
 
         Args:
-            lanes: every lane.
             key: the column of PATTR, or None.
             keys: by unit and `partition`, how many of its records the lane has.
             what: the name of PATTR, for messages.

@@ -106,7 +106,6 @@ class Gate:
 
     Attributes:
         rule: the source's.
-        lane: the lane's name.
         lanes: how many the pipeline began with.
     """
 

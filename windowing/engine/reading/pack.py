@@ -116,7 +116,6 @@ class _Columns(NamedTuple):
 
 
 def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
-    """Decode rows that are not uniform, or too few to tell."""
     decoded = _fast(rows, rules)
     if decoded is not None:
         return decoded
@@ -193,7 +192,6 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 
 
 def _series(name: str, kind: str, values: list[Any]) -> pl.Series:
-    """Return a field's column."""
     if kind == "float":
         # Adding zero turns -0.0 into 0.0; not in polars, which skips it for columns of one row.
         values = [None if value is None else float(value) + 0.0 for value in values]

@@ -82,8 +82,6 @@ class Draft:
     Attributes:
         members: what the value has, as decoded.
         append_us: the broker's append time, or None where it is not known.
-        ts_us: the event time.
-        fields: the declared fields; absent is None.
         fate: why it is withheld from windows; None: it is not.
     """
 
@@ -214,7 +212,6 @@ def finished(steps: Iterable[Step], decoded: pl.DataFrame) -> tuple[pl.DataFrame
     """Apply the fast halves of steps.
 
     Args:
-        steps: the steps.
         decoded: columns as a decoder gives them, and `APPENDED`.
 
     Returns:

@@ -64,7 +64,6 @@ class Course:
     """The join of one unit's records, from a compacted state on.
 
     Args:
-        query: the join.
         records: of both sides, and for stored ones whether they found a partner.
         known: the partitions of a side's window; None: those that its records have, which is enough
             without partition eviction.
@@ -141,9 +140,6 @@ def arrivals_of(
     """Yield the records of a side, and for stored ones whether they found a partner.
 
     Args:
-        query: the join.
-        records: the table of the side.
-        port: its number.
         ranks: of the lanes, in canonical order.
     """
     side, records = SIDES[port], with_marks(records)
@@ -176,8 +172,6 @@ def _window(
     """Return the snapshot of a window.
 
     Args:
-        query: the join.
-        side: the window's side.
         stored: its records, in canonical order.
         known: its partitions, as of `Course`.
     """

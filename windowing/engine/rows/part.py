@@ -37,10 +37,6 @@ class RowLanePart:
     """The records of a lane for a query of operators.
 
     A row has `at` (its time), its offset, and the fields that operators or rows need.
-
-    Args:
-        query: the query.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
@@ -98,7 +94,6 @@ def read_fields(query: OperatorQuery, pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def _sent_fields(query: OperatorQuery, pipeline: Pipeline) -> tuple[str, ...]:
-    """Return the fields that operators read or rows need, in the order of the source."""
     fields = pipeline.source.fields
     if not isinstance(query.last, AggregateStep):
         # Sort and Dedup show all fields, and users' operators see them.
@@ -132,12 +127,7 @@ def _fields_of_window(window: WindowClause) -> Iterator[str]:
 
 
 class RowShardPart:
-    """The operators of one query in a shard.
-
-    Args:
-        query: the query.
-        pipeline: its pipeline.
-    """
+    """The operators of one query in a shard."""
 
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
         self._query, self._event_time = query, pipeline.source.event_time.field
@@ -172,7 +162,6 @@ class RowShardPart:
         return found, {ROWS: waiting.filter(~reached), **units.tables()}
 
     def _pass_time(self, units: Units, after: StreamProgress, wall_us: int | None) -> None:
-        """Do what is due by the clock, and what ends."""
         ended = after.stream_us == ENDED
         if wall_us is not None:
             units.advance(wall_us)

@@ -104,7 +104,6 @@ class TwoStagePart:
 
     Args:
         query: the query; `why_one_stage` has no objection.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
@@ -151,7 +150,6 @@ class TwoStagePart:
     # --- stage 1: panes -----------------------------------------------------------------------
 
     def _panes(self, tables: Tables, new: pl.DataFrame) -> pl.DataFrame:
-        """Return the panes with new records."""
         records = new.with_columns(pl.col(AT).alias(TIME))
         own = new.select(
             *self._by,
@@ -179,7 +177,6 @@ class TwoStagePart:
         return pl.concat(known).group_by(self._unit).agg(*minima)
 
     def _last_tick(self) -> pl.Expr:
-        """Return the last tick whose window holds a pane."""
         return pl.col(_PANE) * self._slide_us + self._range_us
 
     # --- stage 2: windows of panes ------------------------------------------------------------
@@ -213,7 +210,6 @@ class TwoStagePart:
     def _numbered(
         self, merged: pl.DataFrame, units: pl.DataFrame
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Number the reports of each unit in the order of their ticks."""
         ticks = merged.select(*self._unit, _TICK).unique().sort(_TICK)
         rank = pl.int_range(pl.len(), dtype=pl.Int64).over(self._unit)
         ticks = ticks.with_columns(rank.alias("rank")).join(

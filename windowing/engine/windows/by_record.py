@@ -51,10 +51,6 @@ class AtRecordsLanePart(SlidingLanePart):
 
     Definers have the unit's column, `w_first` (the position), `release` (the epoch at which the
     window appears, or ON_TIME) and `count`: how many records define it or, by rank, may do so.
-
-    Args:
-        query: a query with windows that records define.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
@@ -80,7 +76,6 @@ class AtRecordsLanePart(SlidingLanePart):
         return {**super()._tables(scan, spans), DEFINERS: counts}
 
     def _definers(self, scan: Scan) -> Flags:
-        """Return the records that define a window, or that are counted by rank."""
         if self._query.window.traits.counts_arrivals:
             assert scan.numbers is not None  # noqa: S101 - its lane has a row clock for it
             defines: Flags = (scan.numbers + 1) % self._query.window.slide == 0
@@ -89,12 +84,7 @@ class AtRecordsLanePart(SlidingLanePart):
 
 
 class AtRecordsShardPart(SlidingShardPart):
-    """The rows of one query with windows that records define.
-
-    Args:
-        query: a query with such a window.
-        pipeline: its pipeline.
-    """
+    """The rows of one query with windows that records define."""
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         super().__init__(query, pipeline)
@@ -148,7 +138,6 @@ class AtRecordsShardPart(SlidingShardPart):
         return self._rows_of(self._full(tables, before, after))
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the on-time content of the windows that end while progress moves."""
         windows = self._windows(tables).filter(_ON_TIME_WINDOW)
         first, last = self._ended_between(windows, before, after)
         position = pl.col(WINDOW_ID)

@@ -89,7 +89,6 @@ def _slices_of_rows(query: Query, _: Source) -> int | None:
 
 
 def _slices_each(range_: int, slide: int) -> int:
-    """Return how many slices lie between consecutive ends."""
     return 2 if range_ > slide and range_ % slide else 1
 
 
@@ -167,11 +166,7 @@ ONE_BY_ONE = "records of operators and joins are kept one by one, in the order o
 
 
 def valued(kind: str) -> Evaluation:
-    """Return the evaluation of a user's windows, which follow from values.
-
-    Args:
-        kind: the name of the class.
-    """
+    """Return the evaluation of a user's windows, which follow from values."""
     return Evaluation(
         way="slices, pre-aggregated in the lane; a closing window merges its slices",
         because=f"{kind} says which windows a value lies in, and where these end",

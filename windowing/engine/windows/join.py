@@ -54,10 +54,6 @@ class JoinLanePart:
     A record has the columns for equality, `at` (its time), `instant`, `late`, `offset`, and the
     fields that rows and conditions need, as `left.x` or `right.x`.
 
-    Args:
-        query: the join.
-        pipeline: its pipeline.
-
     Attributes:
         route: the columns that must be equal; without any, all records go to one shard.
     """
@@ -89,7 +85,6 @@ class JoinLanePart:
         return outcome, self._tables(scan, taken, instant, late)
 
     def _tables(self, scan: Scan, taken: Flags, instant: Ints, late: Flags) -> Tables:
-        """The records of the lane's side, and none of the other one's."""
         query, (source, _) = self._query, self._source.place(scan.partition)
         own, records = query.side_of(source.topic), scan.data.filter(pl.Series(taken))
         tables = {side: pl.DataFrame(schema=self._schema(side)) for side in SIDES}
@@ -150,10 +145,6 @@ class JoinShardPart:
     """The rows of a join.
 
     Besides the usual columns, rows have `at_last` and `gap`, whose sum is the end of their extent.
-
-    Args:
-        query: the join.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: JoinQuery, pipeline: Pipeline) -> None:
@@ -208,7 +199,6 @@ class JoinShardPart:
         return {side: tables[side].filter(kept).sort(order) for side in SIDES}
 
     def _new_pairs(self, moved: _SideRecords) -> pl.DataFrame:
-        """Return the pairs with at least one new record."""
         left, right = moved.new("left"), moved.new("right")
         pairs = [
             self._match(left, pl.concat([moved.old("right"), right])),
@@ -253,13 +243,7 @@ class JoinShardPart:
         return pl.max_horizontal(at, prefix + INSTANT)
 
     def _alone(self, side: Side, moved: _SideRecords, pairs: pl.DataFrame) -> list[pl.DataFrame]:
-        """Return rows of a side's records without a partner, and their retractions.
-
-        Args:
-            side: the side.
-            moved: the records of both sides.
-            pairs: the new ones.
-        """
+        """Return rows of a side's records without a partner, and their retractions."""
         place = [side_column(side, PARTITION), side_column(side, OFFSET)]
         records = moved.sides[side].with_columns(due=self._due_alone(side, side_column(side, "")))
         paired = records.join(pairs.select(place).unique(), on=place, how="semi")

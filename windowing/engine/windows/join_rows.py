@@ -37,12 +37,7 @@ _HEAD = (AT, INSTANT, IS_LATE, OFFSET, PARTITION)
 
 
 class PairRows:
-    """The builder of a join's rows.
-
-    Args:
-        query: the join.
-        source: of its pipeline.
-    """
+    """The builder of a join's rows."""
 
     def __init__(self, query: JoinQuery, source: Source) -> None:
         self._query, self._source = query, source
@@ -71,7 +66,6 @@ class PairRows:
         )
 
     def _key(self, there: Sequence[Side]) -> pl.Expr:
-        """Return the key: the equal fields, then lanes and offsets of both records."""
         names = {n: self._source.lane(n) for n in range(self._source.partitions)}
         parts = [pl.col(field_column(name)).alias(name) for name in self._equal]
         for side in SIDES:

@@ -29,7 +29,6 @@ class Scan:
     """A chunk, with the progress before each of its records.
 
     Attributes:
-        partition: the lane's partition.
         data: the data records before the lane's end.
         values: the windowing attribute of each.
         progress_us: the progress before each, of the lane and of the record's key.
@@ -117,7 +116,6 @@ class Settles(LanePart, Protocol):
         Args:
             tables: a shard's part of a scan's.
             before: the lane's progress before the chunk.
-            partition: the lane's.
         """
 
     def judge(self, scan: Scan) -> Outcome:
@@ -165,7 +163,6 @@ class TellsDue(Protocol):
 
         Args:
             name: of the table.
-            table: of the query's state.
         """
 
 
@@ -185,7 +182,6 @@ class ReplacesState(Protocol):
 
         Args:
             tables: the state, and what lanes have added to it.
-            after: the progress.
             wall_us: the machine's clock, for queries that follow it.
         """
 
@@ -212,8 +208,6 @@ class MovesOpenWindows(ShowsOpenWindows, Protocol):
         """Return tombstones of open windows whose start has moved since early rows showed them.
 
         Args:
-            tables: the query's state.
-            after: the progress.
             shown: the early rows' key columns, `window_id`, `at_last`, and `number`, the revision.
         """
 
@@ -245,14 +239,7 @@ def route(query: Query, source: Source) -> list[str]:
 
 
 def dead_letters(query: Flow, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
-    """The dead letters of late records that no window took; none where they are dropped.
-
-    Args:
-        query: the query with the late policy.
-        data: records.
-        refused: which of the records.
-        partition: their lane's.
-    """
+    """The dead letters of late records that no window took; none where they are dropped."""
     reason = query.late.letter
     if reason is None or not refused.any():
         return pl.DataFrame(schema=DEAD_LETTER_SCHEMA)

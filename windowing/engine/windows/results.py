@@ -29,12 +29,7 @@ BY_LANE = (FIRST_OFFSET, LAST_OFFSET)
 
 
 class Results:
-    """The builder of rows from merged partial states, for all classes.
-
-    Args:
-        query: the query of the rows.
-        accumulators: of its aggregates.
-    """
+    """The builder of rows from merged partial states, for all classes."""
 
     def __init__(self, query: Flow, accumulators: Accumulators) -> None:
         self._query, self._accumulators = query, accumulators

@@ -45,14 +45,9 @@ class RankedLanePart(SlidingLanePart):
     """The lane's part: records as rows without a number yet.
 
     A row is the partial state of one record, with its key and `at`, its event time.
-
-    Args:
-        query: a query with windows over rows, ORDER event_time.
-        pipeline: its pipeline.
     """
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
-        """Return a span for every on-time record; some window takes it."""
         taken, at = scan.progress_us <= scan.values, scan.values
         return np.zeros(len(taken), dtype=bool), [Span(taken, at, at, at)]
 
@@ -72,10 +67,6 @@ class RankedShardPart:
     """The rows of one query with windows of rows in event-time order.
 
     Its tables are waiting rows, partial states of numbered rows, and their count per unit.
-
-    Args:
-        query: a query with windows over rows, ORDER event_time.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
@@ -112,7 +103,6 @@ class RankedShardPart:
         return kept | dict(self._numbered.retained({PARTIALS: partials}, counted))
 
     def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
-        """Return the rows that have a number by now."""
         rows = tables[ROWS]
         return rows.filter(pl.col(AT) < per_row(progress.of(rows)))
 
@@ -125,7 +115,6 @@ class RankedShardPart:
         return counts.group_by(self._unit).agg(pl.col(KEY_BOUND).sum())
 
     def _counted(self, tables: Tables, progress: Progress) -> RowProgress:
-        """Return the progress of the units by their numbers of rows."""
         counts, ended = self._counts(tables, progress), progress.highest == ENDED
         if self._unit:
             return RowProgress(counts, 0, ended)

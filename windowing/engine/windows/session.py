@@ -65,10 +65,6 @@ class SessionLanePart(SlidingLanePart):
 
     A piece has the key's columns, `at_first` and `at_last` (the values of its first and last
     record), `release` (the late epoch that it waits for, or ON_TIME) and a partial state.
-
-    Args:
-        query: a query with sessions.
-        pipeline: its pipeline.
     """
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -120,10 +116,6 @@ class SessionShardPart:
 
     Besides the usual columns, rows have `at_last` and `gap`, whose sum is the session's end, and
     `absorbed_by`, set only in tombstones.
-
-    Args:
-        query: a query with sessions.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
@@ -173,8 +165,6 @@ class SessionShardPart:
         If another row has shown it since, its tombstone is among those rows.
 
         Args:
-            tables: the query's state.
-            after: the progress.
             shown: the early rows' key columns, `window_id`, `at_last`, and `number`, the revision.
         """
         pieces = stamped(self._chained(tables), after=after).with_row_index("number")
@@ -203,7 +193,6 @@ class SessionShardPart:
         return self._sessions(pieces).select(*self._keys, WINDOW_ID)
 
     def _sessions(self, pieces: pl.DataFrame) -> pl.DataFrame:
-        """Return each current session's start, last value `until`, and `of`, a piece."""
         there = chained(pieces.filter(pl.col(RELEASE) <= pl.col(AFTER)), self._keys)
         return there.select(
             *self._keys,
@@ -274,7 +263,6 @@ class SessionShardPart:
         )
 
     def _parts(self, pieces: pl.DataFrame) -> pl.DataFrame:
-        """Return the partial states of pieces by number."""
         return pieces.drop(AT_FIRST, AT_LAST, RELEASE, CHAIN, BEFORE, AFTER)
 
     def _shown(self, pieces: pl.DataFrame) -> Iterator[tuple[object, ...]]:
@@ -300,7 +288,6 @@ class SessionShardPart:
         yield (*row, sorted(holds), of)
 
     def _rows_of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
-        """Return rows, from any number of parts per lane."""
         named = [*self._keys, WINDOW_ID, REVISION, *more, PARTITION]
         return self._results.of(self._accumulators.merge(parts, named), *more)
 

@@ -32,7 +32,6 @@ class SessionRow:
     Attributes:
         instant: when it is sent.
         start, last: the session's first and last value.
-        revision: its number.
         holds: the numbers of its pieces; empty: a tombstone.
         before: the previous row of the same start, if any.
         absorbed_by: in a tombstone, the start of the session that it is now part of.
@@ -55,7 +54,6 @@ class _Session:
         first, last: the values of its first and last record.
         holds: the numbers of its pieces.
         sent: its last row.
-        changed: whether its content differs from that row.
     """
 
     first: int
@@ -99,7 +97,6 @@ def _end(session: _Session, gap: int) -> int:
 
 
 def _ended(sessions: Sequence[_Session], gap: int, until: int) -> Iterator[SessionRow]:
-    """Yield the rows of sessions that end and have changed."""
     ended = [s for s in sessions if s.changed and _end(s, gap) <= until]
     for session in sorted(ended, key=lambda session: session.last):
         yield _row(session, _end(session, gap), first=0)

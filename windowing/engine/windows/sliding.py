@@ -55,8 +55,6 @@ class SlidingShardPart:
     """The shard's part: builds the rows of one query from its partial states.
 
     Args:
-        query: a query with a sliding window.
-        pipeline: its pipeline.
         numbering: the windows' numbering; None: that of the window language.
     """
 
@@ -156,7 +154,6 @@ class SlidingShardPart:
         return self._accumulators.merge(partials, named)
 
     def _there(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Return the partial states of windows that there are."""
         return partials if self._active is None else self._active.shown(partials)
 
     def _with_rows(self, tables: Tables) -> Tables:
@@ -281,7 +278,6 @@ class SlidingShardPart:
     def _content(
         self, partials: pl.DataFrame, windows: pl.DataFrame, unit: Sequence[str]
     ) -> pl.DataFrame:
-        """Return the content of windows from some partials, per key and lane."""
         return content(self._accumulators, partials, windows, unit, [*self._keys, PARTITION])
 
     def _expanded(self, partials: pl.DataFrame) -> pl.DataFrame:
@@ -338,7 +334,6 @@ class LandmarkShardPart(SlidingShardPart):
         return self._rows_of(self._full(tables, before, after))
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the content of the windows that end while progress moves."""
         due = self._due(tables, before, after)
         # All intervals of a key end at the same window, as do all its windows.
         spans = due.group_by(self._keys) if self._keys else due.group_by(pl.lit(0).alias("all"))

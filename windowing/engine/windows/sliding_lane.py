@@ -88,7 +88,6 @@ class SlidingLanePart:
 
     Args:
         query: a query with a sliding or landmark window, over an attribute or row numbers.
-        pipeline: its pipeline.
         numbering: the windows' numbering; None: that of the window language.
 
     Attributes:
@@ -193,7 +192,6 @@ class SlidingLanePart:
         return outside | (last < self._active.from_first(first)), first, last
 
     def _opened(self, progress_us: Ints) -> Frontier:
-        """Return what follows from progress."""
         opened, late = self._numbering.open_from(progress_us), self._query.late
         if late.policy != "update":
             return Frontier(opened, opened, np.full(len(opened), ON_TIME))
@@ -220,11 +218,9 @@ class SlidingLanePart:
         return spans if self._active is None else [_clipped(span, self._active) for span in spans]
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
-        """Return the partial states of slices: records with equal key, windows and release."""
         return {PARTIALS: self._merged([self._lifted(scan, span) for span in spans])}
 
     def _lifted(self, scan: Scan, span: Span, more: Sequence[pl.Series] = ()) -> pl.DataFrame:
-        """Return the partial state of each chosen record, with its windows."""
         records = where(scan.data, span.chosen)
         keys = (records[key] for key in self._keys)
         return pl.DataFrame([*keys, *span.columns(), *more, *self._accumulators.lift(records)])
@@ -241,7 +237,6 @@ class SlidingLanePart:
 
 
 def _clipped(span: Span, active: ActiveWindows) -> Span:
-    """Return a span without the windows before the query's activity."""
     first = active.from_first(span.first)
     return Span(span.chosen & (first <= span.last), first, span.last, span.release)
 

@@ -40,12 +40,7 @@ _SECONDS = 19
 
 
 def decode_uniform(values: pl.Series, rules: ValueRules) -> Decoded | None:
-    """Decode the values that have the layout of most of them; None if too few do.
-
-    Args:
-        values: the bytes on the log.
-        rules: of the pipeline.
-    """
+    """Decode the values that have the layout of most of them; None if too few do."""
     limits = tuning()
     if len(values) < limits.alike_from_values:
         return None
@@ -113,10 +108,6 @@ _ESCAPED = re.compile(r'[\x00-\x1f"\\]')
 def decode_clean(values: Sequence[bytes | None], rules: ValueRules) -> pl.DataFrame | None:
     """Decode values that are all clean; None if any is doubtful.
 
-    Args:
-        values: the bytes on the log.
-        rules: of the pipeline.
-
     Returns:
         the event time, and a column for each declared field, as `Decoded` has them.
     """
@@ -140,7 +131,6 @@ def decode_clean(values: Sequence[bytes | None], rules: ValueRules) -> pl.DataFr
 
 
 def _own(name: str, number: int, rules: ValueRules) -> str:
-    """Return the struct attribute that a field is decoded into."""
     return _TIME if name == rules.event_time.field else f"_{number}"
 
 

@@ -26,7 +26,6 @@ class AxisRecord(NamedTuple):
     """A record with its position on the axis.
 
     Attributes:
-        record: the record.
         at: its position on the axis.
         place: its place in the canonical order, for first, last and collect.
         before: its lane's progress before it, which decides lateness.
@@ -101,7 +100,6 @@ class LogRows:
     """Row numbers in the order of the only lane; control records have none.
 
     Args:
-        store: holds the count.
         past_end: a window is known to be full by the row after it.
     """
 
@@ -171,8 +169,6 @@ def axis_of(window: Window, store: StateStore, *, past_end: bool) -> Axis:
     """Return the axis of a flow's windows.
 
     Args:
-        window: the window.
-        store: holds the state of the axis.
         past_end: as for `LogRows`.
     """
     if window.attribute != ROW_NUM:

@@ -28,10 +28,8 @@ class JoinRecord(msgspec.Struct, array_like=True):
     """A record and its state in the join.
 
     Attributes:
-        record: the record.
         at: its value on the axis.
         instant: the progress at which it is delivered.
-        late: whether it was late.
         delivered: whether it has been.
         paired: the instant of its first pair, or None.
         alone: whether it was sent alone, and that row was not retracted.
@@ -145,7 +143,6 @@ def connected(before: Sequence[T], joining: Sequence[T], gap: int) -> Iterator[t
 
     Args:
         before: the existing records of a key.
-        joining: the new records.
         gap: the distance that separates two records.
     """
     was = {id(one): number for number, chain in enumerate(chains(before, gap)) for one in chain}
@@ -192,7 +189,6 @@ def condition_of(flow: JoinFlow) -> Condition:
 
 
 def _holds(comparison: Comparison, left: Record, right: Record) -> bool:
-    """Return whether a comparison holds; with null it does not."""
     first = _value(comparison.first, left, right)
     second = comparison.second
     if isinstance(second, Operand):

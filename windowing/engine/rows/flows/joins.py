@@ -42,8 +42,6 @@ class JoinOperator(FlowOperator[Pair]):
     """The join of two streams, the left one on port 0, the right one on port 1.
 
     Args:
-        flow: the join.
-        store, send, progress: as for `FlowOperator`.
         by_clock: when each side's records are joined, if by the clock instead of progress.
         key_order: decides the layout of message keys.
     """
@@ -83,7 +81,6 @@ class JoinOperator(FlowOperator[Pair]):
         return self._keep(side, JoinRecord(record, record.ts, release, True))
 
     def _due(self) -> list[Pair]:
-        """Return the rows whose instant progress has reached, by instant and positions."""
         if self._by_clock is not None:
             return []
         at = self._reached()
@@ -138,7 +135,6 @@ class JoinOperator(FlowOperator[Pair]):
         ]
 
     def _paired(self, side: Side, joined: JoinRecord, other: JoinRecord) -> Iterator[DueRow]:
-        """Yield a pair, and its retractions of rows from earlier calls."""
         left, right = (joined, other) if side == "left" else (other, joined)
         instant = max(left.instant, right.instant)
         for one in (left, right):
@@ -229,7 +225,6 @@ class JoinOperator(FlowOperator[Pair]):
         return retention is not None and at + reach + retention < self._progress
 
     def _reached(self) -> Progress:
-        """Return the progress of the axis."""
         if self._flow.axis == "ts" or self._progress == math.inf:
             return self._progress
         return min(map(self._rows, SIDES))
@@ -239,7 +234,6 @@ class JoinOperator(FlowOperator[Pair]):
         return 0 if data is None else msgspec.msgpack.decode(data, type=int)
 
     def _within(self, side: Side, at: int, other: int) -> bool:
-        """Return whether records of two sides are within each other's reach."""
         earlier = side if at < other else _OTHER[side]
         if at == other:
             earlier = "right"

@@ -22,7 +22,6 @@ class WindowRows:
     """The builder of one aggregator's rows.
 
     Args:
-        flow: aggregate and accumulation.
         read: returns the values of a group's records at places, for holistic aggregates.
     """
 
@@ -117,8 +116,6 @@ class AggregatorParts:
     """The parts of the operators of windows and sessions.
 
     Args:
-        flow: windows, aggregate, early rows.
-        store: where everything is kept.
         layout: of message keys; None: the axis's default.
         past_end: close a window over rows by the row after its last.
     """

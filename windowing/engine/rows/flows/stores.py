@@ -28,7 +28,6 @@ class StoredWindow(msgspec.Struct, array_like=True):
 
     Attributes:
         start, end: its bounds on its axis; a session's end is the last record plus the gap.
-        key: the group's key.
         content: the partial state of all its records.
         fresh: that of the records not shown yet.
         news: how many of these were on time.
@@ -66,7 +65,6 @@ class WindowStore:
     """Windows by start and key, or sessions by key and start.
 
     Args:
-        store: where they are kept.
         name: encodes a window's start and group key.
     """
 
@@ -103,7 +101,6 @@ class MessageStore(Generic[T]):
     """Records by message key.
 
     Args:
-        store: where the bytes are kept.
         layout: the order of the key's components.
         prefix: of the names in the store; unique per message store.
         kind: the type of stored values.
@@ -163,8 +160,6 @@ class DueWindow(NamedTuple):
 
     Attributes:
         instant: the progress at which the row is sent.
-        late: whether it is a late revision.
-        start, end, key: the window.
     """
 
     instant: int

@@ -53,8 +53,6 @@ class WindowOperator(FlowOperator[WindowRow]):
     """Windows per key.
 
     Args:
-        flow: the flow to compute.
-        store, send, progress: as for `FlowOperator`.
         late_by: show late records by these periods of the clock, not by epochs of progress.
         past_end: close a window over rows by the row after its last.
     """

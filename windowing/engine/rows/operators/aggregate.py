@@ -59,12 +59,9 @@ class Aggregate(WindowOperator):
     Args:
         window: when to aggregate, and over which tuples.
         outputs: the functions, by output attribute.
-        send: receives the output.
         group_by: attributes that group the tuples of a window.
         partial_windows: also report before the window was first full.
         evicted_partitions: report evicted partitions (tumbling windows only).
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
 
     Raises:

@@ -29,9 +29,6 @@ class Dedup(WindowOperator):
     Args:
         window: sliding, with the trigger count(1): the tuples to compare with.
         by: the attributes that are equal in duplicates.
-        send: receives the output.
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
 
     Raises:

@@ -53,7 +53,6 @@ class _JoinTuple:
     """A tuple in a window of a join.
 
     Attributes:
-        row: the tuple.
         matched: whether it found a partner.
     """
 
@@ -76,14 +75,11 @@ class Join(Operator):
     Args:
         left, right: the windows of the two ports.
         combine: builds the output tuple from a left and a right one.
-        send: receives the output.
         kind: which sides are outer.
         equal: pairs of a left and a right attribute that must be equal.
         where: a further condition on a left and a right tuple, or None.
         extra_ports: send unmatched tuples on separate ports.
         defaults: by `left` and `right`, the values of a missing partner; by default null.
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
 
     Raises:
@@ -220,5 +216,4 @@ def check_join(
 
 
 def _in_order(port: int, own: Tuple, other: Tuple) -> tuple[Tuple, Tuple]:
-    """Return a left and a right tuple, of one that came in on a port and its partner."""
     return (own, other) if port == 0 else (other, own)

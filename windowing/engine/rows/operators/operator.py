@@ -31,12 +31,7 @@ class Punctuation:
 
 @dataclass(frozen=True)
 class PortOutput:
-    """An output of an operator.
-
-    Attributes:
-        port: the output port.
-        item: a tuple, or a punctuation.
-    """
+    """An output of an operator."""
 
     port: int
     item: Tuple | Punctuation
@@ -164,7 +159,6 @@ class Index:
 
     Args:
         window: whose tuples to find; the index begins with those that it has.
-        by: the fields.
     """
 
     def __init__(self, window: PolicyWindow, by: Sequence[str]) -> None:

@@ -73,10 +73,7 @@ class Sort(WindowOperator):
     Args:
         window: the tuples to sort together.
         sort_by: attributes, the most significant first.
-        send: receives the output.
         order: one direction for all attributes, or one each.
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
 
     Raises:

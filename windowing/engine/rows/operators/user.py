@@ -38,12 +38,7 @@ class HandlerOperator(WindowOperator):
     """An operator that is a set of handlers, without state; empty windows call none.
 
     Args:
-        window: the window whose events are handled.
         names: the handlers that there are, as in `windowing.model.user.user_operator`.
-        handle: calls one.
-        send: receives the output.
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
     """
 
