@@ -113,10 +113,7 @@ class CredulousLane(Lane):
 @planted(
     "dead_letter_of_another_reason",
     "dead letters",
-    at=(
-        "windowing.engine.windows.sliding_lane:dead_letters",
-        "windowing.engine.windows.join:dead_letters",
-    ),
+    at="windowing.engine.windows.part:dead_letters",
     shows_in=some_flow(updates),
 )
 def just_late(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
@@ -129,10 +126,7 @@ def just_late(query: Query, data: pl.DataFrame, refused: Flags, partition: int) 
 @planted(
     "dead_letter_without_query",
     "dead letters",
-    at=(
-        "windowing.engine.windows.sliding_lane:dead_letters",
-        "windowing.engine.windows.join:dead_letters",
-    ),
+    at="windowing.engine.windows.part:dead_letters",
     shows_in=some_flow(to_dead_letters),
 )
 def of_nobody(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:

@@ -43,7 +43,7 @@ from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.part import Tables, key_columns
 from windowing.engine.windows.results import Results
-from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.sliding import SlidingShardPart, first_revision
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
@@ -122,8 +122,7 @@ class FamilyShardPart:
         if len(others):
             # A window has one state per lane.
             joined = self._accumulators.merge(joined, [*by, MEMBER, WINDOW_ID])
-        first = pl.lit(0, dtype=pl.Int64).alias(REVISION)
-        return [(None, self._results(joined.with_columns(first)))]
+        return [(None, self._results(first_revision(joined)))]
 
     def _ending(self, due: Ints, cells: Cells, move: Move, most: int) -> DueWindows | None:
         """Return the windows that end while progress moves and may hold any record."""
@@ -147,10 +146,9 @@ class FamilyShardPart:
         by_shown: dict[tuple[Aggregate, ...], list[int]] = {}
         for number, member in enumerate(self._family.members):
             by_shown.setdefault(member.query.aggregates, []).append(number)
-        return [
-            (numbers, Results.of_query(self._family.members[numbers[0]].query, self._pipeline))
-            for numbers in by_shown.values()
-        ]
+        found = [(numbers, self._family.members[numbers[0]].query) for numbers in by_shown.values()]
+        source = self._pipeline.source
+        return [(numbers, Results(own, Accumulators.of(own, source))) for numbers, own in found]
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""

@@ -16,7 +16,7 @@ from windowing.engine.progress.reached import Progress, StreamProgress
 from windowing.engine.rows.report_rows import ReportRows
 from windowing.engine.rows.units import DUE, HELD, UNITS, Units
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of, dead_letters
+from windowing.engine.windows.part import Outcome, Scan, Tables, outcome_of
 from windowing.model import Pipeline
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (
@@ -50,7 +50,6 @@ class RowLanePart:
             late = np.zeros(len(scan.values), dtype=bool)
         else:
             late = scan.progress_us > scan.values
-        letters = dead_letters(self._query, scan.data, late, scan.partition)
         taken = pl.Series(~late)
         records = scan.data.filter(taken)
         rows = pl.DataFrame(
@@ -63,11 +62,7 @@ class RowLanePart:
                 *(records[column] for column in self._columns),
             ]
         )
-        outcome = Outcome(
-            dead_letters=letters,
-            counts=counts_of(self._query.late, applied=len(records), refused=int(late.sum())),
-        )
-        return outcome, {ROWS: rows}
+        return outcome_of(self._query, scan, ~late, late), {ROWS: rows}
 
     def due_us(self, table: pl.DataFrame) -> Ints:
         """Return when each record is processed: once progress has passed it, or at once."""

@@ -34,7 +34,7 @@ from windowing.engine.rows.part import ROWS, RowLanePart, RowShardPart, unit_col
 from windowing.engine.rows.units import DUE, UNITS
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.chains import SPAN
-from windowing.engine.windows.evaluation import ONE_BY_ONE, Evaluation, Keeps, unknown
+from windowing.engine.windows.evaluation import ONE_BY_ONE, Evaluation, Keeps
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline
@@ -80,7 +80,6 @@ def evaluation_of(query: OperatorQuery) -> Evaluation:
             because=because,
             keeps=Keeps.RECORDS,
             counted="tuples that windows hold, and records that progress has not passed",
-            estimate=unknown,
         )
     eviction, trigger = query.last.window.eviction, query.last.window.trigger
     assert isinstance(eviction, Time)  # noqa: S101 - `why_one_stage` has checked it
@@ -92,7 +91,6 @@ def evaluation_of(query: OperatorQuery) -> Evaluation:
         because="windows are sums of panes",
         keeps=Keeps.PARTIALS,
         counted="panes of the last range",
-        estimate=unknown,
     )
 
 

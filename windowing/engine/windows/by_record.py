@@ -29,14 +29,13 @@ from windowing.engine.columns import (
     INSTANT,
     LAST_WINDOW,
     RELEASE,
-    REVISION,
     WINDOW_ID,
 )
 from windowing.engine.progress.reached import Progress, per_row, stamped
 from windowing.engine.wids import ON_TIME, Flags
 from windowing.engine.windows.intervals import indexed
 from windowing.engine.windows.part import Scan, Tables, unit_columns
-from windowing.engine.windows.sliding import LATE, SlidingShardPart, in_time
+from windowing.engine.windows.sliding import LATE, SlidingShardPart, first_revision, in_time
 from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MIN
@@ -143,7 +142,7 @@ class AtRecordsShardPart(SlidingShardPart):
         position = pl.col(WINDOW_ID)
         due = windows.filter(position >= per_row(first), position <= per_row(last))
         held = self._content(self._on_time(tables), due, self._unit)
-        return held.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
+        return first_revision(held)
 
     def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         windows = self._windows(tables)

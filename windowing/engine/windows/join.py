@@ -23,11 +23,12 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.columns import AT, INSTANT, IS_LATE, OFFSET, PARTITION, field_column
 from windowing.engine.progress.reached import Progress
+from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
-from windowing.engine.windows.join_rows import DTYPES, SIDES, PairRows, prefixed, side_column
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of, dead_letters
+from windowing.engine.windows.join_rows import SIDES, PairRows, prefixed, side_column
+from windowing.engine.windows.part import Outcome, Scan, Tables, outcome_of
 from windowing.model import Pipeline
 from windowing.model.join import Comparison, Operand, Side
 from windowing.model.lengths import INT64_MAX, INT64_MIN
@@ -74,14 +75,7 @@ class JoinLanePart:
             taken = taken | kept
             release = wids.release_us(progress_us, self._query.late.every_us)
             instant = np.where(late, release, instant)
-        refused = ~taken
-        letters = dead_letters(self._query, scan.data, refused, scan.partition)
-        outcome = Outcome(
-            dead_letters=letters,
-            counts=counts_of(
-                self._query.late, applied=int(taken.sum()), refused=int(refused.sum())
-            ),
-        )
+        outcome = outcome_of(self._query, scan, taken, ~taken)
         return outcome, self._tables(scan, taken, instant, late)
 
     def _tables(self, scan: Scan, taken: Flags, instant: Ints, late: Flags) -> Tables:
@@ -217,7 +211,9 @@ class JoinShardPart:
         else:
             pairs = left.join(right, how="cross")
         instant = pl.max_horizontal(side_column("left", INSTANT), side_column("right", INSTANT))
-        return pairs.filter(*self._conditions()).with_columns(instant.alias(INSTANT))
+        return pairs.filter(*map(_condition, self._query.where)).with_columns(
+            instant.alias(INSTANT)
+        )
 
     def _bounds(self) -> list[pl.Expr]:
         """Return the range of the left record's times for a right one, if there are windows."""
@@ -230,9 +226,6 @@ class JoinShardPart:
         if (ahead := self._reach["left"]) is not None:
             bounds.append(right_at <= later(at, pl.lit(ahead, dtype=pl.Int64)))
         return bounds
-
-    def _conditions(self) -> list[pl.Expr]:
-        return [_condition(comparison) for comparison in self._query.where]
 
     def _due_alone(self, side: Side, prefix: str = "") -> pl.Expr:
         """Return when a record is due to be sent alone: any later partner is late."""

@@ -26,12 +26,12 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
+from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.model.join import PLACE, Side
 from windowing.model.query import JoinQuery
 from windowing.model.source import Source
 
 SIDES: Final[tuple[Side, Side]] = ("left", "right")
-DTYPES: Final = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 # Columns of a record besides those of the other side.
 _HEAD = (AT, INSTANT, IS_LATE, OFFSET, PARTITION)
 

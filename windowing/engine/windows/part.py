@@ -77,6 +77,15 @@ def counts_of(
     return np.column_stack(columns).astype(np.int64)
 
 
+def outcome_of(query: Flow, scan: Scan, taken: Flags, refused: Flags) -> Outcome:
+    """Return what becomes of records; those neither taken nor refused are outside all windows."""
+    applied, late = int(taken.sum()), int(refused.sum())
+    return Outcome(
+        dead_letters(query, scan.data, refused, scan.partition),
+        counts_of(query.late, applied=applied, outside=len(taken) - applied - late, refused=late),
+    )
+
+
 class LanePart(Protocol):
     """One query's part of a lane: from records to partial states for the shards.
 

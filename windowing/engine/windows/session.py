@@ -121,7 +121,7 @@ class SessionShardPart:
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._keys = query, key_columns(query)
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._results = Results.of_query(query, pipeline)
+        self._results = Results(query, self._accumulators)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows due while progress moves.

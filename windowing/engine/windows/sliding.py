@@ -65,7 +65,7 @@ class SlidingShardPart:
         self._active, activity = ActiveWindows.of(query.window), query.window.active
         self._lacking = activity is not None and bool(activity.lacking)
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._results = Results.of_query(query, pipeline)
+        self._results = Results(query, self._accumulators)
         self._keys = key_columns(query)
         self._group = [*self._keys, WINDOW_ID]
 
@@ -117,7 +117,7 @@ class SlidingShardPart:
             pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW)
         )
         parts = self._accumulators.merge(self._expanded(still), [*self._group, PARTITION])
-        return self._results.of(_first_revision(parts))
+        return self._results.of(first_revision(parts))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
@@ -194,13 +194,13 @@ class SlidingShardPart:
 
             merged = rolled_up(self._accumulators, due, self._keys)
             if merged is not None:
-                marked = self._marked(_first_revision(merged))
+                marked = self._marked(first_revision(merged))
                 return self._results.of_merged(marked, *self._more)
             # Slices in the same of these windows are merged once, not once per window.
             same = [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION]
             due = self._accumulators.merge(due, same)
         merged = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
-        return self._rows_of(_first_revision(merged))
+        return self._rows_of(first_revision(merged))
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return revisions 1, 2, … whose late epoch lies in (before, after]."""
@@ -304,7 +304,8 @@ def in_time(states: pl.DataFrame) -> pl.DataFrame:
     return where(states, states[RELEASE].to_numpy() == ON_TIME)
 
 
-def _first_revision(states: pl.DataFrame) -> pl.DataFrame:
+def first_revision(states: pl.DataFrame) -> pl.DataFrame:
+    """Return states as those of revision 0."""
     return states.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
 
 
@@ -340,4 +341,4 @@ class LandmarkShardPart(SlidingShardPart):
         listed = spans.agg(pl.col(FIRST_WINDOW).min(), pl.col(LAST_WINDOW).max())
         windows = self._expanded(listed).select(self._group).sort(self._group)
         held = self._content(due.drop(RELEASE), windows, self._keys)
-        return held.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
+        return first_revision(held)

@@ -28,9 +28,8 @@ from windowing.engine.windows.part import (
     Outcome,
     Scan,
     Tables,
-    counts_of,
-    dead_letters,
     key_columns,
+    outcome_of,
     route,
 )
 from windowing.model import Pipeline, Query
@@ -158,18 +157,8 @@ class SlidingLanePart:
         taken = np.logical_or.reduce([span.chosen for span in spans])
         if self._query.window.attribute == ROW_NUM:
             # A row in a gap between windows counts as applied, not outside: it had a number.
-            taken, outside = taken | outside, np.zeros(len(taken), dtype=bool)
-        refused = ~outside & ~taken
-        letters = dead_letters(self._query, scan.data, refused, scan.partition)
-        return Outcome(
-            dead_letters=letters,
-            counts=counts_of(
-                self._query.late,
-                applied=int(taken.sum()),
-                outside=int(outside.sum()),
-                refused=int(refused.sum()),
-            ),
-        )
+            taken = taken | outside
+        return outcome_of(self._query, scan, taken, ~outside & ~taken)
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         """Return the records in no window, and the windows of the others: on time, and waiting."""

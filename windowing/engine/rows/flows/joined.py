@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -127,18 +127,9 @@ class AloneIndex:
         }
 
 
-class AxisPoint(Protocol):
-    """A record on its axis."""
-
-    @property
-    def at(self) -> int:
-        """Its position there."""
-
-
-T = TypeVar("T", bound=AxisPoint)
-
-
-def connected(before: Sequence[T], joining: Sequence[T], gap: int) -> Iterator[tuple[T, T]]:
+def connected(
+    before: Sequence[JoinRecord], joining: Sequence[JoinRecord], gap: int
+) -> Iterator[tuple[JoinRecord, JoinRecord]]:
     """Yield each two records that are newly in one session, in the order of the axis.
 
     Args:
@@ -154,9 +145,9 @@ def connected(before: Sequence[T], joining: Sequence[T], gap: int) -> Iterator[t
                     yield one, other
 
 
-def chains(records: Sequence[T], gap: int) -> list[list[T]]:
+def chains(records: Sequence[JoinRecord], gap: int) -> list[list[JoinRecord]]:
     """Return the sessions of a key's records."""
-    found: list[list[T]] = []
+    found: list[list[JoinRecord]] = []
     for record in sorted(records, key=lambda record: record.at):
         if found and record.at - found[-1][-1].at < gap:
             found[-1].append(record)

@@ -13,7 +13,7 @@ from windowing.engine.rows.operators.operator import (
     PortOutput,
     Tuple,
     WindowOperator,
-    open_sliding,
+    open_window,
     values_of,
 )
 from windowing.engine.rows.policies import Clock, Event, Profile, Storage, WindowEvent
@@ -45,12 +45,10 @@ class Dedup(WindowOperator):
         clock: Clock | None = None,
         storage: Storage | None = None,
     ) -> None:
-        super().__init__(send)
         check_dedup(window, by)
+        super().__init__(open_window(window, profile, clock, storage), send)
         self._by = tuple(by)
         self._newest: Tuple | None = None
-        self._window = open_sliding(window, profile, clock, storage)
-        self._windows = [self._window]
         self._index = Index(self._window, by)
         self._window.on(Event.trigger, self._send_first)
 

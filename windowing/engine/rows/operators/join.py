@@ -15,7 +15,7 @@ from windowing.engine.rows.operators.operator import (
     Operator,
     PortOutput,
     Tuple,
-    open_sliding,
+    open_window,
     values_of,
 )
 from windowing.engine.rows.policies import (
@@ -106,7 +106,7 @@ class Join(Operator):
         check_join((left, right), kind, equal, profile, extra_ports=extra_ports, defaults=defaults)
         clock = clock or ManualClock()  # the same for both windows
         clauses, self._equal = (left, right), equal
-        self._windows = [open_sliding(clause, profile, clock, storage) for clause in clauses]
+        self._windows = [open_window(clause, profile, clock, storage) for clause in clauses]
         self._indexes = [
             Index(window, names) for window, names in zip(self._windows, equal, strict=True)
         ]

@@ -8,8 +8,7 @@ from windowing.engine.rows.operators.operator import (
     PortOutput,
     Tuple,
     WindowOperator,
-    open_sliding,
-    open_tumbling,
+    open_window,
 )
 from windowing.engine.rows.policies import (
     Clock,
@@ -53,13 +52,8 @@ class HandlerOperator(WindowOperator):
         clock: Clock | None = None,
         storage: Storage | None = None,
     ) -> None:
-        super().__init__(send)
+        super().__init__(open_window(window, profile, clock, storage), send)
         self._handle = handle
-        if window.kind == "tumbling":
-            self._window = open_tumbling(window, profile, clock, storage)
-        else:
-            self._window = open_sliding(window, profile, clock, storage)
-        self._windows = [self._window]
         names = frozenset(names)
         for kind, name in _EVENTS.items():
             if name in names:
