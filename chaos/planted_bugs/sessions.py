@@ -22,10 +22,17 @@ from windowing.engine import wids
 from windowing.engine.columns import AFTER, BEFORE, CHAIN, GAP, RELEASE
 from windowing.engine.progress.reached import Progress, stamped
 from windowing.engine.wids import NOTHING_YET, ON_TIME, Flags
-from windowing.engine.windows.chains import chained, end
+from windowing.engine.windows.chains import (
+    Piece,
+    SessionRow,
+    _joined,
+    _Session,
+    _tombstone,
+    chained,
+    end,
+)
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.session import PIECES, SessionLanePart, SessionShardPart
-from windowing.engine.windows.session_course import Piece, SessionRow, _joined, _Session, _tombstone
 from windowing.engine.windows.sliding_lane import Span
 from windowing.model.file.pipeline import Query
 
@@ -35,7 +42,7 @@ from windowing.model.file.pipeline import Query
 @planted(
     "bridge_joins_one_side",
     "deterministic",
-    at="windowing.engine.windows.session_course:_joined",
+    at="windowing.engine.windows.chains:_joined",
     shows_in=some_query(session, updates),
 )
 def one_sided(
@@ -66,7 +73,7 @@ def of_all(query: Query, pieces: pl.DataFrame) -> pl.DataFrame:
 @planted(
     "merged_session_counts_anew",
     "deterministic",
-    at="windowing.engine.windows.session_course:_joined",
+    at="windowing.engine.windows.chains:_joined",
     shows_in=some_query(session, updates),
 )
 def forgetful(
@@ -100,7 +107,7 @@ def generously_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 @planted(
     "session_gap_inclusive",
     "deterministic",
-    at="windowing.engine.windows.session_course:_joined",
+    at="windowing.engine.windows.chains:_joined",
     also={"windowing.engine.windows.session:chained": generously_chained},
     shows_in=some_query(session),
 )
@@ -153,7 +160,7 @@ def closely_chained(pieces: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 @planted(
     "session_of_rows_one_short",
     "deterministic",
-    at="windowing.engine.windows.session_course:_joined",
+    at="windowing.engine.windows.chains:_joined",
     also={"windowing.engine.windows.session:chained": closely_chained},
     shows_in=some_query(session_of_rows),
 )
@@ -230,7 +237,7 @@ class SilentShardPart(SessionShardPart):
 @planted(
     "tombstone_names_itself",
     "deterministic",
-    at="windowing.engine.windows.session_course:_tombstone",
+    at="windowing.engine.windows.chains:_tombstone",
     shows_in=some_query(session, updates),
 )
 def selfish(sessions: Sequence[_Session], last: SessionRow, instant: int) -> SessionRow:
@@ -242,7 +249,7 @@ def selfish(sessions: Sequence[_Session], last: SessionRow, instant: int) -> Ses
 @planted(
     "tombstone_of_old_revision",
     "deterministic, exactly once",
-    at="windowing.engine.windows.session_course:_tombstone",
+    at="windowing.engine.windows.chains:_tombstone",
     shows_in=some_query(session, updates),
 )
 def same_number(sessions: Sequence[_Session], last: SessionRow, instant: int) -> SessionRow:

@@ -66,11 +66,7 @@ class FamilyShardPart:
         self._grids = family.grids.where([_has_rows(member) for member in family.members])
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves."""
         table = tables[PARTIALS]
         if not len(table):
             return pl.DataFrame()

@@ -133,12 +133,7 @@ class RowShardPart:
     def advance(
         self, tables: Tables, after: Progress, wall_us: int | None
     ) -> tuple[pl.DataFrame, Tables]:
-        """Process what progress has reached; return the rows and the new state.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-            UserOperatorError: a user's operator failed.
-        """
+        """Process what progress has reached; return the rows and the new state."""
         assert isinstance(after, StreamProgress)  # noqa: S101 - operators go by event time
         waiting, until_us = tables[ROWS], after.stream_us
         if self._by_lane:

@@ -121,11 +121,7 @@ class TwoStagePart:
     def advance(
         self, tables: Tables, after: Progress, wall_us: int | None
     ) -> tuple[pl.DataFrame, Tables]:
-        """Process what progress has reached; return the rows and the new state.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Process what progress has reached; return the rows and the new state."""
         del wall_us
         assert isinstance(after, StreamProgress)  # noqa: S101 - operators go by event time
         waiting, until_us = tables[ROWS], after.stream_us

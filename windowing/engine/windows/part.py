@@ -192,6 +192,10 @@ class ReplacesState(Protocol):
         Args:
             tables: the state, and what lanes have added to it.
             wall_us: the machine's clock, for queries that follow it.
+
+        Raises:
+            ResultOverflow: a sum of integers overflows 64 bits.
+            UserOperatorError: a user's operator failed.
         """
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:

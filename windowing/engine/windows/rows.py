@@ -75,11 +75,7 @@ class RankedShardPart:
         self._numbered = numbered_part(query.window)(query, pipeline)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves."""
         inner = {PARTIALS: self._partials(tables, after)}
         counted = [self._counted(tables, progress) for progress in (before, after)]
         return self._numbered.rows(inner, *counted)

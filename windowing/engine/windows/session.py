@@ -40,10 +40,18 @@ from windowing.engine.columns import (
 )
 from windowing.engine.progress.reached import Progress, stamped
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
-from windowing.engine.windows.chains import SPAN, chained, end, later, with_gap
+from windowing.engine.windows.chains import (
+    SPAN,
+    Piece,
+    SessionRow,
+    chained,
+    course,
+    end,
+    later,
+    with_gap,
+)
 from windowing.engine.windows.part import Scan, Tables, key_columns
 from windowing.engine.windows.results import Results
-from windowing.engine.windows.session_course import Piece, SessionRow, course
 from windowing.engine.windows.sliding_lane import SlidingLanePart, Span
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
@@ -124,11 +132,7 @@ class SessionShardPart:
         self._results = Results(query, self._accumulators)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves."""
         pieces = stamped(self._chained(tables), before=before, after=after)
         earliest, latest = end().min().over(CHAIN), pl.max_horizontal(end(), RELEASE)
         moving = (earliest <= pl.col(AFTER)) & (latest.max().over(CHAIN) > pl.col(BEFORE))

@@ -70,11 +70,7 @@ class SlidingShardPart:
         self._group = [*self._keys, WINDOW_ID]
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves."""
         tables = self._with_rows(tables)
         found = [self._first_rows(tables, before, after)]
         if self._query.late.policy == "update":
