@@ -25,6 +25,7 @@ from windowing.engine.columns import RECORDS, VALUES, WINDOW_ID
 from windowing.engine.families.family import MARK, Family, Variant
 from windowing.engine.families.forming import families_of
 from windowing.engine.families.grids import Grids
+from windowing.engine.storage.groups import no_extreme
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import Flags, Ints
 from windowing.model import Pipeline
@@ -208,7 +209,7 @@ def _column(
     if column.role in _SUMS:
         return _totals(column.name, values.fill_null(0).to_numpy(), cell, shape)
     merge = np.minimum if column.role is Role.MIN else np.maximum
-    rest = _rest(values.dtype, largest=column.role is Role.MIN)
+    rest = no_extreme(values.dtype, largest=column.role is Role.MAX)
     dense = np.full(shape, rest, dtype=np.float64 if values.dtype.is_float() else np.int64)
     merge.at(dense, cell, values.fill_null(rest).to_numpy())
     levels = [dense]
@@ -224,13 +225,6 @@ def _totals(name: str, values: Ints, cell: Cell, shape: tuple[int, int]) -> _Sum
     totals = np.zeros((shape[0], shape[1] + 1), np.int64)
     np.add.at(totals, (cell[0], cell[1] + 1), values)
     return _Sums(name, np.cumsum(totals, axis=1))
-
-
-def _rest(dtype: pl.DataType, *, largest: bool) -> Any:
-    if dtype.is_float():
-        return np.inf if largest else -np.inf
-    info = np.iinfo(np.int64)
-    return info.max if largest else info.min
 
 
 def listed(
