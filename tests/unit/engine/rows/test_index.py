@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windowing.engine.rows.operators.operator import Index
 from windowing.engine.rows.policies import (
     Count,
     Delta,
@@ -21,6 +20,7 @@ from windowing.engine.rows.policies import (
     time,
     tuple_count,
 )
+from windowing.engine.rows.policies.index import Index
 from windowing.engine.rows.policies.window import with_rows
 
 _LIMITS = [partition_count(1), tuple_count(2), partition_age(1), None]

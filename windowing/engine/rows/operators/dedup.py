@@ -8,15 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from windowing.engine.rows.operators.operator import (
-    Index,
-    PortOutput,
-    Tuple,
-    WindowOperator,
-    open_window,
-    values_of,
-)
+from windowing.engine.rows.operators.operator import PortOutput, Tuple, WindowOperator, open_window
 from windowing.engine.rows.policies import Clock, Event, Profile, Storage, WindowEvent
+from windowing.engine.rows.policies.index import Index, values_of
 from windowing.model.operators.models import check_dedup
 from windowing.model.windows.policy import WindowClause
 

@@ -10,14 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from windowing.engine.rows.operators.operator import (
-    Index,
-    Operator,
-    PortOutput,
-    Tuple,
-    open_window,
-    values_of,
-)
+from windowing.engine.rows.operators.operator import Operator, PortOutput, Tuple, open_window
 from windowing.engine.rows.policies import (
     Clock,
     Count,
@@ -27,6 +20,7 @@ from windowing.engine.rows.policies import (
     Storage,
     WindowEvent,
 )
+from windowing.engine.rows.policies.index import Index, values_of
 from windowing.engine.rows.policies.window import with_rows
 from windowing.model.operators.models import OperatorError, check_join_window
 from windowing.model.windows.policy import WindowClause
