@@ -141,7 +141,7 @@ def of_runs_apart(extremes: _Extremes, low: Ints, high: Ints, held: Held) -> pl.
 @planted(
     "extreme_of_nothing_is_rubbish",
     _BY_ROWS,
-    at=f"{_DUE}:_rest",
+    at=f"{_DUE}:no_extreme",
     shared=True,
     shows_in=_extremes,
     wish=_ALIKE,
@@ -149,9 +149,9 @@ def of_runs_apart(extremes: _Extremes, low: Ints, high: Ints, held: Held) -> pl.
 )
 def the_other_rest(dtype: pl.DataType, *, largest: bool) -> Any:
     if dtype.is_float():
-        return -np.inf if largest else np.inf
+        return np.inf if largest else -np.inf
     info = np.iinfo(np.int64)
-    return info.min if largest else info.max
+    return info.max if largest else info.min
 
 
 # Members' numbers of refused records, looked up by the number of a variant. How one gets it: in a
