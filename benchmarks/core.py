@@ -28,8 +28,7 @@ from rich.table import Table
 from benchmarks.cases import CASES, Case, pipeline_of
 from benchmarks.events import batch_files
 from benchmarks.figures import RECORDS
-from windowing.engine.fused.provisional import PROVISIONALS
-from windowing.engine.fused.scanner import Scanner
+from windowing.engine.fused.scanner import PROVISIONALS, Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane
 from windowing.engine.loops.ready import make_ready

@@ -13,13 +13,12 @@ from chaos.planted_bugs.conditions import computing, nullable_key, several_lanes
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.bags import COUNT, Bag
-from windowing.engine.aggregates.holdings import bag_of
+from windowing.engine.aggregates.holdings import UserState, bag_of
 from windowing.engine.aggregates.plan import Values
 from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state, _ranked, listed
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.aggregates.sketches import hashes
 from windowing.engine.aggregates.sums import SAMPLE, SPREAD, Sums
-from windowing.engine.aggregates.user import UserState
 from windowing.engine.columns import RECORDS, state_column
 from windowing.engine.storage.groups import Groups
 from windowing.model.fields import Aggregate

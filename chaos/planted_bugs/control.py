@@ -14,7 +14,7 @@ from chaos.planted_bugs.planted import planted
 from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.job import SimulatedJob
 from windowing.engine.lane import Lane, LaneState
-from windowing.engine.reading.gate import ControlVerdict, Gate
+from windowing.engine.reading.control import ControlVerdict, Gate
 from windowing.engine.storage.state import StateStore
 from windowing.model.control import Believes, ControlEnvelope, ControlRule
 from windowing.model.file.allowed import names_too_much

@@ -157,12 +157,14 @@ def of_runs_apart(extremes: _Extremes, low: Ints, high: Ints, held: Held) -> pl.
 
 # What changes no minimum and what changes no maximum are the wrong way round, so that windows with
 # a slice without values have rubbish. How one gets it: two of these, with opposite arguments.
-@planted_in_rows_at_once("extreme_of_nothing_is_rubbish", at=f"{_DUE}:_rest", shows_in=_extremes)
+@planted_in_rows_at_once(
+    "extreme_of_nothing_is_rubbish", at=f"{_DUE}:no_extreme", shows_in=_extremes
+)
 def the_other_rest(dtype: pl.DataType, *, largest: bool) -> Any:
     if dtype.is_float():
-        return -np.inf if largest else np.inf
+        return np.inf if largest else -np.inf
     info = np.iinfo(np.int64)
-    return info.min if largest else info.max
+    return info.max if largest else info.min
 
 
 planted_in_members = partial(planted, shared=True, wish=_ALIKE)

@@ -14,7 +14,7 @@ from chaos.planted_bugs.conditions import can_be_fused, some_query, updates
 from chaos.planted_bugs.planted import plant, planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import BEFORE, RELEASE
-from windowing.engine.fused.provisional import Account, Provisional
+from windowing.engine.fused.scanner import Account, Provisional
 from windowing.engine.fused.settler import KnownLane, Redelivered, Settler
 from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import LaneProgress

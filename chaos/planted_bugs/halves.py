@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from chaos.planted_bugs.conditions import computing, overlapping, sliding, some_query
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
-from windowing.engine.aggregates.exact_int import Ints
-from windowing.engine.aggregates.rounding import divided
+from windowing.engine.aggregates.exact import Ints, divided
 from windowing.engine.aggregates.schema import Role, StateColumn
 from windowing.engine.aggregates.sums import Sums
 from windowing.engine.tuning import tuning

@@ -32,7 +32,7 @@ from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import dead_letters
 from windowing.engine.windows.sliding_lane import Frontier, SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.query import Flow
@@ -112,10 +112,7 @@ class CredulousLane(Lane):
 @planted(
     "dead_letter_of_another_reason",
     "dead letters",
-    at=(
-        "windowing.engine.windows.sliding_lane:dead_letters",
-        "windowing.engine.windows.join:dead_letters",
-    ),
+    at="windowing.engine.windows.part:dead_letters",
     shows_in=some_flow(updates),
 )
 def just_late(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
@@ -128,10 +125,7 @@ def just_late(query: Query, data: pl.DataFrame, refused: Flags, partition: int) 
 @planted(
     "dead_letter_without_query",
     "dead letters",
-    at=(
-        "windowing.engine.windows.sliding_lane:dead_letters",
-        "windowing.engine.windows.join:dead_letters",
-    ),
+    at="windowing.engine.windows.part:dead_letters",
     shows_in=some_flow(to_dead_letters),
 )
 def of_nobody(query: Query, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:

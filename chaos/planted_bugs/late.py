@@ -30,8 +30,7 @@ from windowing.engine.shard import Emission, Shard
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints, release_us
-from windowing.engine.windows.part import Outcome, Scan, Tables
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import Outcome, Scan, Tables, dead_letters
 from windowing.engine.windows.sliding import _EVER, SlidingShardPart
 from windowing.engine.windows.sliding_lane import Frontier, SlidingLanePart, Span
 from windowing.model.file.pipeline import Pipeline, Query

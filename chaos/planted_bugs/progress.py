@@ -23,14 +23,16 @@ from chaos.planted_bugs.conditions import (
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import KEY_BOUND, KIND, TIME, field_column
 from windowing.engine.progress import Generator, generator_of
-from windowing.engine.progress.adaptive import Adaptive
 from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock, _per_key
-from windowing.engine.progress.heartbeat import Heartbeat
+from windowing.engine.progress.generators import (
+    Adaptive,
+    Heartbeat,
+    OrderedPer,
+    SlackRows,
+    SlackTime,
+)
 from windowing.engine.progress.idle import left_out
-from windowing.engine.progress.ordered_per import OrderedPer
 from windowing.engine.progress.reached import LaneProgress, StreamProgress
-from windowing.engine.progress.slack import SlackTime
-from windowing.engine.progress.slack_rows import SlackRows
 from windowing.engine.reading.pack import BOUND, BOUND_ON, DATA
 from windowing.engine.shard import Shard
 from windowing.engine.storage.parcel import Parcel

@@ -15,7 +15,7 @@ from chaos.planted_bugs.conditions import anywhere_nullable, iso_times, with_flo
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import field_column
-from windowing.engine.reading.decoders.uniform import _instant
+from windowing.engine.reading.decoders.json_objects import _instant
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.pack import (
     RawRows,
@@ -26,8 +26,7 @@ from windowing.engine.reading.pack import (
     _pack,
 )
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.steps import _READERS, _field
-from windowing.engine.reading.times import UNIT_US, integer_us, iso_us
+from windowing.engine.reading.steps import _READERS, UNIT_US, _field, integer_us, iso_us
 from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import Tuning, tuning
 from windowing.spark.sources.pieces import Batches, _cut, _gathered, _joined
@@ -43,6 +42,11 @@ IN_PIECES = {"whole_value_bytes_max": 20, "value_pieces": 3}
 
 # --- by shape ---------------------------------------------------------------------------------
 
+
+_ISO_US = (
+    "windowing.engine.reading.steps:iso_us",
+    "windowing.engine.reading.decoders.json_objects:iso_us",
+)
 
 planted_in_shapes = partial(planted, expected=_BY_VALUES, tuning=SHAPED)
 
@@ -70,7 +74,7 @@ def from_the_other_end(valid: np.ndarray[Any, Any]) -> pa.Buffer | None:
 # ISO times whose fraction of a second is not filled up. How one gets it: six digits in every test.
 @planted_in_shapes(
     "shape_fraction_as_it_stands",
-    at="windowing.engine.reading.decoders.uniform:_instant",
+    at="windowing.engine.reading.decoders.json_objects:_instant",
     shows_in=iso_times,
 )
 def as_it_stands(rules: ValueRules) -> pl.Expr:
@@ -253,7 +257,10 @@ def with_the_last_again(batches: Batches, limits: Tuning) -> Batches:
 @planted(
     "iso_fraction_is_a_number",
     "deterministic, dead letters, conservation",
-    at=("windowing.engine.reading.steps:iso_us", "windowing.engine.reading.decoders.clean:iso_us"),
+    at=(
+        "windowing.engine.reading.steps:iso_us",
+        "windowing.engine.reading.decoders.json_objects:iso_us",
+    ),
     shows_in=iso_times,
 )
 def as_a_number(value: Any) -> int:
@@ -269,7 +276,10 @@ def as_a_number(value: Any) -> int:
 @planted(
     "iso_zone_is_passed_over",
     "deterministic, dead letters, conservation",
-    at=("windowing.engine.reading.steps:iso_us", "windowing.engine.reading.decoders.clean:iso_us"),
+    at=(
+        "windowing.engine.reading.steps:iso_us",
+        "windowing.engine.reading.decoders.json_objects:iso_us",
+    ),
     shows_in=iso_times,
 )
 def without_zone(value: Any) -> int:

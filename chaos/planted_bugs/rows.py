@@ -37,14 +37,19 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.progress.clock import ClockState, Course, Rows, _RowClock
-from windowing.engine.progress.reached import LaneProgress, Progress, RowProgress, looked_up
+from windowing.engine.progress.reached import (
+    LaneProgress,
+    Progress,
+    RowProgress,
+    looked_up,
+    per_row,
+)
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
 from windowing.engine.windows.by_record import DEFINERS, AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.rows import ROWS, RankedLanePart, RankedShardPart
 from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.engine.windows.sliding_lane import PARTIALS, Span
-from windowing.engine.windows.stamps import per_row
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import INT64_MIN
 from windowing.model.windows.window import ROW_NUM

@@ -21,21 +21,27 @@ from chaos.planted_bugs.conditions import (
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.columns import AFTER, BEFORE, CHAIN, GAP, RELEASE
-from windowing.engine.progress.reached import Progress
+from windowing.engine.progress.reached import Progress, stamped
 from windowing.engine.wids import NOTHING_YET, ON_TIME, Flags
-from windowing.engine.windows.chains import chained, end
+from windowing.engine.windows.chains import (
+    Piece,
+    SessionRow,
+    _joined,
+    _Session,
+    _tombstone,
+    chained,
+    end,
+)
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.session import PIECES, SessionLanePart, SessionShardPart
-from windowing.engine.windows.session_course import Piece, SessionRow, _joined, _Session, _tombstone
 from windowing.engine.windows.sliding_lane import Span
-from windowing.engine.windows.stamps import stamped
 from windowing.model.file.pipeline import Query
 
 planted_in_late_sessions = partial(
     planted, expected="deterministic", shows_in=some_query(session, updates)
 )
 
-_JOINED = "windowing.engine.windows.session_course:_joined"
+_JOINED = "windowing.engine.windows.chains:_joined"
 
 
 # A late record between two sessions that extends the earlier one but does not merge the later.
@@ -225,9 +231,7 @@ class SilentShardPart(SessionShardPart):
 
 # Tombstones that name the absorbed session instead of the absorbing one. How one gets it: the
 # field is filled before the merge.
-@planted_in_late_sessions(
-    "tombstone_names_itself", at="windowing.engine.windows.session_course:_tombstone"
-)
+@planted_in_late_sessions("tombstone_names_itself", at="windowing.engine.windows.chains:_tombstone")
 def selfish(sessions: Sequence[_Session], last: SessionRow, instant: int) -> SessionRow:
     return replace(_tombstone(sessions, last, instant), absorbed_by=last.start)
 
@@ -237,7 +241,7 @@ def selfish(sessions: Sequence[_Session], last: SessionRow, instant: int) -> Ses
 @planted(
     "tombstone_of_old_revision",
     "deterministic, exactly once",
-    at="windowing.engine.windows.session_course:_tombstone",
+    at="windowing.engine.windows.chains:_tombstone",
     shows_in=some_query(session, updates),
 )
 def same_number(sessions: Sequence[_Session], last: SessionRow, instant: int) -> SessionRow:

@@ -13,17 +13,15 @@ from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.columns import FIRST_WINDOW, KEY, RECORDS, REVISION, WINDOW_ID
 from windowing.engine.plan import Plan
-from windowing.engine.progress.reached import LaneProgress, Progress
+from windowing.engine.progress.reached import LaneProgress, Progress, per_row
 from windowing.engine.shard import Emission, Moves, Shard
 from windowing.engine.storage.state import StateStore
 from windowing.engine.storage.tables import ShardState
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, grid
 from windowing.engine.windows.active import ActiveWindows, _last
-from windowing.engine.windows.landmark import LandmarkShardPart
 from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.sliding import LandmarkShardPart, SlidingShardPart
 from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
-from windowing.engine.windows.stamps import per_row
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.windows.window import Window
 

@@ -25,8 +25,7 @@ from jobs.brokers.broker import BrokerError, broker_error
 from jobs.brokers.broker import consumer as make_consumer
 from jobs.brokers.producing import Message, Signer, control_of, send_all
 from jobs.brokers.topics import TopicError, end_offsets
-from windowing.engine.reading.control import Control, ControlError, read_control
-from windowing.engine.reading.gate import Gate
+from windowing.engine.reading.control import Control, ControlError, Gate, read_control
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.values import read_value

@@ -28,7 +28,7 @@ from windowing.engine import wids
 from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.keys import key_columns
+from windowing.engine.windows.part import key_columns
 from windowing.model import Pipeline, Query
 from windowing.model.progress import Slack, SlackRows
 from windowing.model.windows.traits import Ends

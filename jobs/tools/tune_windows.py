@@ -23,12 +23,11 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.flow_kinds import plan_flow
+from windowing.engine.plan import plan_flow
 from windowing.engine.progress.reached import LaneProgress, StreamProgress
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints
 from windowing.engine.windows.chains import end
-from windowing.engine.windows.keys import key_columns, unit_columns
-from windowing.engine.windows.part import Scan, ShardPart
+from windowing.engine.windows.part import Scan, ShardPart, key_columns, unit_columns
 from windowing.model import Pipeline, Query
 from windowing.model.emission import Late
 from windowing.model.fields import Aggregate, FieldType

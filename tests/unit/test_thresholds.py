@@ -24,7 +24,7 @@ SMALL = 2
 UNITS_OF_TIME = {1_000, 1_000_000}
 
 FACTS = {
-    ("engine/aggregates/exact_float.py", "BIN_BITS"): "the format of a partial state",
+    ("engine/aggregates/exact.py", "BIN_BITS"): "the format of a partial state",
     ("engine/aggregates/sketches.py", "_hash"): "bits of a byte",
     ("engine/aggregates/sums.py", "of"): "a square of 128 bits has four limbs of 32",
     ("engine/convert.py", "_DIGITS"): "how much of a digest is shown",
@@ -32,15 +32,18 @@ FACTS = {
     ("engine/families/grids.py", "FAR"): "no instant that is legal lies so far away",
     ("engine/storage/formats.py", "_MARK"): "the first byte of a head",
     ("engine/storage/groups.py", "_INT64_MAX"): "the largest integer of 64 bits",
-    ("engine/reading/decoders/uniform.py", "_SECONDS"): "the length of an ISO time",
-    ("engine/reading/decoders/uniform.py", "_YEAR_1_US"): "the first instant that Python knows",
-    ("engine/reading/decoders/uniform.py", "decode_uniform"): "percent",
+    ("engine/reading/decoders/json_objects.py", "_SECONDS"): "the length of an ISO time",
+    (
+        "engine/reading/decoders/json_objects.py",
+        "_YEAR_1_US",
+    ): "the first instant that Python knows",
+    ("engine/reading/decoders/json_objects.py", "decode_uniform"): "percent",
     ("engine/reading/refusals.py", "VALUE_MAX"): "how much of a value a dead letter shows",
     ("engine/reading/refusals.py", "shown"): "a character of UTF-8 has four bytes at the most",
     ("engine/reading/decoders/layout.py", "NULLABLE"): "a bit of a kind",
     ("engine/reading/objects.py", "DEPTH_MAX"): "how deep a legal value may be",
     ("engine/reading/objects.py", "_integer"): "beyond all doubles",
-    ("engine/reading/times.py", "_zone_us"): "ISO 8601",
+    ("engine/reading/steps.py", "_zone_us"): "ISO 8601",
     ("engine/loops/ready.py", "_read_shapes"): "arrays that are only there to compile loops for",
     ("engine/loops/shapes.py", "_character"): "RFC 3629, section 4",
     ("engine/loops/shapes.py", "_instant"): "ISO 8601",

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from windowing.engine.flow_kinds import plan_flow
 from windowing.engine.flow_plan import FlowPlan
-from windowing.engine.plan import Plan
+from windowing.engine.plan import Plan, plan_flow
 from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.wids import NOTHING_YET
 from windowing.engine.windows.active import ActiveLanes
@@ -30,7 +29,6 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
     Args:
         before: the plan of the run.
         after: the plan with the query.
-        query: its name.
     """
     if shared := _shared(before, after):
         return (
@@ -61,7 +59,6 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
 
 
 def _shared(before: Plan, after: Plan) -> int:
-    """Return how many queries are in families that the run does not have."""
     known = [family.founders for family in before.families]
     return sum(len(one.founders) for one in after.families if one.founders not in known)
 
@@ -88,7 +85,6 @@ def check_origins(
 
     Args:
         after: the plan with the queries.
-        queries: their names.
         reached: the lanes' progress, by clock.
 
     Raises:

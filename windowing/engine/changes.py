@@ -31,11 +31,7 @@ from windowing.model.run_errors import WindowingError
 
 
 class QueriesChanged(WindowingError):
-    """A batch that was run with a plan that does not know its changes of the queries.
-
-    Attributes:
-        taken: the changes.
-    """
+    """A batch that was run with a plan that does not know its changes of the queries."""
 
     def __init__(self, taken: Sequence[TakenChange]) -> None:
         self.taken = tuple(taken)
@@ -51,7 +47,6 @@ class Claim(msgspec.Struct, array_like=True):
     """A copy of a change, and what its lane knows just before it.
 
     Attributes:
-        offset: its place.
         text: its JSON.
         reached: the lane's progress by event time before it; `progress_us` is that of the lane, or
             of its furthest key.
@@ -79,7 +74,6 @@ def claims(rows: Rows, clock: Clock, state: ClockState, keys: pl.DataFrame | Non
     """Return the changes among the rows of a chunk.
 
     Args:
-        rows: the chunk.
         clock: the lane's clock of event time.
         state: of the clock before the chunk; it stays as it is.
         keys: its table of keys before the chunk.
@@ -104,7 +98,6 @@ def claims(rows: Rows, clock: Clock, state: ClockState, keys: pl.DataFrame | Non
 
 
 def _between(rows: Rows, begin: int, end: int) -> Rows:
-    """Return the rows of a chunk from a position up to another one."""
     first, last = int(rows.is_data[:begin].sum()), int(rows.is_data[:end].sum())
     part = slice(begin, end)
     data = rows.data[first:last]
@@ -116,8 +109,6 @@ def judged(pipeline: Pipeline, partition: int, found: Sequence[Claim]) -> Judgem
     """Decide which changes a lane takes.
 
     Args:
-        pipeline: the pipeline of the plan.
-        partition: the lane's number.
         found: the changes in a batch, in the order of the lane.
     """
     judgement = Judgement()

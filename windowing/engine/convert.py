@@ -246,7 +246,6 @@ def _schemas(plan: Plan) -> dict[str, StateSchema]:
 
 
 def _own(frame: pl.DataFrame, by: Sequence[str], plan: Plan, number: int) -> pl.DataFrame:
-    """Return the rows of a shard, in order."""
     return dict(split(frame, by, plan.shards)).get(number, frame.clear())
 
 
@@ -275,7 +274,6 @@ def _frames(stores: Sequence[StateStore], prefix: str) -> dict[str, pl.DataFrame
 
 
 def _early(stores: Sequence[StateStore]) -> dict[str, EarlyState]:
-    """Return what all shards have sent of open windows."""
     sent: dict[str, list[EarlyState]] = {}
     for store in stores:
         for key, data in store.scan(EARLY):
@@ -300,7 +298,6 @@ def _content(
 
     Args:
         plan: the plan that wrote it.
-        stores: the shards' stores.
         after: a plan whose queries may end earlier; None: the same.
         dropped: queries to leave out.
     """

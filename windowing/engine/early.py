@@ -26,7 +26,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.flow_kinds import extents
+from windowing.engine.plan import extents
 from windowing.engine.progress.reached import Progress
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.state import StateStore
@@ -78,9 +78,7 @@ class EarlyRows:
         Tombstones come first.
 
         Args:
-            store: holds the rows sent so far.
             tables: the query's state, before compaction.
-            after: the progress.
             wall_us: the wall clock; None: unknown, so that only numbers of records count.
             without_silent: the progress without silent lanes; None: no lane is silent.
         """
@@ -133,7 +131,6 @@ class EarlyRows:
         return ended.join(sessions, on=names, how="semi", nulls_equal=True)
 
     def _tombstones(self, known: EarlyState, tables: Tables, after: Progress) -> pl.DataFrame:
-        """Return tombstones of shown sessions that are now part of another one; forget these."""
         if self._sessions is None or known.shown is None:
             return pl.DataFrame()
         before = from_bytes(known.shown)
@@ -177,7 +174,6 @@ class EarlyRows:
         return joined.with_columns(pl.col("shown", "number").fill_null(0))
 
     def _windows(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return what identifies each row's window: its key and its id."""
         ids = rows.select(WINDOW_ID)
         if not self._names:
             return ids

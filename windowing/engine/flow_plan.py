@@ -21,8 +21,6 @@ class FlowPlan(Generic[F_co]):
     """How one flow is run.
 
     Attributes:
-        query: the flow.
-        lane: makes its part of a lane.
         shard: makes its part of a shard: a `ReplacesState` if the state is replaced, else a
             `ShardPart` (`windowing.engine.windows.part`).
         replaces: whether each step replaces the state, as the order of records decides it; else

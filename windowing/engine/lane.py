@@ -61,7 +61,6 @@ class LaneState(msgspec.Struct, array_like=True):
 
     Attributes:
         fingerprint: of the pipeline that wrote it.
-        clocks: by name.
         last_offset: the last offset seen; -1 before the first.
         counter: of the last control record whose signature was right; -1 before the first.
     """
@@ -108,7 +107,6 @@ class Lane:
     """The processor of one partition's chunks.
 
     Args:
-        plan: the execution plan.
         partition: the lane's number: its topic's partition, except in joins.
         redelivered: how to treat an offset that the lane has passed: as an `error`, if the engine
             never resends, or as a counted no-op (`skip`).
@@ -172,7 +170,6 @@ class Lane:
         Args:
             chunk: in the order of offsets, none of which the lane has seen.
             state: where the clocks stand; it is updated.
-            store: of the clocks' tables of keys.
         """
         if COUNTER in chunk.columns:
             chunk = self._once(chunk, state)
@@ -278,7 +275,6 @@ class Lane:
         return Rows(chunk, records, is_data, after_end, dead, withheld)
 
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
-        """Run one clock over the chunk, and store its state."""
         stored = None if clock.key is None else store.get(_KEYS + clock.name)
         keys = None if stored is None else from_bytes(stored)
         course = self._clocks[clock].run(rows, state.clocks[clock.name], keys)
@@ -287,7 +283,6 @@ class Lane:
         return course
 
     def _post_keys(self, clock: ClockId, course: Course, parcels: Sequence[Parcel]) -> None:
-        """Add each shard's keys with new progress to its parcel."""
         if clock.key is not None and course.moved is not None:
             for number, keys in split(course.moved, [field_column(clock.key)], len(parcels)):
                 parcels[number].keys[clock.name] = to_bytes(keys)

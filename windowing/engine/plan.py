@@ -7,25 +7,61 @@ themselves; `windowing.explain` shows it to people.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Final
+
+import polars as pl
 
 from windowing.engine.families.family import Family
 from windowing.engine.families.forming import families_of
 from windowing.engine.families.lane_part import FamilyLanePart
 from windowing.engine.families.shard_part import FamilyShardPart
-from windowing.engine.flow_kinds import plan_flow
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.progress import is_memoryless
 from windowing.engine.progress.clock import ClockId, clock_by
+from windowing.engine.rows.two_stage import plan_operators, report_extents
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import Ints
+from windowing.engine.windows.classes import Extent, plan_join, plan_windows, window_extents
+from windowing.engine.windows.classes import drawn_extents as pair_extents
 from windowing.engine.windows.evaluation import SHARED
-from windowing.model import Pipeline
-from windowing.model.file.pipeline import Query, Source
+from windowing.model import Pipeline, Query
+from windowing.model.file.pipeline import Source
+from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Disorder
+from windowing.model.query import Flow, JoinQuery
+
+
+@dataclass(frozen=True)
+class FlowKind:
+    """How flows of a kind are run.
+
+    Attributes:
+        plan: decide how one is run.
+        extents: give start and end of the window, report or pair of each of its rows.
+    """
+
+    plan: Callable[[Any, Pipeline], FlowPlan[Any]]
+    extents: Callable[[Any, pl.DataFrame], list[Extent]]
+
+
+KINDS: Final[Mapping[str, FlowKind]] = {
+    Query.flow_kind: FlowKind(plan_windows, window_extents),
+    JoinQuery.flow_kind: FlowKind(plan_join, pair_extents),
+    OperatorQuery.flow_kind: FlowKind(plan_operators, report_extents),
+}
+
+
+def plan_flow(flow: Flow, pipeline: Pipeline) -> FlowPlan[Any]:
+    """Decide how one flow of a pipeline is run, if it shares nothing with others."""
+    return KINDS[flow.flow_kind].plan(flow, pipeline)
+
+
+def extents(flow: Flow, rows: pl.DataFrame) -> list[Extent]:
+    """Start and end of the window, report or pair of each row that a shard's part made."""
+    return KINDS[flow.flow_kind].extents(flow, rows)
 
 
 @dataclass(frozen=True)
@@ -37,7 +73,6 @@ class Plan:
         flows: all that runs: the flows that share nothing, in the order of the file, and families;
             those whose state is replaced come last.
         clocks: every clock that a lane has; the first is that of event time, which all have.
-        lanes, shards: how many of each there are.
         idle_timeout_us: how long a lane says nothing before provisional rows leave it out, by the
             wall clock; None: they wait for every lane.
         families: the families of queries that share slices; each is one flow in place of its
@@ -121,7 +156,6 @@ def _generators(clock: ClockId, source: Source) -> list[Disorder]:
 
 
 def _plan_family(family: Family, pipeline: Pipeline) -> FlowPlan[Query]:
-    """Return how queries are run that share slices."""
     return replace(
         plan_flow(family.query, pipeline),
         lane=partial(FamilyLanePart, family),

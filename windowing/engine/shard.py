@@ -69,9 +69,6 @@ class Moves(NamedTuple):
 class Shard:
     """The processor of the windows of one shard's keys.
 
-    Args:
-        plan: the execution plan.
-
     Attributes:
         parts: its part of each flow whose state is merged, by its name.
         replacing: its part of each flow whose state is replaced.
@@ -102,7 +99,6 @@ class Shard:
         }
 
     def _part_shown(self, query: str) -> ShowsOpenWindows:
-        """Return the part of a query whose open windows are shown."""
         part = self.parts[query]
         assert isinstance(part, ShowsOpenWindows)  # noqa: S101 - parsing refuses others
         return part
@@ -113,8 +109,6 @@ class Shard:
         """Process one batch's parcels, in any order, and emit what is due.
 
         Args:
-            store: the shard's state.
-            parcels: those from the lanes.
             wall_us: the caller's clock, for early rows only.
 
         Raises:
@@ -158,7 +152,6 @@ class Shard:
         Base and deltas are merged, without state that rows no longer need; nothing is written.
 
         Args:
-            store: the state.
             until: one with no other queries, which may end earlier: what these need; None: all.
 
         Raises:
@@ -268,7 +261,6 @@ class Shard:
         state.deltas += tables.append(store, state.deltas, parcels, self.parts)
 
     def _emit(self, store: StateStore, state: ShardState, moved: Moves, emission: Emission) -> None:
-        """Emit the due rows of all queries."""
         before, after = moved
         # ENDED is both "nothing is due" and the end of all lanes, where all is due.
         due = [
@@ -340,7 +332,6 @@ class Shard:
         after: Mapping[ClockId, Progress],
         wall_us: int | None,
     ) -> dict[str, pl.DataFrame]:
-        """Return the provisional rows due in this batch, by query."""
         heard = {one.partition for one in parcels}
         silent = self._idle.silent(store, heard, wall_us) if self._idle else frozenset()
         beyond = self._progress(store, state, silent) if silent else None
@@ -373,7 +364,6 @@ class Shard:
             raise StateFull(msg)
 
     def _too_many(self, store: StateStore, state: ShardState) -> dict[str, int]:
-        """Return the queries over their limit of partial states, with their numbers."""
         held = tables.read(store, self._of(self._entries_max), state.deltas, state.cold.pieces)
         entries = {query: sum(map(len, parts.values())) for query, parts in held.items()}
         return {query: n for query, n in entries.items() if n > self._entries_max[query]}

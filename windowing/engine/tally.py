@@ -21,7 +21,6 @@ class Tally:
     """The counts of one lane and batch.
 
     Args:
-        partition: the lane's.
         plan: says what can become of records, and which queries a family has.
 
     Attributes:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from windowing.engine.flow_kinds import plan_flow
 from windowing.engine.flow_plan import FlowPlan
-from windowing.engine.plan import Plan
+from windowing.engine.plan import Plan, plan_flow
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators

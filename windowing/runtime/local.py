@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from windowing.engine.changes import after_all
 from windowing.engine.convert import convert
-from windowing.engine.families.apart import RowsByQuery
+from windowing.engine.families.due_rows import RowsByQuery
 from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane, check_lane

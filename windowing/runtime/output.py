@@ -24,7 +24,7 @@ from windowing.engine.columns import (
     VALUES,
     WINDOW_ID,
 )
-from windowing.engine.flow_kinds import extents
+from windowing.engine.plan import extents
 from windowing.engine.shard import Emission
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import TakenChange

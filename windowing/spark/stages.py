@@ -11,8 +11,7 @@ from typing import ClassVar
 import polars as pl
 import pyarrow as pa
 
-from windowing.engine.fused.provisional import PROVISIONALS
-from windowing.engine.fused.scanner import Scanner
+from windowing.engine.fused.scanner import PROVISIONALS, Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane, check_lane
 from windowing.engine.plan import Plan, plan_of

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from chaos.readers.delta import table_dead_letters, table_rows
 from chaos.readers.output import dead_letter_identity, row_identity
 from chaos.simulator.history import Lines, Metric
-from windowing.engine.families.apart import RowsByQuery
+from windowing.engine.families.due_rows import RowsByQuery
 from windowing.engine.storage.frames import from_bytes
 from windowing.model.fates import Counts, Fates
 from windowing.model.file.pipeline import Pipeline

@@ -15,7 +15,7 @@ import msgspec
 
 from windowing.engine import early, lane
 from windowing.engine.fused import settler
-from windowing.engine.rows.flows import due, joined, partial, stores
+from windowing.engine.rows.flows import joined, partial, stores
 from windowing.engine.storage import tables
 from windowing.runtime.standalone import lanes
 
@@ -25,7 +25,7 @@ FILE = Path(__file__).parent / "layouts.json"
 def layouts() -> dict[str, tuple[int, Any]]:
     """By the name of each format, its number and the layout of what is stored in it."""
     beside = [tables.Base, tables.Delta, early.EarlyState]
-    of_operators = [stores.StoredWindow, partial.Partial, joined.JoinRecord, due.DueWindow]
+    of_operators = [stores.StoredWindow, partial.Partial, joined.JoinRecord, stores.DueWindow]
     return {
         lanes.STATE.what: (lanes.STATE.number, _all(lanes.STATE.type_, *of_operators)),
         lane.STATE.what: (lane.STATE.number, _all(lane.STATE.type_)),

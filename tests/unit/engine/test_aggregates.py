@@ -16,14 +16,18 @@ from hypothesis import strategies as st
 from tests.strategies import HARD_FLOATS
 from tests.strategies.columns import values
 from windowing.engine.aggregates import Accumulators, AggregateOverflow, StateSchema
-from windowing.engine.aggregates.exact_float import BIN_BITS, LOWEST, to_bins, to_square_bins
-from windowing.engine.aggregates.exact_int import (
+from windowing.engine.aggregates.exact import (
+    BIN_BITS,
+    LOWEST,
+    divided,
     join_halves,
     join_limbs,
     limbs_of_square,
+    root,
+    to_bins,
     to_halves,
+    to_square_bins,
 )
-from windowing.engine.aggregates.rounding import divided, root
 from windowing.engine.aggregates.sketches import bin_middles, bin_numbers, hashes
 from windowing.engine.tuning import tuned
 from windowing.model.fields import FieldType, parse_aggregate

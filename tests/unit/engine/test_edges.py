@@ -17,7 +17,7 @@ from tests.strategies import Entry, entry
 from windowing.engine.reading.batches import batches
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.times import iso_us
+from windowing.engine.reading.steps import iso_us
 from windowing.engine.reading.values import read_value
 from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline

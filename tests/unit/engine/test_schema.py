@@ -15,7 +15,7 @@ from tests.strategies.names import ENGINE, PLAIN, STRANGE, TAKEN
 from tests.unit.engine.test_aggregates import FIELDS, POOL
 from windowing.engine import columns
 from windowing.engine.aggregates import Accumulators, StateSchema
-from windowing.engine.aggregates.exact_float import BINS, SQUARE_BINS, to_bins, to_square_bins
+from windowing.engine.aggregates.exact import BINS, SQUARE_BINS, to_bins, to_square_bins
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import field_column, state_column
 from windowing.engine.reading.decoders.decoder import DTYPES

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from jobs.tools.window_picture import PictureError, draw_windows
-from windowing.engine.flow_kinds import plan_flow
-from windowing.engine.plan import Plan, plan_of
+from windowing.engine.plan import Plan, plan_flow, plan_of
 from windowing.explain.pipeline import explain, explain_query
 from windowing.explain.words import growing, partial_bytes
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline

@@ -1,26 +1,87 @@
-"""Bags and users' states: what an aggregate keeps besides numbers."""
+"""Bags and users' states: what an aggregate keeps besides numbers.
+
+A user's state is msgpack of plain values, merged by the user's class: one binary column, null over
+no records, and a Python call per record and merge. `slackwater check-aggregate` checks that its
+merge is order-independent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.ranks import VALUE
 from windowing.engine.aggregates.sketches import bin_numbers, bins_per_octave, hashes
-from windowing.engine.aggregates.user import UserState
 from windowing.engine.columns import OFFSET, PARTITION, field_column, state_column
 from windowing.model.fields import Aggregate
+from windowing.model.user.user_aggregate import State, call, check_plain, checked_result
+
+
+@dataclass(frozen=True)
+class UserState:
+    """The states of one class over given fields.
+
+    Attributes:
+        column: of the partial states.
+        reference: `module:Class`.
+        values: the records' columns that `update` takes.
+    """
+
+    column: str
+    reference: str
+    values: tuple[str, ...]
+
+    def lift(self, records: pl.DataFrame) -> pl.Series:
+        """Return the state of each single record; null if one of its values is."""
+        states = [
+            None if None in row else self._encoded(self._of_one(row))
+            for row in records.select(self.values).iter_rows()
+        ]
+        return pl.Series(self.column, states, dtype=pl.Binary)
+
+    def _of_one(self, row: tuple[int | float | str, ...]) -> State:
+        return call(self.reference, "update", call(self.reference, "init"), *row)
+
+    def merge(self, partials: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+        """Merge the states with equal columns `by`; groups without one are omitted."""
+        present = partials.select(*by, self.column).filter(pl.col(self.column).is_not_null())
+        grouped = present.group_by(by).agg(pl.col(self.column))
+        merged = [self._merged(states) for states in grouped[self.column].to_list()]
+        return grouped.with_columns(pl.Series(self.column, merged, dtype=pl.Binary))
+
+    def _merged(self, states: Sequence[bytes]) -> bytes:
+        if len(states) == 1:
+            return states[0]
+        decoded = map(msgspec.msgpack.decode, states)
+        return self._encoded(reduce(lambda a, b: call(self.reference, "merge", a, b), decoded))
+
+    def _encoded(self, state: State) -> bytes:
+        check_plain(self.reference, state)
+        return msgspec.msgpack.encode(state)
+
+    def results(self, partials: pl.DataFrame) -> list[int | float | str | None]:
+        """Return the class's result for each state."""
+        return [
+            None
+            if data is None
+            else checked_result(
+                self.reference, call(self.reference, "result", msgspec.msgpack.decode(data))
+            )
+            for data in partials[self.column].to_list()
+        ]
 
 
 def bag_of(aggregate: Aggregate, order: str) -> Bag | None:
     """Return the bag that an aggregate keeps, or None.
 
     Args:
-        aggregate: the aggregate.
         order: the column of the records that holds the windowing attribute.
     """
     if aggregate.field is None:

@@ -41,7 +41,6 @@ class AggregateOverflow(ArithmeticError):
     """A sum of integers that does not fit 64 bits.
 
     Attributes:
-        aggregate: name of the aggregate.
         row: position of the offending row among the partial states.
         total: the exact sum.
     """
@@ -57,11 +56,6 @@ class Accumulators:
     Every partial state has `records`, and `first` and `last` (offsets). The schema lists the other
     columns, which follow from the aggregates: numbers per field; bags, one list each; states of
     users' classes, one binary value each. Aggregates share common columns.
-
-    Args:
-        aggregates: of the query.
-        fields: of the source.
-        schema: of their partial states.
     """
 
     def __init__(
@@ -136,7 +130,6 @@ class Accumulators:
         """Merge the partial states of each group: see `merge`.
 
         Args:
-            partials: the partial states.
             groups: by the columns `by`.
             by: the columns that identify a merged state.
             ends: further columns, which keep their smallest or largest value.
@@ -189,14 +182,12 @@ class Accumulators:
 
 
 def _reduced(values: pl.Series, role: Role, groups: Groups) -> pl.Series:
-    """Merge a column of states in each group."""
     if role in _SUMS:
         return groups.sums(values)
     return groups.extremes(values, largest=role is Role.MAX)
 
 
 def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:
-    """Return an aggregate's values from its bags."""
     match aggregate.function, aggregate.parameters:
         case "quantile", (share,):
             return ranks.quantile(bag, partials, Fraction(share))

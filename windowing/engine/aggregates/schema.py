@@ -15,9 +15,8 @@ from typing import NamedTuple
 import polars as pl
 
 from windowing.engine.aggregates.bags import Bag
-from windowing.engine.aggregates.holdings import bag_of, user_state_of
+from windowing.engine.aggregates.holdings import UserState, bag_of, user_state_of
 from windowing.engine.aggregates.sums import SUMMED, SumColumns
-from windowing.engine.aggregates.user import UserState
 from windowing.engine.columns import (
     FIRST_OFFSET,
     LAST_OFFSET,
@@ -52,8 +51,6 @@ class StateColumn(NamedTuple):
     """One column of partial states.
 
     Attributes:
-        name: of the column.
-        role: how it merges.
         dtype: of its values; for a bag, only that it is a list.
         aggregates: the names of those that read it; empty: all rows show it.
     """
@@ -109,8 +106,6 @@ class StateSchema:
         """Return the schema of some aggregates.
 
         Args:
-            aggregates: of a query.
-            fields: of its source.
             order: the records' column of the windowing attribute; with partition and offset it
                 gives the canonical order.
         """
@@ -130,7 +125,6 @@ class StateSchema:
     def _read(
         self, aggregates: Sequence[Aggregate], fields: Mapping[str, FieldType]
     ) -> Iterator[StateColumn]:
-        """Return the columns that aggregates read, in the order of a new state."""
         for field in dict.fromkeys(field for a in aggregates for field in a.fields):
             over = [a for a in aggregates if a.field == field]
             dtype = DTYPES[fields[field].kind]

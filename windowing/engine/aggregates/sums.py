@@ -13,22 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from windowing.engine.aggregates.exact_float import (
+from windowing.engine.aggregates.exact import (
     BIN_BITS,
     BINS,
     LOWEST,
     SQUARE_BINS,
-    to_bins,
-    to_square_bins,
-)
-from windowing.engine.aggregates.exact_int import (
     Ints,
+    divided,
     join_halves,
     join_limbs,
     limbs_of_square,
+    root,
+    to_bins,
     to_halves,
+    to_square_bins,
 )
-from windowing.engine.aggregates.rounding import divided, root
 from windowing.engine.columns import state_column
 
 SAMPLE = ("var", "stddev")
@@ -43,7 +42,6 @@ class SumColumns:
     """The columns of a field's exact sums.
 
     Attributes:
-        field: its name.
         count: the column of the number of values.
         total: the columns of their sum: high and low half, or bins by number.
         squares: the columns of the sum of squares: limbs, lowest first, or bins; empty if not

@@ -16,8 +16,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from windowing.engine.families.family import QueriesInLane
 from windowing.engine.families.grids import Grids
-from windowing.engine.families.in_lane import QueriesInLane
 from windowing.engine.wids import Flags, Ints
 from windowing.model.emission import Late
 
@@ -74,9 +74,7 @@ class Spans:
         """Find the windows of cells, also those that would end behind the last of a grid.
 
         Args:
-            grids: of some queries.
             cells: from records of a lane.
-            late: the late policy of these queries.
         """
         inside = ~grids.are_outside(cells.at)
         first, last = grids.first(cells.at), grids.last(cells.at)
@@ -139,7 +137,6 @@ class Verdicts:
             cells: of a chunk.
             known: how many of the lane's changes each of them is behind.
             counts: the number of records in each.
-            late: the late policy of the family.
         """
         zeros = np.zeros(lane.grids.count, np.int64)
         found = cls(zeros, zeros.copy(), np.ones(len(cells), dtype=bool), {})

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -20,10 +21,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.aggregates.schema import Role, StateColumn, StateSchema
-from windowing.engine.columns import RECORDS, WINDOW_ID
+from windowing.engine.columns import RECORDS, VALUES, WINDOW_ID
+from windowing.engine.families.family import MARK, Family, Variant
+from windowing.engine.families.forming import families_of
 from windowing.engine.families.grids import Grids
+from windowing.engine.storage.groups import no_extreme
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import Flags, Ints
+from windowing.model import Pipeline
 
 MEMBER: Final = "member"
 """The column with the number of a grid in its family."""
@@ -56,7 +61,6 @@ class DueWindows:
         """List windows; None: there are more than `most`.
 
         Args:
-            grids: of the family.
             members: the grids concerned.
             first: the first window of each of them.
             last: the last one.
@@ -82,8 +86,6 @@ def is_worthwhile(schema: StateSchema, states: pl.DataFrame, groups: int, slices
     """Return whether columns over all slices are cheaper than to look at each state by itself.
 
     Args:
-        schema: of the states.
-        states: the states.
         groups: how many keys and lanes they have.
         slices: how many distinct slices.
     """
@@ -103,11 +105,8 @@ def content(
     """Yield the merged states of windows, by group, some windows at a time.
 
     Args:
-        schema: of the states.
         states: on-time states of slices.
         at: the beginning of the slice of each.
-        windows: the windows.
-        by: the columns of a group.
 
     Yields:
         the columns `by`, `member`, `window_id` and the states; only of windows that hold records.
@@ -153,7 +152,6 @@ class _Sums:
     """Running totals of a column, by group.
 
     Attributes:
-        name: of the column.
         totals: a row per group; one more column than there are slices.
     """
 
@@ -177,7 +175,6 @@ class _Extremes:
     """Extremes of a column over runs whose length is a power of two, by group.
 
     Attributes:
-        name: of the column.
         levels: for each power, a row per group.
         merge: of two values, which is more extreme.
         known: how many values there are; None: every state has one.
@@ -212,7 +209,7 @@ def _column(
     if column.role in _SUMS:
         return _totals(column.name, values.fill_null(0).to_numpy(), cell, shape)
     merge = np.minimum if column.role is Role.MIN else np.maximum
-    rest = _rest(values.dtype, largest=column.role is Role.MIN)
+    rest = no_extreme(values.dtype, largest=column.role is Role.MAX)
     dense = np.full(shape, rest, dtype=np.float64 if values.dtype.is_float() else np.int64)
     merge.at(dense, cell, values.fill_null(rest).to_numpy())
     levels = [dense]
@@ -230,14 +227,6 @@ def _totals(name: str, values: Ints, cell: Cell, shape: tuple[int, int]) -> _Sum
     return _Sums(name, np.cumsum(totals, axis=1))
 
 
-def _rest(dtype: pl.DataType, *, largest: bool) -> Any:
-    """Return the value that no minimum, or no maximum, is changed by."""
-    if dtype.is_float():
-        return np.inf if largest else -np.inf
-    info = np.iinfo(np.int64)
-    return info.max if largest else info.min
-
-
 def listed(
     states: pl.DataFrame, at: Ints, opened: Ints, windows: DueWindows
 ) -> Iterator[pl.DataFrame]:
@@ -247,7 +236,6 @@ def listed(
         states: of late records.
         at: the beginning of the slice of each.
         opened: the first window end that takes each.
-        windows: the windows.
 
     Yields:
         the states, with `member` and `window_id`.
@@ -262,3 +250,48 @@ def listed(
             pl.Series(MEMBER, windows.members[window].astype(np.int32)),
             pl.Series(WINDOW_ID, windows.ids[window]),
         )
+
+
+class RowsByQuery:
+    """Divides the rows that shards emit for families, by query."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """The families of the pipeline, by name; a plan may have some of them."""
+        return families_of(self._pipeline)
+
+    def family(self, flow: str) -> Family | None:
+        """Return the family of this name; None: it is a query's, or a join's."""
+        return self.families[flow] if flow.startswith(MARK) else None
+
+    def of(self, flow: str, frame: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Yield the rows of each query that has any, with its name.
+
+        Args:
+            flow: the name of a query, a join or a family.
+        """
+        family = self.family(flow)
+        if family is None:
+            yield flow, frame
+            return
+        by_member = {number: rows for (number,), rows in frame.group_by(MEMBER)}
+        for variant in family.variants:
+            rows = by_member.get(variant.member)
+            if rows is not None:
+                own = rows.drop(MEMBER).with_columns(shown(rows, variant))
+                for name in variant.names:
+                    yield name, own
+
+
+def shown(rows: pl.DataFrame, variant: Variant) -> pl.Series:
+    """Return the values that queries show, of rows of their family.
+
+    Args:
+        rows: with the values of all aggregates.
+    """
+    values = rows[VALUES].struct
+    columns = [values.field(own).alias(name) for name, own in variant.shows]
+    return pl.DataFrame(columns).to_struct(VALUES)

@@ -49,7 +49,6 @@ def why_alone(query: Query, pipeline: Pipeline) -> str | None:
 
 
 def _in_common(query: Query) -> object:
-    """Return what queries must have in common to share slices."""
     late = query.late
     return (
         (query.window.pattr, query.group_by),

@@ -39,7 +39,6 @@ class Grids:
         numbered: at least one.
 
     Attributes:
-        count: how many there are.
         ranges, slides, origins: their clauses, as a column.
         least: the smallest value in any window of each, as a column; `-FAR`: there is none.
         begins: no window that there is holds an earlier value, as a column.

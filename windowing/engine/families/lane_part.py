@@ -10,13 +10,11 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.columns import AT, OFFSET, RELEASE
 from windowing.engine.families.cells import Cells, Verdicts
-from windowing.engine.families.family import Family
-from windowing.engine.families.in_lane import QueriesInLane
+from windowing.engine.families.family import Family, QueriesInLane
 from windowing.engine.storage.frames import where
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import ON_TIME, Flags, Ints
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of, dead_letters
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS, UNSETTLED, SlidingLanePart
 from windowing.model import Pipeline, Query
 
@@ -35,13 +33,7 @@ class Placement:
 
 
 class FamilyLanePart(SlidingLanePart):
-    """The lane's part: finds the slices of a chunk's records, and pre-aggregates by slice.
-
-    Args:
-        family: the queries.
-        query: the family's.
-        pipeline: its pipeline.
-    """
+    """The lane's part: finds the slices of a chunk's records, and pre-aggregates by slice."""
 
     def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
         super().__init__(query, pipeline)
@@ -140,7 +132,6 @@ class FamilyLanePart(SlidingLanePart):
         return outcome, verdicts.wanted[cell_of]
 
     def _dead_letters(self, scan: Scan, verdicts: Verdicts, cell_of: Ints) -> pl.DataFrame:
-        """Return the dead letters of every query that refuses records."""
         parts = [pl.DataFrame(schema=DEAD_LETTER_SCHEMA)]
         for number, cells in verdicts.refuses.items():
             member = self._family.members[number]
@@ -153,7 +144,6 @@ class FamilyLanePart(SlidingLanePart):
         return pl.concat(parts)
 
     def _partials(self, scan: Scan, found: Placement, chosen: Flags) -> pl.DataFrame:
-        """Return the partial states of cells, of the chosen records."""
         records, cells = where(scan.data, chosen), found.cells.where(chosen)
         keys = (records[key] for key in self._keys)
         columns = [
@@ -171,12 +161,7 @@ class FamilyLanePart(SlidingLanePart):
 
 
 def earliest(family: Family, table: pl.DataFrame) -> Ints:
-    """Return a lower bound of the progress at which rows of state are first needed.
-
-    Args:
-        family: the queries.
-        table: their partial states.
-    """
+    """Return a lower bound of the progress at which rows of state are first needed."""
     due_us: Ints = table[OPEN].to_numpy()
     if family.query.late.policy == "update":
         release = table[RELEASE].to_numpy()

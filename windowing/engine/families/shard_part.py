@@ -41,10 +41,9 @@ from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
 from windowing.engine.windows.evaluation import past_end
-from windowing.engine.windows.keys import key_columns
-from windowing.engine.windows.part import Tables
+from windowing.engine.windows.part import Tables, key_columns
 from windowing.engine.windows.results import Results
-from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.sliding import SlidingShardPart, first_revision
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
@@ -55,11 +54,6 @@ class FamilyShardPart:
 
     Its rows have a column `member`; they are those of every query with these windows, and their
     values those of all aggregates of the family, null where no such query has one.
-
-    Args:
-        family: the queries.
-        query: the family's.
-        pipeline: its pipeline.
     """
 
     def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
@@ -72,11 +66,7 @@ class FamilyShardPart:
         self._grids = family.grids.where([_has_rows(member) for member in family.members])
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves."""
         table = tables[PARTIALS]
         if not len(table):
             return pl.DataFrame()
@@ -128,8 +118,7 @@ class FamilyShardPart:
         if len(others):
             # A window has one state per lane.
             joined = self._accumulators.merge(joined, [*by, MEMBER, WINDOW_ID])
-        first = pl.lit(0, dtype=pl.Int64).alias(REVISION)
-        return [(None, self._results(joined.with_columns(first)))]
+        return [(None, self._results(first_revision(joined)))]
 
     def _ending(self, due: Ints, cells: Cells, move: Move, most: int) -> DueWindows | None:
         """Return the windows that end while progress moves and may hold any record."""
@@ -140,7 +129,6 @@ class FamilyShardPart:
         return DueWindows.of(self._grids, due, begins, ends, most)
 
     def _results(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of merged states of many members, with the aggregates of each."""
         found = []
         for members, results in self._alike:
             own = parts.filter(pl.col(MEMBER).is_in(members))
@@ -154,10 +142,9 @@ class FamilyShardPart:
         by_shown: dict[tuple[Aggregate, ...], list[int]] = {}
         for number, member in enumerate(self._family.members):
             by_shown.setdefault(member.query.aggregates, []).append(number)
-        return [
-            (numbers, Results.of_query(self._family.members[numbers[0]].query, self._pipeline))
-            for numbers in by_shown.values()
-        ]
+        found = [(numbers, self._family.members[numbers[0]].query) for numbers in by_shown.values()]
+        source = self._pipeline.source
+        return [(numbers, Results(own, Accumulators.of(own, source))) for numbers, own in found]
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
@@ -198,7 +185,6 @@ class FamilyShardPart:
         return Cells(at, self._family.ends.after(at), opened, kept)
 
     def _due(self, move: Move) -> Ints:
-        """Return the members with windows that end while progress moves."""
         first, last = self._between(move)
         return np.flatnonzero(first <= last)
 
@@ -227,7 +213,6 @@ class FamilyShardPart:
         return np.flatnonzero(found)
 
     def _own(self, number: int, cells: Cells, states: pl.DataFrame) -> Tables:
-        """Return the partial states of a member, each with its windows."""
         grids = self._grids.some(slice(number, number + 1))
         spans = Spans.of(grids, cells, self._query.late).until(grids.last_there)
         on_time = _spanned(states, spans.on_time[0], spans.first[0], spans.last[0])
@@ -258,7 +243,6 @@ def _of(number: int | None, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spanned(states: pl.DataFrame, chosen: Flags, first: Ints, last: Ints) -> pl.DataFrame:
-    """Return the chosen partial states with their windows."""
     windows = [pl.Series(FIRST_WINDOW, first[chosen]), pl.Series(LAST_WINDOW, last[chosen])]
     return where(states, chosen).with_columns(windows)
 

@@ -15,7 +15,7 @@ from windowing.engine.changes import Claim, judged
 from windowing.engine.columns import AT, BEFORE, OFFSET, PARTITION
 from windowing.engine.effects import took_effect
 from windowing.engine.flow_plan import FlowPlan
-from windowing.engine.fused.provisional import Account, Provisional
+from windowing.engine.fused.scanner import Account, Provisional
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import begin
 from windowing.engine.progress.reached import LaneProgress
@@ -58,7 +58,6 @@ class Settler:
     """Applies a lane's earlier progress to chunks that were read without it. One serves all shards.
 
     Args:
-        plan: the execution plan.
         redelivered: how to treat a chunk that the lane has passed: as an `error`, if the engine
             never resends, or as a counted no-op (`skip`).
     """
@@ -74,7 +73,6 @@ class Settler:
         """Return the parcels of a batch for one shard: those of a lane in the order of its chunks.
 
         Args:
-            store: the shard's state.
             chunks: of all lanes, in any order.
 
         Raises:
@@ -133,7 +131,6 @@ class Settler:
         return False
 
     def _settle(self, lane: KnownLane, chunk: Provisional, tally: Tally) -> Parcel:
-        """Settle one chunk, and let the lane pass it."""
         before = lane.reached
         lane.last_offset = chunk.last
         if before[self._time].progress_us == ENDED:

@@ -30,7 +30,6 @@ def cumulate(values: Numbers, runs: Runs, how: int, length: int, cells: Numbers)
     that is before it.
 
     Args:
-        values: the numbers.
         runs: where they count.
         how: they are merged.
         length: of a block, in cells.

@@ -1,4 +1,4 @@
-"""Generators of progress: one small file each, record in, bound out.
+"""Generators of progress: records in, bounds out.
 
 A generator looks at the records of one lane and returns, after each, a bound: it promises that no
 record below it follows. A lane's progress is the running maximum of the bounds; nothing else in the
@@ -7,15 +7,7 @@ runtime knows how disorder is handled.
 
 from __future__ import annotations
 
-# Imported to register themselves.
-from windowing.engine.progress import (
-    adaptive,  # noqa: F401
-    heartbeat,  # noqa: F401
-    ordered_per,  # noqa: F401
-    punctuation,  # noqa: F401
-    slack,  # noqa: F401
-    slack_rows,  # noqa: F401
-)
+from windowing.engine.progress import generators  # noqa: F401 - they register themselves
 from windowing.engine.progress.generator import (
     LANE_GENERATORS,
     MEMORYLESS,

@@ -60,7 +60,6 @@ class ClockState(msgspec.Struct, array_like=True):
     """The state of a clock, except for its table of keys.
 
     Attributes:
-        reached: its progress.
         memory: the state of its generator.
     """
 
@@ -75,7 +74,6 @@ class Rows:
     Attributes:
         all: every row, in offset order.
         data: the records among them.
-        is_data: which rows are records.
         after_end: which rows follow the lane's end.
         dead: dead letters of values that no query can use.
         withheld: which of the records no window is to see; None: all windows see all of them.
@@ -140,8 +138,6 @@ class Clock(Protocol):
         """Run over a chunk, and update `state`.
 
         Args:
-            rows: the chunk.
-            state: the clock's state.
             keys: its table of keys; None: still empty.
         """
 
@@ -178,13 +174,7 @@ def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
 
 
 def begin(clock: ClockId, source: Source, number: int) -> LaneProgress:
-    """Return a lane's progress before its first record: none, unless it was added to a run.
-
-    Args:
-        clock: the clock.
-        source: of the pipeline.
-        number: of the lane.
-    """
+    """Return a lane's progress before its first record: none, unless it was added to a run."""
     since = None if clock.attribute == ROW_NUM else source.begins_at(number, clock.attribute)
     return LaneProgress() if since is None else LaneProgress(since, since)
 
@@ -195,7 +185,6 @@ def progress_of(
     """Combine all lanes' reports of one clock.
 
     Args:
-        clock: the clock.
         lanes: each lane's progress, by partition.
         keys: the `bound` by key and `partition`; None: none yet.
 
@@ -270,7 +259,6 @@ def _per_key(
     """Return the key's progress before each record; all bounds afterwards; the changed ones.
 
     Args:
-        rows: the chunk.
         key: the key's column.
         promised: each row's bound for its key; `NOTHING_YET`: none.
         keys: the bounds before the chunk.

@@ -25,7 +25,6 @@ class IdleLanes:
 
     Args:
         timeout_us: how long a lane has no records before it is silent.
-        lanes: how many lanes there are.
     """
 
     def __init__(self, timeout_us: int, lanes: int) -> None:

@@ -133,11 +133,7 @@ class StreamProgress:
 
 @dataclass(frozen=True)
 class AllEnded:
-    """Progress as it would be if all lanes ended now.
-
-    Attributes:
-        now: the actual progress.
-    """
+    """Progress as it would be if all lanes ended now."""
 
     now: Progress
 
@@ -167,7 +163,6 @@ class RowProgress:
     Attributes:
         counts: the number by unit, as `bound`; None: the stream is the only unit.
         total: the number in the stream, if it is the only unit.
-        ended: whether all lanes have ended.
     """
 
     counts: pl.DataFrame | None
@@ -181,7 +176,6 @@ class RowProgress:
         """Build the progress from the lanes' numbers.
 
         Args:
-            lanes: every lane.
             key: the column of PATTR, or None.
             keys: by unit and `partition`, how many of its records the lane has.
             what: the name of PATTR, for messages.
@@ -243,3 +237,13 @@ def looked_up(units: pl.DataFrame, table: pl.DataFrame, name: str, default: int)
     )
     found: Ints = joined[name].fill_null(default).to_numpy()
     return found
+
+
+def per_row(values: Ints) -> pl.Expr | pl.Series:
+    """Turn numbers, one per row or one for all rows, into an expression."""
+    return pl.lit(int(values[0]), dtype=pl.Int64) if len(values) == 1 else pl.Series(values)
+
+
+def stamped(frame: pl.DataFrame, **progress: Progress) -> pl.DataFrame:
+    """Add the progress of each row's unit to a frame, in columns of these names."""
+    return frame.with_columns(**{name: per_row(p.of(frame)) for name, p in progress.items()})

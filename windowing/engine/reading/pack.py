@@ -15,9 +15,8 @@ import polars as pl
 
 from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, REFUSAL, TIME, field_column
 from windowing.engine.effects import took_effect
-from windowing.engine.reading.control import ControlError, read_control
+from windowing.engine.reading.control import ControlError, ControlVerdict, read_control
 from windowing.engine.reading.decoders.decoder import DTYPES
-from windowing.engine.reading.gate import ControlVerdict
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import spelled
 from windowing.engine.reading.rules import ValueRules
@@ -117,7 +116,6 @@ class _Columns(NamedTuple):
 
 
 def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
-    """Decode rows that are not uniform, or too few to tell."""
     decoded = _fast(rows, rules)
     if decoded is not None:
         return decoded
@@ -194,7 +192,6 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
 
 
 def _series(name: str, kind: str, values: list[Any]) -> pl.Series:
-    """Return a field's column."""
     if kind == "float":
         # Adding zero turns -0.0 into 0.0; not in polars, which skips it for columns of one row.
         values = [None if value is None else float(value) + 0.0 for value in values]

@@ -53,7 +53,6 @@ class Detail(NamedTuple):
     """What was wrong; None: no detail.
 
     Attributes:
-        field: the name of the field.
         value: as on the log, truncated to `VALUE_MAX` characters.
         rule: what a valid one would be.
     """
@@ -74,7 +73,6 @@ def detail(
 
     Args:
         reason: the dead letter's; for an unknown one, the whole value is shown.
-        value: the record's bytes.
         control: the bytes of its control header.
         append_us: when the broker appended it, if known.
         rules: those that refused it.
@@ -168,7 +166,6 @@ def late_columns(query: Flow, data: pl.DataFrame) -> dict[str, pl.Expr]:
     The value is the windowing attribute; microseconds if the event time is not a field.
 
     Args:
-        query: the query.
         data: the columns of the records.
     """
     own = field_column(query.attribute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from windowing.engine.reading.gate import Gate
+from windowing.engine.reading.control import Gate
 from windowing.engine.reading.objects import BadValue
 from windowing.model.fields import Kind
 from windowing.model.file.pipeline import EventTime, Pipeline
@@ -25,11 +25,8 @@ class ValueRules:
         key_fields: the fields that some query groups by.
         ignore_unknown: undeclared fields are ignored instead of refused.
         earliest: the earliest time, or value of another attribute, that the sink can hold.
-        placed_by: windowing attributes other than the event time.
         delays: of the lanes about which heartbeats are used.
         progress_attr: the field whose values have their own progress, or None.
-        gate: what is believed of control records.
-        format: how values are written.
         steps: what else is done to them, in this order.
         withholds: whether a step may keep records from windows.
     """

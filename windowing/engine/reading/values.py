@@ -24,11 +24,7 @@ assert json_objects  # noqa: S101 - registers the decoder
 class Reading:
     """How the values of one source are read.
 
-    Args:
-        rules: of the source.
-
     Attributes:
-        decoder: the format's.
         steps: what follows, in order.
     """
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from windowing.engine.columns import AT, INSTANT, OFFSET, PARTITION
 from windowing.engine.progress.reached import Progress
-from windowing.engine.rows.flows.condition import compared
+from windowing.engine.rows.flows.joined import compared
 from windowing.engine.rows.operators import Join, JoinKind
 from windowing.engine.rows.operators.operator import PortOutput, Tuple
 from windowing.engine.rows.policies import Delta, ManualClock
@@ -64,7 +64,6 @@ class Course:
     """The join of one unit's records, from a compacted state on.
 
     Args:
-        query: the join.
         records: of both sides, and for stored ones whether they found a partner.
         known: the partitions of a side's window; None: those that its records have, which is enough
             without partition eviction.
@@ -141,9 +140,6 @@ def arrivals_of(
     """Yield the records of a side, and for stored ones whether they found a partner.
 
     Args:
-        query: the join.
-        records: the table of the side.
-        port: its number.
         ranks: of the lanes, in canonical order.
     """
     side, records = SIDES[port], with_marks(records)
@@ -176,8 +172,6 @@ def _window(
     """Return the snapshot of a window.
 
     Args:
-        query: the join.
-        side: the window's side.
         stored: its records, in canonical order.
         known: its partitions, as of `Course`.
     """

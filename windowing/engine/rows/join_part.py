@@ -35,10 +35,6 @@ class PolicyJoinShardPart:
     """The rows of a join over policy windows.
 
     Rows have the columns of other joins' rows.
-
-    Args:
-        query: the join.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: PolicyJoinQuery, pipeline: Pipeline) -> None:
@@ -118,7 +114,6 @@ class PolicyJoinShardPart:
     def _partitions(
         self, side: Side, partitions: Sequence[Any], records: pl.DataFrame
     ) -> pl.DataFrame:
-        """Return the partitions of a window, the least recently updated first."""
         names = self._query.side_window(side).partition_by
         schema: dict[str, pl.DataType | type[pl.DataType]] = {
             **{field_column(name): records.schema[f"{side}.{name}"] for name in names},
@@ -151,5 +146,4 @@ class PolicyJoinShardPart:
 
 
 def _partition_table(side: Side) -> str:
-    """Return the name of the table of a side's partitions."""
     return f"{side}_partitions"

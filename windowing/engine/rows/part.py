@@ -16,8 +16,7 @@ from windowing.engine.progress.reached import Progress, StreamProgress
 from windowing.engine.rows.report_rows import ReportRows
 from windowing.engine.rows.units import DUE, HELD, UNITS, Units
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import Outcome, Scan, Tables, outcome_of
 from windowing.model import Pipeline
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (
@@ -38,10 +37,6 @@ class RowLanePart:
     """The records of a lane for a query of operators.
 
     A row has `at` (its time), its offset, and the fields that operators or rows need.
-
-    Args:
-        query: the query.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
@@ -55,7 +50,6 @@ class RowLanePart:
             late = np.zeros(len(scan.values), dtype=bool)
         else:
             late = scan.progress_us > scan.values
-        letters = dead_letters(self._query, scan.data, late, scan.partition)
         taken = pl.Series(~late)
         records = scan.data.filter(taken)
         rows = pl.DataFrame(
@@ -68,11 +62,7 @@ class RowLanePart:
                 *(records[column] for column in self._columns),
             ]
         )
-        outcome = Outcome(
-            dead_letters=letters,
-            counts=counts_of(self._query.late, applied=len(records), refused=int(late.sum())),
-        )
-        return outcome, {ROWS: rows}
+        return outcome_of(self._query, scan, ~late, late), {ROWS: rows}
 
     def due_us(self, table: pl.DataFrame) -> Ints:
         """Return when each record is processed: once progress has passed it, or at once."""
@@ -99,7 +89,6 @@ def read_fields(query: OperatorQuery, pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def _sent_fields(query: OperatorQuery, pipeline: Pipeline) -> tuple[str, ...]:
-    """Return the fields that operators read or rows need, in the order of the source."""
     fields = pipeline.source.fields
     if not isinstance(query.last, AggregateStep):
         # Sort and Dedup show all fields, and users' operators see them.
@@ -133,12 +122,7 @@ def _fields_of_window(window: WindowClause) -> Iterator[str]:
 
 
 class RowShardPart:
-    """The operators of one query in a shard.
-
-    Args:
-        query: the query.
-        pipeline: its pipeline.
-    """
+    """The operators of one query in a shard."""
 
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
         self._query, self._event_time = query, pipeline.source.event_time.field
@@ -149,12 +133,7 @@ class RowShardPart:
     def advance(
         self, tables: Tables, after: Progress, wall_us: int | None
     ) -> tuple[pl.DataFrame, Tables]:
-        """Process what progress has reached; return the rows and the new state.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-            UserOperatorError: a user's operator failed.
-        """
+        """Process what progress has reached; return the rows and the new state."""
         assert isinstance(after, StreamProgress)  # noqa: S101 - operators go by event time
         waiting, until_us = tables[ROWS], after.stream_us
         if self._by_lane:
@@ -173,7 +152,6 @@ class RowShardPart:
         return found, {ROWS: waiting.filter(~reached), **units.tables()}
 
     def _pass_time(self, units: Units, after: StreamProgress, wall_us: int | None) -> None:
-        """Do what is due by the clock, and what ends."""
         ended = after.stream_us == ENDED
         if wall_us is not None:
             units.advance(wall_us)

@@ -38,12 +38,7 @@ _REPORT = "report"
 
 
 class ReportRows:
-    """The builder of a query's rows from reports.
-
-    Args:
-        query: the query.
-        pipeline: its pipeline.
-    """
+    """The builder of a query's rows from reports."""
 
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
         self._query, self._fields = query, pipeline.source.fields
@@ -85,7 +80,6 @@ class ReportRows:
         return records.with_columns(lane.alias(field_column(LANE)))
 
     def _some(self, reports: Sequence[Report], records: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of some reports."""
         sizes = [len(report.rows) for report in reports]
         members = np.fromiter(chain.from_iterable(report.rows for report in reports), np.int64)
         report = pl.Series(_REPORT, np.repeat(np.arange(len(reports)), sizes), dtype=pl.Int64)

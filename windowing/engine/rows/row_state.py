@@ -19,13 +19,7 @@ TableBytes = dict[str, bytes]
 
 
 def add(store: StateStore, query: str, parcels: Sequence[Parcel]) -> None:
-    """Store what lanes add to a query's state, without reading it: tables of records.
-
-    Args:
-        store: a shard's.
-        query: the query.
-        parcels: from the lanes.
-    """
+    """Store what lanes add to a query's state, without reading it: tables of records."""
     for parcel in parcels:
         if query in parcel.queries:
             tables = parcel.queries[query].tables
@@ -39,8 +33,6 @@ class RowState:
     """A query's state with all additions, read once.
 
     Args:
-        store: a shard's.
-        query: the query.
         parcels: what lanes add now, which has not been stored.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from windowing.engine.columns import AT, OFFSET, PARTITION, VALUES, field_column, field_of
-from windowing.engine.rows.flows.condition import compared
+from windowing.engine.rows.flows.joined import compared
 from windowing.engine.rows.operators import Aggregate, Dedup, Output, PortOutput, Punctuation, Sort
 from windowing.engine.rows.operators.operator import Operator, Tuple
 from windowing.engine.rows.operators.user import Handle, HandlerOperator
@@ -42,7 +42,6 @@ def tuples(records: pl.DataFrame, columns: Sequence[str], first: int) -> Iterato
     """Return records as tuples of operators.
 
     Args:
-        records: the records.
         columns: those that operators read.
         first: the row of the first record in the step's table.
     """
@@ -69,11 +68,8 @@ class Stage:
     """An operator, and the punctuations that its input gets.
 
     Args:
-        step: the operator, as data.
         punctuated: the condition after whose tuples its input has window punctuations, if any.
-        event_time: the field of the event time.
         began_us: the instant of the unit's first record.
-        take: receives what the operator sends.
     """
 
     def __init__(
@@ -145,7 +141,6 @@ def fulfils(condition: Condition, row: Any) -> bool:
 def _open(
     step: WindowStep, event_time: str, send: Callable[[PortOutput], None], clock: ManualClock
 ) -> Operator:
-    """Build the operator of a step, over the columns of records."""
     window = _over_columns(step.window, event_time)
     match step:
         case AggregateStep():
@@ -186,7 +181,6 @@ def _calling(step: UserStep) -> Handle:
 
 
 def _over_columns(clause: WindowClause, event_time: str) -> WindowClause:
-    """Return a window whose attributes are columns."""
 
     def over(policy: Policy) -> Policy:
         if not isinstance(policy, Delta):

@@ -14,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from windowing.engine.aggregates import Accumulators
+from windowing.engine.aggregates import Accumulators, StateSchema
 from windowing.engine.columns import (
     AT,
     AT_FIRST,
@@ -27,12 +27,14 @@ from windowing.engine.columns import (
     field_column,
 )
 from windowing.engine.effects import took_effect
+from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.progress.clock import clock_by
 from windowing.engine.progress.reached import Progress, StreamProgress
-from windowing.engine.rows.part import ROWS, unit_columns
+from windowing.engine.rows.part import ROWS, RowLanePart, RowShardPart, unit_columns
 from windowing.engine.rows.units import DUE, UNITS
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.chains import SPAN
-from windowing.engine.windows.evaluation import Evaluation, Keeps, unknown
+from windowing.engine.windows.evaluation import ONE_BY_ONE, Evaluation, Keeps
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline
@@ -78,7 +80,6 @@ def evaluation_of(query: OperatorQuery) -> Evaluation:
             because=because,
             keeps=Keeps.RECORDS,
             counted="tuples that windows hold, and records that progress has not passed",
-            estimate=unknown,
         )
     eviction, trigger = query.last.window.eviction, query.last.window.trigger
     assert isinstance(eviction, Time)  # noqa: S101 - `why_one_stage` has checked it
@@ -90,7 +91,6 @@ def evaluation_of(query: OperatorQuery) -> Evaluation:
         because="windows are sums of panes",
         keeps=Keeps.PARTIALS,
         counted="panes of the last range",
-        estimate=unknown,
     )
 
 
@@ -102,7 +102,6 @@ class TwoStagePart:
 
     Args:
         query: the query; `why_one_stage` has no objection.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
@@ -122,11 +121,7 @@ class TwoStagePart:
     def advance(
         self, tables: Tables, after: Progress, wall_us: int | None
     ) -> tuple[pl.DataFrame, Tables]:
-        """Process what progress has reached; return the rows and the new state.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Process what progress has reached; return the rows and the new state."""
         del wall_us
         assert isinstance(after, StreamProgress)  # noqa: S101 - operators go by event time
         waiting, until_us = tables[ROWS], after.stream_us
@@ -149,7 +144,6 @@ class TwoStagePart:
     # --- stage 1: panes -----------------------------------------------------------------------
 
     def _panes(self, tables: Tables, new: pl.DataFrame) -> pl.DataFrame:
-        """Return the panes with new records."""
         records = new.with_columns(pl.col(AT).alias(TIME))
         own = new.select(
             *self._by,
@@ -177,7 +171,6 @@ class TwoStagePart:
         return pl.concat(known).group_by(self._unit).agg(*minima)
 
     def _last_tick(self) -> pl.Expr:
-        """Return the last tick whose window holds a pane."""
         return pl.col(_PANE) * self._slide_us + self._range_us
 
     # --- stage 2: windows of panes ------------------------------------------------------------
@@ -211,7 +204,6 @@ class TwoStagePart:
     def _numbered(
         self, merged: pl.DataFrame, units: pl.DataFrame
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Number the reports of each unit in the order of their ticks."""
         ticks = merged.select(*self._unit, _TICK).unique().sort(_TICK)
         rank = pl.int_range(pl.len(), dtype=pl.Int64).over(self._unit)
         ticks = ticks.with_columns(rank.alias("rank")).join(
@@ -256,3 +248,26 @@ class TwoStagePart:
         }
         # Bins come in the order of the values that needed them.
         return {name: frame.select(sorted(frame.columns)) for name, frame in held.items()}
+
+
+def plan_operators(query: OperatorQuery, pipeline: Pipeline) -> FlowPlan[OperatorQuery]:
+    """Decide how a query of operators is run: by event time, in two stages where it has panes."""
+    source, step = pipeline.source, query.last
+    aggregates = step.aggregates if isinstance(step, AggregateStep) else ()
+    return FlowPlan(
+        query,
+        RowLanePart,
+        TwoStagePart if why_one_stage(query) is None else RowShardPart,
+        replaces=True,
+        evaluation=evaluation_of(query),
+        schema=StateSchema.over(aggregates, source.fields, TIME),
+        route=tuple(unit_columns(query)),
+        clock=clock_by(source.event_time.field, source),
+        whole=ONE_BY_ONE,
+    )
+
+
+def report_extents(_: OperatorQuery, rows: pl.DataFrame) -> list[tuple[int, int]]:
+    """Start and end of each report: the first of its records, and just behind the last."""
+    last = rows[AT_LAST].to_list()
+    return [(start, at + 1) for start, at in zip(rows[AT_FIRST].to_list(), last, strict=True)]

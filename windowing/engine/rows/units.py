@@ -51,8 +51,6 @@ class Units:
     """The units of one query.
 
     Args:
-        query: the query.
-        event_time: the field of the event time.
         columns: those whose values distinguish units; may be empty.
         read: the columns that operators read.
         tables: the state before the step; without tables before the first.
@@ -137,7 +135,6 @@ class Units:
 
     @cached_property
     def _states(self) -> dict[Unit, tuple[str, int]]:
-        """State and due instant of the stored units."""
         stored = self._stored
         if stored is None:
             return {}
@@ -150,13 +147,11 @@ class Units:
         return dict(zip(places(self._held), tuples(self._held, self._read, 0), strict=True))
 
     def _units_of(self, frame: pl.DataFrame) -> list[Unit]:
-        """Return the unit of each row."""
         if not self._columns:
             return [()] * len(frame)
         return list(zip(*(frame[column].to_list() for column in self._columns), strict=True))
 
     def _host(self, unit: Unit, began_us: int) -> UnitHost:
-        """Return the operators of a unit: running, restored, or new."""
         found = self._hosts.get(unit)
         if found is None:
             if unit in self._states:
@@ -210,8 +205,6 @@ class UnitHost:
     """The operators of one unit.
 
     Args:
-        query: what they are.
-        event_time: the field of the event time.
         began_us: the instant of the unit's first record.
 
     Attributes:
@@ -322,8 +315,6 @@ class UnitHost:
         """Restore a snapshot.
 
         Args:
-            query: what its operators are.
-            event_time: the field of the event time.
             state: the snapshot's JSON.
             record: gives the record of a place.
         """

@@ -40,7 +40,6 @@ class ColdState(msgspec.Struct, array_like=True):
     """What a shard's head knows of its cold pieces.
 
     Attributes:
-        pieces: the number of its pieces.
         horizon_us: by query, the progress after which cold state is due.
         due_us: by query, the earliest progress at which any of it is; without it, there is none.
     """
@@ -69,7 +68,6 @@ class ColdState(msgspec.Struct, array_like=True):
         """Divide tables of queries by their horizons, and note what gets cold.
 
         Args:
-            parts: the shard's part of each query.
             held: what is not in cold pieces yet.
             moved: the progress of queries in this step.
 

@@ -19,7 +19,6 @@ def to_bytes(frame: pl.DataFrame, *, kept: bool = False) -> bytes:
     LZ4 takes less time than to write its bytes, before anybody has copied them.
 
     Args:
-        frame: the frame.
         kept: it is read again and again. Then Zstandard makes it smaller, which takes as long as to
             store the rest.
     """
@@ -59,7 +58,6 @@ def in_order(frame: pl.DataFrame, by: str) -> pl.DataFrame:
     """Return the frame sorted by a column; without a copy if it is, as most chunks are.
 
     Args:
-        frame: the frame.
         by: a column of numbers without null.
     """
     values = frame[by].to_numpy()

@@ -41,7 +41,6 @@ class Groups:
         """Group the rows of a frame that are equal in some columns; null is equal to null.
 
         Args:
-            frame: the frame.
             columns: of it; without any, all rows are equal.
         """
         rows = len(frame)
@@ -139,7 +138,6 @@ def _words(column: pl.Series) -> list[Words]:
 
 
 def _numbers(column: pl.Series) -> Words:
-    """Number the distinct values of a column, whatever they are."""
     values = pl.DataFrame([column.alias("value")])
     distinct = values.unique().with_row_index("number")
     numbered = values.join(

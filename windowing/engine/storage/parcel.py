@@ -54,7 +54,6 @@ class TakenChange(msgspec.Struct, array_like=True):
     """A change of the queries that a lane takes, and its plan does not know.
 
     Attributes:
-        partition: the lane's.
         offset: the place of the lane's copy.
         text: its JSON.
     """
@@ -68,7 +67,6 @@ class Parcel(msgspec.Struct, array_like=True):
     """One lane's message to one shard for one batch, possibly just a progress update.
 
     Attributes:
-        partition: the lane's partition.
         reached: the lane's progress after the batch, by clock name.
         keys: by clock, the keys with new progress and their `bound`, a frame as bytes.
         queries: what the batch adds to each query's state; without queries that get nothing.
@@ -117,7 +115,6 @@ def shard_of(keys: pl.DataFrame, shards: int) -> pl.Series:
 
     Args:
         keys: the columns of the key, one row per key; at least one column.
-        shards: how many shards there are.
     """
     groups = Groups.by(keys, keys.columns)
     distinct = keys[groups.first]
@@ -133,9 +130,7 @@ def split(
     """Yield the number and the part of each shard that has any rows of a frame.
 
     Args:
-        frame: the frame to split.
         by: the columns of the key; without any, everything goes to the first shard.
-        shards: how many shards there are.
     """
     if not by or not len(frame):
         yield from [(0, frame)] if len(frame) else []
@@ -157,7 +152,6 @@ def post(
     """Put what a chunk adds to a query's state into the messages to all shards.
 
     Args:
-        query: its name.
         tables: what the chunk adds. A shard that gets rows of one gets all of them.
         parcels: a message to each shard.
         by: the columns whose hash selects a row's shard.

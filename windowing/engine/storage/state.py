@@ -66,9 +66,6 @@ class StepStore:
 
     Calls to a store are expensive on Spark. What a step has read or written is at hand, and what it
     writes and deletes again never reaches the store.
-
-    Args:
-        store: the store itself.
     """
 
     def __init__(self, store: StateStore) -> None:

@@ -41,7 +41,6 @@ class ShardState(msgspec.Struct, array_like=True):
         fingerprint: of the pipeline that wrote it.
         reached: the lanes' progress, by clock name and partition.
         due_us: per query, the earliest progress at which some of its state makes a row due.
-        deltas: the number of deltas.
         cold: what lies in cold pieces.
     """
 
@@ -76,9 +75,7 @@ def append(
     """Store the parcels' additions as the delta of this number; False: they add nothing.
 
     Args:
-        store: a shard's.
         number: of the delta.
-        parcels: from the lanes.
         queries: the queries whose additions are merged.
     """
     delta: Delta = {}
@@ -98,7 +95,6 @@ def read(
     """Read the tables of queries; each row has the `partition` that it comes from.
 
     Args:
-        store: a shard's.
         queries: the queries to read, with the schema of their partial states.
         deltas: how many there are.
         pieces: how many cold pieces to read as well.
@@ -154,7 +150,6 @@ def _cold_pieces(store: StateStore, pieces: int) -> Iterator[tuple[str, bytes]]:
 
 
 def _stored(store: StateStore, deltas: int) -> Iterator[tuple[str, bytes]]:
-    """Yield the base, if there is one, and all deltas."""
     data = store.get(_BASE)
     if data is not None:
         yield _BASE, data
@@ -172,7 +167,6 @@ def _numbered(store: StateStore, prefix: str, count: int) -> Iterator[tuple[str,
 def _entries(
     key: str, data: bytes, queries: Collection[str]
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """Yield query, name and content of each table in a base, a delta or a piece."""
     if not key.startswith(_DELTA):
         for query, tables in msgspec.msgpack.decode(data, type=Base).items():
             for table, stream in tables.items() if query in queries else ():

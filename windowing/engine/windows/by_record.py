@@ -29,17 +29,14 @@ from windowing.engine.columns import (
     INSTANT,
     LAST_WINDOW,
     RELEASE,
-    REVISION,
     WINDOW_ID,
 )
-from windowing.engine.progress.reached import Progress
+from windowing.engine.progress.reached import Progress, per_row, stamped
 from windowing.engine.wids import ON_TIME, Flags
 from windowing.engine.windows.intervals import indexed
-from windowing.engine.windows.keys import unit_columns
-from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import LATE, SlidingShardPart, in_time
+from windowing.engine.windows.part import Scan, Tables, unit_columns
+from windowing.engine.windows.sliding import LATE, SlidingShardPart, first_revision, in_time
 from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
-from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MIN
 from windowing.model.windows.traits import Order
@@ -53,10 +50,6 @@ class AtRecordsLanePart(SlidingLanePart):
 
     Definers have the unit's column, `w_first` (the position), `release` (the epoch at which the
     window appears, or ON_TIME) and `count`: how many records define it or, by rank, may do so.
-
-    Args:
-        query: a query with windows that records define.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
@@ -82,7 +75,6 @@ class AtRecordsLanePart(SlidingLanePart):
         return {**super()._tables(scan, spans), DEFINERS: counts}
 
     def _definers(self, scan: Scan) -> Flags:
-        """Return the records that define a window, or that are counted by rank."""
         if self._query.window.traits.counts_arrivals:
             assert scan.numbers is not None  # noqa: S101 - its lane has a row clock for it
             defines: Flags = (scan.numbers + 1) % self._query.window.slide == 0
@@ -91,12 +83,7 @@ class AtRecordsLanePart(SlidingLanePart):
 
 
 class AtRecordsShardPart(SlidingShardPart):
-    """The rows of one query with windows that records define.
-
-    Args:
-        query: a query with such a window.
-        pipeline: its pipeline.
-    """
+    """The rows of one query with windows that records define."""
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         super().__init__(query, pipeline)
@@ -150,13 +137,12 @@ class AtRecordsShardPart(SlidingShardPart):
         return self._rows_of(self._full(tables, before, after))
 
     def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the on-time content of the windows that end while progress moves."""
         windows = self._windows(tables).filter(_ON_TIME_WINDOW)
         first, last = self._ended_between(windows, before, after)
         position = pl.col(WINDOW_ID)
         due = windows.filter(position >= per_row(first), position <= per_row(last))
         held = self._content(self._on_time(tables), due, self._unit)
-        return held.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
+        return first_revision(held)
 
     def _pairs(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         windows = self._windows(tables)

@@ -25,12 +25,10 @@ from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
-from windowing.engine.windows.keys import route
-from windowing.engine.windows.landmark import LandmarkShardPart
-from windowing.engine.windows.part import LanePart, ShardPart
+from windowing.engine.windows.part import LanePart, ShardPart, route
 from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbered_part
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
-from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.sliding import LandmarkShardPart, SlidingShardPart
 from windowing.engine.windows.sliding_lane import SlidingLanePart
 from windowing.model import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
@@ -49,6 +47,8 @@ Extent = tuple[int, int]
 """Start and end of a row's window, report or pair."""
 
 Extents = Callable[[pl.DataFrame], list[Extent]]
+MakeLanePart = Callable[[Query, Pipeline], LanePart]
+MakeShardPart = Callable[[Query, Pipeline], ShardPart]
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Parts:
             `windowing.engine.windows.part.Settles` says.
     """
 
-    lane: Callable[[Query, Pipeline], LanePart]
-    shard: Callable[[Query, Pipeline], ShardPart]
+    lane: MakeLanePart
+    shard: MakeShardPart
     evaluation: Evaluation
     extents: Extents
     settles: bool = False
@@ -156,29 +156,12 @@ def drawn_extents(_: object, rows: pl.DataFrame) -> list[Extent]:
     return [(start, sum(end)) for start, end in zip(rows[WINDOW_ID].to_list(), ends, strict=True)]
 
 
-def _sliding(window: Window) -> Parts:
-    extents = _numbered_by(wids.grid(window))
-    return Parts(SlidingLanePart, SlidingShardPart, evaluation.SLICES, extents, settles=True)
-
-
-def _landmark(window: Window) -> Parts:
-    extents = _numbered_by(wids.grid(window))
-    return Parts(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, extents, settles=True)
-
-
 def _of_rows(window: Window) -> Parts:
     extents = _numbered_by(wids.grid(window))
     if window.traits.order is Order.CANONICAL:
         return Parts(RankedLanePart, RankedShardPart, evaluation.RANKED, extents)
     # A row numbered by its lane is a record with its number as attribute.
     return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED, extents)
-
-
-def _at_records(window: Window) -> Parts:
-    by_rank = window.traits.order is Order.CANONICAL
-    evaluated = evaluation.DEFINED_BY_RANK if by_rank else evaluation.DEFINED
-    extents = _numbered_by(wids.grid(window))
-    return Parts(AtRecordsLanePart, AtRecordsShardPart, evaluated, extents)
 
 
 def _of_sessions(window: Window) -> Parts:
@@ -203,13 +186,24 @@ def plan_join(query: JoinQuery, pipeline: Pipeline) -> FlowPlan[JoinQuery]:
     )
 
 
-for _kind, _parts in (
-    (Sliding.kind, _sliding),
-    (Landmark.kind, _landmark),
-    (RowWindow.kind, _of_rows),
-    (SlideByTuple.kind, _at_records),
-    (SlideByN.kind, _at_records),
-    (SlideByRank.kind, _at_records),
-    (Session.kind, _of_sessions),
-):
-    PARTS.add(_kind, _parts, f"{__name__}.{_parts.__name__}")
+def _alike(
+    lane: MakeLanePart, shard: MakeShardPart, evaluated: Evaluation, *, settles: bool = False
+) -> Callable[[Window], Parts]:
+    """Return what gives the parts of a class if all of its windows are evaluated alike."""
+    return lambda window: Parts(
+        lane, shard, evaluated, _numbered_by(wids.grid(window)), settles=settles
+    )
+
+
+_DEFINED = partial(_alike, AtRecordsLanePart, AtRecordsShardPart)
+
+for _kind, _parts in {
+    Sliding.kind: _alike(SlidingLanePart, SlidingShardPart, evaluation.SLICES, settles=True),
+    Landmark.kind: _alike(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, settles=True),
+    RowWindow.kind: _of_rows,
+    SlideByTuple.kind: _DEFINED(evaluation.DEFINED),
+    SlideByN.kind: _DEFINED(evaluation.DEFINED),
+    SlideByRank.kind: _DEFINED(evaluation.DEFINED_BY_RANK),
+    Session.kind: _of_sessions,
+}.items():
+    PARTS.add(_kind, _parts, f"{__name__}: {_kind}")

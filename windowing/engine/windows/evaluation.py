@@ -32,6 +32,10 @@ class Keeps(Enum):
 Estimate = Callable[[Query, Source], int | None]
 
 
+def unknown(_: Query, __: Source) -> None:
+    """Give no estimate: how many there are follows from the records."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """How a class of windows is evaluated.
@@ -49,7 +53,7 @@ class Evaluation:
     because: str
     keeps: Keeps
     counted: str
-    estimate: Estimate
+    estimate: Estimate = unknown
 
 
 def past_end(query: Flow) -> int:
@@ -58,10 +62,6 @@ def past_end(query: Flow) -> int:
     Late records come before end + retention, and wait one epoch at most.
     """
     return (query.retention_us or 0) + (query.late.every_us or 0)
-
-
-def unknown(_: Query, __: Source) -> None:
-    """Give no estimate: how many there are follows from the records."""
 
 
 def _behind(query: Query, source: Source) -> int | None:
@@ -89,7 +89,6 @@ def _slices_of_rows(query: Query, _: Source) -> int | None:
 
 
 def _slices_each(range_: int, slide: int) -> int:
-    """Return how many slices lie between consecutive ends."""
     return 2 if range_ > slide and range_ % slide else 1
 
 
@@ -106,7 +105,6 @@ SHARED = Evaluation(
     because="queries with the same key and late policy see the same records",
     keeps=Keeps.PARTIALS,
     counted="slices between the oldest window that can still change and the newest record",
-    estimate=unknown,
 )
 CUMULATIVE = Evaluation(
     way="one partial state per window not yet closed, and one of all that closed before",
@@ -127,7 +125,6 @@ RANKED = Evaluation(
     because="a record that is still to come would renumber those after it",
     keeps=Keeps.RECORDS,
     counted="records between progress and the newest, besides slices by row number",
-    estimate=unknown,
 )
 _BINS = "bins at the positions where the aggregate changes, each with a partial state"
 _BINS_COUNTED = "bins: two per record in (progress - range, newest + range]"
@@ -136,21 +133,18 @@ DEFINED = Evaluation(
     because="between two bins the aggregate is the same, whatever windows come to lie there",
     keeps=Keeps.PARTIALS,
     counted=_BINS_COUNTED,
-    estimate=unknown,
 )
 DEFINED_BY_RANK = Evaluation(
     way=f"{_BINS}; windows are counted off when progress passes",
     because="one late arrival would shift all ranks after it",
     keeps=Keeps.PARTIALS,
     counted=_BINS_COUNTED,
-    estimate=unknown,
 )
 PAIRED = Evaluation(
     way="records in the shard of what is equal, each from an instant on",
     because="any record in reach may be the partner of one that is still to come",
     keeps=Keeps.RECORDS,
     counted="records that one still to come can reach",
-    estimate=unknown,
 )
 
 WINDOWED = Evaluation(
@@ -158,7 +152,6 @@ WINDOWED = Evaluation(
     because="policy windows depend on the order of the records, which progress decides",
     keeps=Keeps.RECORDS,
     counted="records between progress and the newest, and those in both windows",
-    estimate=unknown,
 )
 
 
@@ -167,17 +160,12 @@ ONE_BY_ONE = "records of operators and joins are kept one by one, in the order o
 
 
 def valued(kind: str) -> Evaluation:
-    """Return the evaluation of a user's windows, which follow from values.
-
-    Args:
-        kind: the name of the class.
-    """
+    """Return the evaluation of a user's windows, which follow from values."""
     return Evaluation(
         way="slices, pre-aggregated in the lane; a closing window merges its slices",
         because=f"{kind} says which windows a value lies in, and where these end",
         keeps=Keeps.PARTIALS,
         counted="sets of windows that records share, as long as these can still change",
-        estimate=unknown,
     )
 
 
@@ -193,5 +181,4 @@ def parted_by(what: str) -> Evaluation:
         because=f"{together} are in one session for ever",
         keeps=Keeps.CHAINS,
         counted="sessions that a record can still reach, times the epochs of their late records",
-        estimate=unknown,
     )

@@ -71,11 +71,9 @@ def content(
     """Return the merged partial states of each window and key.
 
     Args:
-        accumulators: merge the states.
         partials: partial states with their keys, `w_first` and `w_last`; no other columns.
         windows: rows with the unit's columns and `window_id`, sorted by these.
         unit: the columns of the windows' unit; may be empty.
-        by: the columns to group by.
 
     Returns:
         partial states with the columns `by` and `window_id`.

@@ -23,12 +23,12 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.columns import AT, INSTANT, IS_LATE, OFFSET, PARTITION, field_column
 from windowing.engine.progress.reached import Progress
+from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
-from windowing.engine.windows.join_rows import DTYPES, SIDES, PairRows, prefixed, side_column
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.join_rows import SIDES, PairRows, prefixed, side_column
+from windowing.engine.windows.part import Outcome, Scan, Tables, outcome_of
 from windowing.model import Pipeline
 from windowing.model.join import Comparison, Operand, Side
 from windowing.model.lengths import INT64_MAX, INT64_MIN
@@ -55,10 +55,6 @@ class JoinLanePart:
     A record has the columns for equality, `at` (its time), `instant`, `late`, `offset`, and the
     fields that rows and conditions need, as `left.x` or `right.x`.
 
-    Args:
-        query: the join.
-        pipeline: its pipeline.
-
     Attributes:
         route: the columns that must be equal; without any, all records go to one shard.
     """
@@ -79,18 +75,10 @@ class JoinLanePart:
             taken = taken | kept
             release = wids.release_us(progress_us, self._query.late.every_us)
             instant = np.where(late, release, instant)
-        refused = ~taken
-        letters = dead_letters(self._query, scan.data, refused, scan.partition)
-        outcome = Outcome(
-            dead_letters=letters,
-            counts=counts_of(
-                self._query.late, applied=int(taken.sum()), refused=int(refused.sum())
-            ),
-        )
+        outcome = outcome_of(self._query, scan, taken, ~taken)
         return outcome, self._tables(scan, taken, instant, late)
 
     def _tables(self, scan: Scan, taken: Flags, instant: Ints, late: Flags) -> Tables:
-        """The records of the lane's side, and none of the other one's."""
         query, (source, _) = self._query, self._source.place(scan.partition)
         own, records = query.side_of(source.topic), scan.data.filter(pl.Series(taken))
         tables = {side: pl.DataFrame(schema=self._schema(side)) for side in SIDES}
@@ -151,10 +139,6 @@ class JoinShardPart:
     """The rows of a join.
 
     Besides the usual columns, rows have `at_last` and `gap`, whose sum is the end of their extent.
-
-    Args:
-        query: the join.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: JoinQuery, pipeline: Pipeline) -> None:
@@ -209,7 +193,6 @@ class JoinShardPart:
         return {side: tables[side].filter(kept).sort(order) for side in SIDES}
 
     def _new_pairs(self, moved: _SideRecords) -> pl.DataFrame:
-        """Return the pairs with at least one new record."""
         left, right = moved.new("left"), moved.new("right")
         pairs = [
             self._match(left, pl.concat([moved.old("right"), right])),
@@ -228,7 +211,9 @@ class JoinShardPart:
         else:
             pairs = left.join(right, how="cross")
         instant = pl.max_horizontal(side_column("left", INSTANT), side_column("right", INSTANT))
-        return pairs.filter(*self._conditions()).with_columns(instant.alias(INSTANT))
+        return pairs.filter(*map(_condition, self._query.where)).with_columns(
+            instant.alias(INSTANT)
+        )
 
     def _bounds(self) -> list[pl.Expr]:
         """Return the range of the left record's times for a right one, if there are windows."""
@@ -242,9 +227,6 @@ class JoinShardPart:
             bounds.append(right_at <= later(at, pl.lit(ahead, dtype=pl.Int64)))
         return bounds
 
-    def _conditions(self) -> list[pl.Expr]:
-        return [_condition(comparison) for comparison in self._query.where]
-
     def _due_alone(self, side: Side, prefix: str = "") -> pl.Expr:
         """Return when a record is due to be sent alone: any later partner is late."""
         reach = self._reach[side]
@@ -254,13 +236,7 @@ class JoinShardPart:
         return pl.max_horizontal(at, prefix + INSTANT)
 
     def _alone(self, side: Side, moved: _SideRecords, pairs: pl.DataFrame) -> list[pl.DataFrame]:
-        """Return rows of a side's records without a partner, and their retractions.
-
-        Args:
-            side: the side.
-            moved: the records of both sides.
-            pairs: the new ones.
-        """
+        """Return rows of a side's records without a partner, and their retractions."""
         place = [side_column(side, PARTITION), side_column(side, OFFSET)]
         records = moved.sides[side].with_columns(due=self._due_alone(side, side_column(side, "")))
         paired = records.join(pairs.select(place).unique(), on=place, how="semi")

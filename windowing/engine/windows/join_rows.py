@@ -26,23 +26,18 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
+from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.model.join import PLACE, Side
 from windowing.model.query import JoinQuery
 from windowing.model.source import Source
 
 SIDES: Final[tuple[Side, Side]] = ("left", "right")
-DTYPES: Final = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 # Columns of a record besides those of the other side.
 _HEAD = (AT, INSTANT, IS_LATE, OFFSET, PARTITION)
 
 
 class PairRows:
-    """The builder of a join's rows.
-
-    Args:
-        query: the join.
-        source: of its pipeline.
-    """
+    """The builder of a join's rows."""
 
     def __init__(self, query: JoinQuery, source: Source) -> None:
         self._query, self._source = query, source
@@ -71,7 +66,6 @@ class PairRows:
         )
 
     def _key(self, there: Sequence[Side]) -> pl.Expr:
-        """Return the key: the equal fields, then lanes and offsets of both records."""
         names = {n: self._source.lane(n) for n in range(self._source.partitions)}
         parts = [pl.col(field_column(name)).alias(name) for name in self._equal]
         for side in SIDES:

@@ -9,10 +9,16 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import polars as pl
 
+from windowing.engine.columns import OFFSET, PARTITION, field_column
 from windowing.engine.progress.reached import Progress
-from windowing.engine.wids import Ints
+from windowing.engine.reading.refusals import late_columns
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
+from windowing.engine.wids import Flags, Ints
+from windowing.model import Query
 from windowing.model.emission import Late
 from windowing.model.fates import APPLIED, BY_WINDOWS, DEAD, DROPPED, OUTSIDE
+from windowing.model.file.pipeline import Source
+from windowing.model.query import Flow
 
 Tables = dict[str, pl.DataFrame]
 """A query's state, or an addition to it: frames by name, as the two parts of the class define."""
@@ -23,7 +29,6 @@ class Scan:
     """A chunk, with the progress before each of its records.
 
     Attributes:
-        partition: the lane's partition.
         data: the data records before the lane's end.
         values: the windowing attribute of each.
         progress_us: the progress before each, of the lane and of the record's key.
@@ -72,6 +77,15 @@ def counts_of(
     return np.column_stack(columns).astype(np.int64)
 
 
+def outcome_of(query: Flow, scan: Scan, taken: Flags, refused: Flags) -> Outcome:
+    """Return what becomes of records; those neither taken nor refused are outside all windows."""
+    applied, late = int(taken.sum()), int(refused.sum())
+    return Outcome(
+        dead_letters(query, scan.data, refused, scan.partition),
+        counts_of(query.late, applied=applied, outside=len(taken) - applied - late, refused=late),
+    )
+
+
 class LanePart(Protocol):
     """One query's part of a lane: from records to partial states for the shards.
 
@@ -111,7 +125,6 @@ class Settles(LanePart, Protocol):
         Args:
             tables: a shard's part of a scan's.
             before: the lane's progress before the chunk.
-            partition: the lane's.
         """
 
     def judge(self, scan: Scan) -> Outcome:
@@ -159,7 +172,6 @@ class TellsDue(Protocol):
 
         Args:
             name: of the table.
-            table: of the query's state.
         """
 
 
@@ -179,8 +191,11 @@ class ReplacesState(Protocol):
 
         Args:
             tables: the state, and what lanes have added to it.
-            after: the progress.
             wall_us: the machine's clock, for queries that follow it.
+
+        Raises:
+            ResultOverflow: a sum of integers overflows 64 bits.
+            UserOperatorError: a user's operator failed.
         """
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
@@ -206,10 +221,45 @@ class MovesOpenWindows(ShowsOpenWindows, Protocol):
         """Return tombstones of open windows whose start has moved since early rows showed them.
 
         Args:
-            tables: the query's state.
-            after: the progress.
             shown: the early rows' key columns, `window_id`, `at_last`, and `number`, the revision.
         """
 
     def sessions(self, tables: Tables, after: Progress) -> pl.DataFrame:
         """Return all windows in the state, open or not: the key's columns, `window_id`."""
+
+
+def key_columns(query: Query) -> list[str]:
+    """Return the columns of a row's key, each once."""
+    return list(dict.fromkeys(field_column(name) for name in query.key))
+
+
+def unit_columns(query: Query) -> list[str]:
+    """Return the column of PATTR, whose values have their own windows; empty: one unit."""
+    return [] if query.window.pattr is None else [field_column(query.window.pattr)]
+
+
+def route(query: Query, source: Source) -> list[str]:
+    """Return the columns whose hash selects a record's shard.
+
+    Windows over rows, and windows that records define, belong to a unit, not to a key; and a shard
+    needs all bounds for the keys that it closes.
+    """
+    if not query.window.traits.per_key:
+        return unit_columns(query)
+    attribute = source.ordered_by(query.window.attribute)
+    promised = source.generator_of(attribute).progress_attr
+    return key_columns(query) if promised is None else [field_column(promised)]
+
+
+def dead_letters(query: Flow, data: pl.DataFrame, refused: Flags, partition: int) -> pl.DataFrame:
+    """The dead letters of late records that no window took; none where they are dropped."""
+    reason = query.late.letter
+    if reason is None or not refused.any():
+        return pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
+    return data.filter(pl.Series(refused)).select(
+        pl.lit(partition, dtype=pl.Int32).alias(PARTITION),
+        OFFSET,
+        query=pl.lit(query.name),
+        reason=pl.lit(reason),
+        **late_columns(query, data),
+    )

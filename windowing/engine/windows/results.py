@@ -20,7 +20,6 @@ from windowing.engine.columns import (
     field_column,
 )
 from windowing.engine.storage.groups import Groups, Ints
-from windowing.model import Pipeline, Query
 from windowing.model.query import Flow
 from windowing.model.run_errors import ResultOverflow
 
@@ -29,21 +28,11 @@ BY_LANE = (FIRST_OFFSET, LAST_OFFSET)
 
 
 class Results:
-    """The builder of rows from merged partial states, for all classes.
-
-    Args:
-        query: the query of the rows.
-        accumulators: of its aggregates.
-    """
+    """The builder of rows from merged partial states, for all classes."""
 
     def __init__(self, query: Flow, accumulators: Accumulators) -> None:
         self._query, self._accumulators = query, accumulators
         self._names = {field_column(name): name for name in query.key}
-
-    @classmethod
-    def of_query(cls, query: Query, pipeline: Pipeline) -> Results:
-        """Return the builder of a query's rows."""
-        return cls(query, Accumulators.of(query, pipeline.source))
 
     def of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
         """Merge over lanes and compute the results.

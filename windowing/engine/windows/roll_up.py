@@ -98,9 +98,7 @@ def rolled_up(
     """Return the state of every window that holds anything, merged over lanes; or None.
 
     Args:
-        accumulators: of the query.
         slices: partial states with their `partition`, and the windows that each counts in; some.
-        keys: the columns of a key.
 
     Returns:
         the columns `keys`, `window_id`, the states, and instead of their first and last offset
@@ -175,7 +173,6 @@ class _Cells:
 
     Args:
         groups: how many groups there are.
-        windows: the windows.
         runs: runs that begin where their block begins, or end where it ends.
     """
 

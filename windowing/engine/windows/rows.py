@@ -29,14 +29,11 @@ from windowing.engine.columns import (
     RECORDS,
     RELEASE,
 )
-from windowing.engine.progress.reached import Progress, RowProgress, looked_up
+from windowing.engine.progress.reached import Progress, RowProgress, looked_up, per_row
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
-from windowing.engine.windows.keys import key_columns, unit_columns
-from windowing.engine.windows.landmark import LandmarkShardPart
-from windowing.engine.windows.part import Scan, Tables
-from windowing.engine.windows.sliding import SlidingShardPart
+from windowing.engine.windows.part import Scan, Tables, key_columns, unit_columns
+from windowing.engine.windows.sliding import LandmarkShardPart, SlidingShardPart
 from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart, Span
-from windowing.engine.windows.stamps import per_row
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import Window
 
@@ -48,14 +45,9 @@ class RankedLanePart(SlidingLanePart):
     """The lane's part: records as rows without a number yet.
 
     A row is the partial state of one record, with its key and `at`, its event time.
-
-    Args:
-        query: a query with windows over rows, ORDER event_time.
-        pipeline: its pipeline.
     """
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
-        """Return a span for every on-time record; some window takes it."""
         taken, at = scan.progress_us <= scan.values, scan.values
         return np.zeros(len(taken), dtype=bool), [Span(taken, at, at, at)]
 
@@ -75,10 +67,6 @@ class RankedShardPart:
     """The rows of one query with windows of rows in event-time order.
 
     Its tables are waiting rows, partial states of numbered rows, and their count per unit.
-
-    Args:
-        query: a query with windows over rows, ORDER event_time.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
@@ -87,11 +75,7 @@ class RankedShardPart:
         self._numbered = numbered_part(query.window)(query, pipeline)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves."""
         inner = {PARTIALS: self._partials(tables, after)}
         counted = [self._counted(tables, progress) for progress in (before, after)]
         return self._numbered.rows(inner, *counted)
@@ -115,7 +99,6 @@ class RankedShardPart:
         return kept | dict(self._numbered.retained({PARTIALS: partials}, counted))
 
     def _passed(self, tables: Tables, progress: Progress) -> pl.DataFrame:
-        """Return the rows that have a number by now."""
         rows = tables[ROWS]
         return rows.filter(pl.col(AT) < per_row(progress.of(rows)))
 
@@ -128,7 +111,6 @@ class RankedShardPart:
         return counts.group_by(self._unit).agg(pl.col(KEY_BOUND).sum())
 
     def _counted(self, tables: Tables, progress: Progress) -> RowProgress:
-        """Return the progress of the units by their numbers of rows."""
         counts, ended = self._counts(tables, progress), progress.highest == ENDED
         if self._unit:
             return RowProgress(counts, 0, ended)

@@ -38,15 +38,21 @@ from windowing.engine.columns import (
     VALUES,
     WINDOW_ID,
 )
-from windowing.engine.progress.reached import Progress
+from windowing.engine.progress.reached import Progress, stamped
 from windowing.engine.wids import ENDED, ON_TIME, Flags, Ints
-from windowing.engine.windows.chains import SPAN, chained, end, later, with_gap
-from windowing.engine.windows.keys import key_columns
-from windowing.engine.windows.part import Scan, Tables
+from windowing.engine.windows.chains import (
+    SPAN,
+    Piece,
+    SessionRow,
+    chained,
+    course,
+    end,
+    later,
+    with_gap,
+)
+from windowing.engine.windows.part import Scan, Tables, key_columns
 from windowing.engine.windows.results import Results
-from windowing.engine.windows.session_course import Piece, SessionRow, course
 from windowing.engine.windows.sliding_lane import SlidingLanePart, Span
-from windowing.engine.windows.stamps import stamped
 from windowing.model import Pipeline, Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 
@@ -67,10 +73,6 @@ class SessionLanePart(SlidingLanePart):
 
     A piece has the key's columns, `at_first` and `at_last` (the values of its first and last
     record), `release` (the late epoch that it waits for, or ON_TIME) and a partial state.
-
-    Args:
-        query: a query with sessions.
-        pipeline: its pipeline.
     """
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
@@ -122,23 +124,15 @@ class SessionShardPart:
 
     Besides the usual columns, rows have `at_last` and `gap`, whose sum is the session's end, and
     `absorbed_by`, set only in tombstones.
-
-    Args:
-        query: a query with sessions.
-        pipeline: its pipeline.
     """
 
     def __init__(self, query: Query, pipeline: Pipeline) -> None:
         self._query, self._keys = query, key_columns(query)
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._results = Results.of_query(query, pipeline)
+        self._results = Results(query, self._accumulators)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves."""
         pieces = stamped(self._chained(tables), before=before, after=after)
         earliest, latest = end().min().over(CHAIN), pl.max_horizontal(end(), RELEASE)
         moving = (earliest <= pl.col(AFTER)) & (latest.max().over(CHAIN) > pl.col(BEFORE))
@@ -175,8 +169,6 @@ class SessionShardPart:
         If another row has shown it since, its tombstone is among those rows.
 
         Args:
-            tables: the query's state.
-            after: the progress.
             shown: the early rows' key columns, `window_id`, `at_last`, and `number`, the revision.
         """
         pieces = stamped(self._chained(tables), after=after).with_row_index("number")
@@ -205,7 +197,6 @@ class SessionShardPart:
         return self._sessions(pieces).select(*self._keys, WINDOW_ID)
 
     def _sessions(self, pieces: pl.DataFrame) -> pl.DataFrame:
-        """Return each current session's start, last value `until`, and `of`, a piece."""
         there = chained(pieces.filter(pl.col(RELEASE) <= pl.col(AFTER)), self._keys)
         return there.select(
             *self._keys,
@@ -276,7 +267,6 @@ class SessionShardPart:
         )
 
     def _parts(self, pieces: pl.DataFrame) -> pl.DataFrame:
-        """Return the partial states of pieces by number."""
         return pieces.drop(AT_FIRST, AT_LAST, RELEASE, CHAIN, BEFORE, AFTER)
 
     def _shown(self, pieces: pl.DataFrame) -> Iterator[tuple[object, ...]]:
@@ -302,7 +292,6 @@ class SessionShardPart:
         yield (*row, sorted(holds), of)
 
     def _rows_of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
-        """Return rows, from any number of parts per lane."""
         named = [*self._keys, WINDOW_ID, REVISION, *more, PARTITION]
         return self._results.of(self._accumulators.merge(parts, named), *more)
 

@@ -32,18 +32,16 @@ from windowing.engine.columns import (
     REVISION,
     WINDOW_ID,
 )
-from windowing.engine.progress.reached import Progress
+from windowing.engine.progress.reached import AllEnded, Progress, per_row, stamped
 from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
 from windowing.engine.windows.active import ActiveWindows
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.intervals import content
-from windowing.engine.windows.keys import key_columns
-from windowing.engine.windows.part import Tables
+from windowing.engine.windows.part import Tables, key_columns
 from windowing.engine.windows.results import Results
 from windowing.engine.windows.sliding_lane import PARTIALS
-from windowing.engine.windows.stamps import per_row, stamped
 from windowing.model import Pipeline, Query
 from windowing.model.rules import WINDOWS_MAX
 from windowing.model.run_errors import TooManyWindows
@@ -57,8 +55,6 @@ class SlidingShardPart:
     """The shard's part: builds the rows of one query from its partial states.
 
     Args:
-        query: a query with a sliding window.
-        pipeline: its pipeline.
         numbering: the windows' numbering; None: that of the window language.
     """
 
@@ -69,16 +65,12 @@ class SlidingShardPart:
         self._active, activity = ActiveWindows.of(query.window), query.window.active
         self._lacking = activity is not None and bool(activity.lacking)
         self._accumulators = Accumulators.of(query, pipeline.source)
-        self._results = Results.of_query(query, pipeline)
+        self._results = Results(query, self._accumulators)
         self._keys = key_columns(query)
         self._group = [*self._keys, WINDOW_ID]
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves."""
         tables = self._with_rows(tables)
         found = [self._first_rows(tables, before, after)]
         if self._query.late.policy == "update":
@@ -121,7 +113,7 @@ class SlidingShardPart:
             pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW)
         )
         parts = self._accumulators.merge(self._expanded(still), [*self._group, PARTITION])
-        return self._results.of(_first_revision(parts))
+        return self._results.of(first_revision(parts))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
@@ -158,7 +150,6 @@ class SlidingShardPart:
         return self._accumulators.merge(partials, named)
 
     def _there(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Return the partial states of windows that there are."""
         return partials if self._active is None else self._active.shown(partials)
 
     def _with_rows(self, tables: Tables) -> Tables:
@@ -199,13 +190,13 @@ class SlidingShardPart:
 
             merged = rolled_up(self._accumulators, due, self._keys)
             if merged is not None:
-                marked = self._marked(_first_revision(merged))
+                marked = self._marked(first_revision(merged))
                 return self._results.of_merged(marked, *self._more)
             # Slices in the same of these windows are merged once, not once per window.
             same = [*self._keys, FIRST_WINDOW, LAST_WINDOW, PARTITION]
             due = self._accumulators.merge(due, same)
         merged = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
-        return self._rows_of(_first_revision(merged))
+        return self._rows_of(first_revision(merged))
 
     def _revisions(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return revisions 1, 2, … whose late epoch lies in (before, after]."""
@@ -283,7 +274,6 @@ class SlidingShardPart:
     def _content(
         self, partials: pl.DataFrame, windows: pl.DataFrame, unit: Sequence[str]
     ) -> pl.DataFrame:
-        """Return the content of windows from some partials, per key and lane."""
         return content(self._accumulators, partials, windows, unit, [*self._keys, PARTITION])
 
     def _expanded(self, partials: pl.DataFrame) -> pl.DataFrame:
@@ -310,5 +300,41 @@ def in_time(states: pl.DataFrame) -> pl.DataFrame:
     return where(states, states[RELEASE].to_numpy() == ON_TIME)
 
 
-def _first_revision(states: pl.DataFrame) -> pl.DataFrame:
+def first_revision(states: pl.DataFrame) -> pl.DataFrame:
+    """Return states as those of revision 0."""
     return states.with_columns(pl.lit(0, dtype=pl.Int64).alias(REVISION))
+
+
+class LandmarkShardPart(SlidingShardPart):
+    """The rows of landmark windows: all begin at the origin, and each contains the previous one.
+
+    Windows without new records are due, too; so all windows from a key's first one on are listed,
+    and their content is computed at once. The last window at the end of the log is the last that
+    any lane's finite progress had reached, or the first one of the newest record.
+
+    Source: Li et al., SIGMOD 2005, section 4.2; the last window is ours.
+    """
+
+    def open(self, tables: Tables, after: Progress) -> pl.DataFrame:
+        """Return the content of open windows, up to the first window of the newest record."""
+        return self._results.of(self._full(tables, after, AllEnded(after)))
+
+    def _ended_between(
+        self, units: pl.DataFrame, before: Progress, after: Progress
+    ) -> tuple[Ints, Ints]:
+        first, last = super()._ended_between(units, before, after)
+        ended = self._numbering.ended_by(after.furthest(units))
+        newest = self._numbering.open_from(after.newest(units))
+        return first, np.minimum(last, np.maximum(ended, newest))
+
+    def _first_rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        return self._rows_of(self._full(tables, before, after))
+
+    def _full(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        due = self._due(tables, before, after)
+        # All intervals of a key end at the same window, as do all its windows.
+        spans = due.group_by(self._keys) if self._keys else due.group_by(pl.lit(0).alias("all"))
+        listed = spans.agg(pl.col(FIRST_WINDOW).min(), pl.col(LAST_WINDOW).max())
+        windows = self._expanded(listed).select(self._group).sort(self._group)
+        held = self._content(due.drop(RELEASE), windows, self._keys)
+        return first_revision(held)

@@ -24,9 +24,14 @@ from windowing.engine.columns import (
 from windowing.engine.storage.frames import where
 from windowing.engine.wids import ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
-from windowing.engine.windows.keys import key_columns, route
-from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of
-from windowing.engine.windows.refused import dead_letters
+from windowing.engine.windows.part import (
+    Outcome,
+    Scan,
+    Tables,
+    key_columns,
+    outcome_of,
+    route,
+)
 from windowing.model import Pipeline, Query
 from windowing.model.windows.window import ROW_NUM
 
@@ -82,7 +87,6 @@ class SlidingLanePart:
 
     Args:
         query: a query with a sliding or landmark window, over an attribute or row numbers.
-        pipeline: its pipeline.
         numbering: the windows' numbering; None: that of the window language.
 
     Attributes:
@@ -153,18 +157,8 @@ class SlidingLanePart:
         taken = np.logical_or.reduce([span.chosen for span in spans])
         if self._query.window.attribute == ROW_NUM:
             # A row in a gap between windows counts as applied, not outside: it had a number.
-            taken, outside = taken | outside, np.zeros(len(taken), dtype=bool)
-        refused = ~outside & ~taken
-        letters = dead_letters(self._query, scan.data, refused, scan.partition)
-        return Outcome(
-            dead_letters=letters,
-            counts=counts_of(
-                self._query.late,
-                applied=int(taken.sum()),
-                outside=int(outside.sum()),
-                refused=int(refused.sum()),
-            ),
-        )
+            taken = taken | outside
+        return outcome_of(self._query, scan, taken, ~outside & ~taken)
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         """Return the records in no window, and the windows of the others: on time, and waiting."""
@@ -187,7 +181,6 @@ class SlidingLanePart:
         return outside | (last < self._active.from_first(first)), first, last
 
     def _opened(self, progress_us: Ints) -> Frontier:
-        """Return what follows from progress."""
         opened, late = self._numbering.open_from(progress_us), self._query.late
         if late.policy != "update":
             return Frontier(opened, opened, np.full(len(opened), ON_TIME))
@@ -214,11 +207,9 @@ class SlidingLanePart:
         return spans if self._active is None else [_clipped(span, self._active) for span in spans]
 
     def _tables(self, scan: Scan, spans: Sequence[Span]) -> Tables:
-        """Return the partial states of slices: records with equal key, windows and release."""
         return {PARTIALS: self._merged([self._lifted(scan, span) for span in spans])}
 
     def _lifted(self, scan: Scan, span: Span, more: Sequence[pl.Series] = ()) -> pl.DataFrame:
-        """Return the partial state of each chosen record, with its windows."""
         records = where(scan.data, span.chosen)
         keys = (records[key] for key in self._keys)
         return pl.DataFrame([*keys, *span.columns(), *more, *self._accumulators.lift(records)])
@@ -235,7 +226,6 @@ class SlidingLanePart:
 
 
 def _clipped(span: Span, active: ActiveWindows) -> Span:
-    """Return a span without the windows before the query's activity."""
     first = active.from_first(span.first)
     return Span(span.chosen & (first <= span.last), first, span.last, span.release)
 

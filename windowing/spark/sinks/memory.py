@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from windowing.engine.families.apart import RowsByQuery
+from windowing.engine.families.due_rows import RowsByQuery
 from windowing.engine.storage.frames import from_bytes
 from windowing.model import Pipeline
 from windowing.runtime.local import Output

@@ -26,10 +26,10 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.effects import took_effect
-from windowing.engine.families.apart import RowsByQuery
+from windowing.engine.families.due_rows import RowsByQuery
 from windowing.engine.families.family import MARK
 from windowing.engine.families.shard_part import together
-from windowing.engine.flow_kinds import extents
+from windowing.engine.plan import extents
 from windowing.engine.storage.frames import from_bytes
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, metric_schema
 from windowing.model import Pipeline

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from chaos.readers.log import read_events
 from tests.sampling import sampled
 from tests.strategies import Case, cases, entry, interleavings
-from windowing.engine.fused.provisional import PROVISIONALS
-from windowing.engine.fused.scanner import Scanner
+from windowing.engine.fused.scanner import PROVISIONALS, Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.batches import batches

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.engine.rows.test_hosted import STEPS, drawn_log, fed, interleaved, pipeline
-from windowing.engine.rows import planned
+from windowing.engine.rows import two_stage
 from windowing.engine.rows.part import RowShardPart
 from windowing.engine.rows.two_stage import TwoStagePart, why_one_stage
 from windowing.model.rows import row_lines
@@ -28,7 +28,7 @@ def test_both_ways_give_the_same_rows(name: str, seed: int) -> None:
     spec, rng = pipeline(STEPS[name], "canonical"), random.Random(seed)
     log = interleaved(drawn_log(seed, 40), rng)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planned, "why_one_stage", lambda _: "the test says so")
+        patch.setattr(two_stage, "why_one_stage", lambda _: "the test says so")
         one = fed(spec, log, rng, restarts=False)
     two = fed(spec, log, rng, restarts=True)
     assert [flow.shard for flow in (*two.plan.flows, *one.plan.flows)] == [

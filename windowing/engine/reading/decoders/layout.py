@@ -64,9 +64,6 @@ class Layout:
 
     Values of a layout are objects with these fields, without escapes, nesting or spaces, except for
     one space after each colon and comma.
-
-    Attributes:
-        members: the fields.
     """
 
     members: tuple[Member, ...]
@@ -101,7 +98,6 @@ class Layout:
         return pl.DataFrame([*self._columns(found, data)]), pl.Series(found.matched)
 
     def _room(self, values: int) -> _Found:
-        """Return arrays for as many values."""
         integers, places = self._count(INTEGER), self._count(*_PLACES)
         return _Found(
             np.empty((integers, values), np.int64),

@@ -26,7 +26,6 @@ class AxisRecord(NamedTuple):
     """A record with its position on the axis.
 
     Attributes:
-        record: the record.
         at: its position on the axis.
         place: its place in the canonical order, for first, last and collect.
         before: its lane's progress before it, which decides lateness.
@@ -56,7 +55,19 @@ class Axis(Protocol):
         """The number of records without a position yet."""
 
 
-class EventTime:
+class _KnownAtOnce:
+    """What axes have in common whose positions are known on arrival: no record waits for one."""
+
+    def released(self, progress: Progress) -> Iterator[AxisRecord]:
+        """Return nothing."""
+        return iter(())
+
+    def waiting(self) -> int:
+        """Zero."""
+        return 0
+
+
+class EventTime(_KnownAtOnce):
     """Microseconds of event time."""
 
     layout: keys.Layout = "ts_offset"
@@ -66,17 +77,9 @@ class EventTime:
         place = place_of(record.ts, record.lane, record.offset)
         return AxisRecord(record, record.ts, place, before)
 
-    def released(self, progress: Progress) -> Iterator[AxisRecord]:
-        """Return nothing: all positions are known at once."""
-        return iter(())
-
     def progress(self, progress: Progress) -> Progress:
         """Return the stream's progress."""
         return progress
-
-    def waiting(self) -> int:
-        """Zero: all positions are known at once."""
-        return 0
 
 
 class _Counter:
@@ -97,11 +100,10 @@ class _Counter:
         return number
 
 
-class LogRows:
+class LogRows(_KnownAtOnce):
     """Row numbers in the order of the only lane; control records have none.
 
     Args:
-        store: holds the count.
         past_end: a window is known to be full by the row after it.
     """
 
@@ -115,17 +117,9 @@ class LogRows:
         at = self._rows.next()
         return AxisRecord(record, at, place_of(at, record.lane, record.offset), -math.inf)
 
-    def released(self, progress: Progress) -> Iterator[AxisRecord]:
-        """Return nothing: all positions are known at once."""
-        return iter(())
-
     def progress(self, progress: Progress) -> Progress:
         """Return the number of rows, whatever their times."""
         return self._rows.value - self._behind
-
-    def waiting(self) -> int:
-        """Zero: all positions are known at once."""
-        return 0
 
 
 class RankedRows:
@@ -171,8 +165,6 @@ def axis_of(window: Window, store: StateStore, *, past_end: bool) -> Axis:
     """Return the axis of a flow's windows.
 
     Args:
-        window: the window.
-        store: holds the state of the axis.
         past_end: as for `LogRows`.
     """
     if window.attribute != ROW_NUM:

@@ -11,15 +11,16 @@ Source: SAMZA-552, "Session join"; one session over both streams, and this insta
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeVar
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.storage.state import StateStore
-from windowing.model.flow import JoinFlow, KeyOrder
-from windowing.model.join import Side
+from windowing.model.flow import Condition, JoinFlow, KeyOrder
+from windowing.model.join import Comparison, Operand, Side
 from windowing.model.record import Pair, Place, Progress, Record, place_of
 
 
@@ -27,10 +28,8 @@ class JoinRecord(msgspec.Struct, array_like=True):
     """A record and its state in the join.
 
     Attributes:
-        record: the record.
         at: its value on the axis.
         instant: the progress at which it is delivered.
-        late: whether it was late.
         delivered: whether it has been.
         paired: the instant of its first pair, or None.
         alone: whether it was sent alone, and that row was not retracted.
@@ -128,23 +127,13 @@ class AloneIndex:
         }
 
 
-class AxisPoint(Protocol):
-    """A record on its axis."""
-
-    @property
-    def at(self) -> int:
-        """Its position there."""
-
-
-T = TypeVar("T", bound=AxisPoint)
-
-
-def connected(before: Sequence[T], joining: Sequence[T], gap: int) -> Iterator[tuple[T, T]]:
+def connected(
+    before: Sequence[JoinRecord], joining: Sequence[JoinRecord], gap: int
+) -> Iterator[tuple[JoinRecord, JoinRecord]]:
     """Yield each two records that are newly in one session, in the order of the axis.
 
     Args:
         before: the existing records of a key.
-        joining: the new records.
         gap: the distance that separates two records.
     """
     was = {id(one): number for number, chain in enumerate(chains(before, gap)) for one in chain}
@@ -156,12 +145,47 @@ def connected(before: Sequence[T], joining: Sequence[T], gap: int) -> Iterator[t
                     yield one, other
 
 
-def chains(records: Sequence[T], gap: int) -> list[list[T]]:
+def chains(records: Sequence[JoinRecord], gap: int) -> list[list[JoinRecord]]:
     """Return the sessions of a key's records."""
-    found: list[list[T]] = []
+    found: list[list[JoinRecord]] = []
     for record in sorted(records, key=lambda record: record.at):
         if found and record.at - found[-1][-1].at < gap:
             found[-1].append(record)
         else:
             found.append([record])
     return found
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
+def compared(comparator: str, first: Any, second: Any) -> bool:
+    """Return whether a comparison of two values holds; with null it does not."""
+    return first is not None and second is not None and _OPERATORS[comparator](first, second)
+
+
+def condition_of(flow: JoinFlow) -> Condition:
+    """Return the condition on a left and a right record of a join."""
+    where = flow.where
+    if callable(where):
+        return where
+    return lambda left, right: all(_holds(comparison, left, right) for comparison in where)
+
+
+def _holds(comparison: Comparison, left: Record, right: Record) -> bool:
+    first = _value(comparison.first, left, right)
+    second = comparison.second
+    if isinstance(second, Operand):
+        second = _value(second, left, right)
+    return compared(comparison.operator, first, second)
+
+
+def _value(operand: Operand, left: Record, right: Record) -> Any:
+    return getattr(left if operand.side == "left" else right, operand.field)

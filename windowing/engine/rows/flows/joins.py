@@ -15,18 +15,17 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.rows.flows.condition import condition_of
-from windowing.engine.rows.flows.due import Ticks
 from windowing.engine.rows.flows.joined import (
     AloneIndex,
     DueRow,
     JoinRecord,
     chains,
+    condition_of,
     connected,
     layout_of,
 )
 from windowing.engine.rows.flows.operator import FlowOperator, LaneRecord
-from windowing.engine.rows.flows.stores import MessageStore
+from windowing.engine.rows.flows.stores import MessageStore, Ticks
 from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Deliveries, JoinFlow, KeyOrder
@@ -43,8 +42,6 @@ class JoinOperator(FlowOperator[Pair]):
     """The join of two streams, the left one on port 0, the right one on port 1.
 
     Args:
-        flow: the join.
-        store, send, progress: as for `FlowOperator`.
         by_clock: when each side's records are joined, if by the clock instead of progress.
         key_order: decides the layout of message keys.
     """
@@ -84,7 +81,6 @@ class JoinOperator(FlowOperator[Pair]):
         return self._keep(side, JoinRecord(record, record.ts, release, True))
 
     def _due(self) -> list[Pair]:
-        """Return the rows whose instant progress has reached, by instant and positions."""
         if self._by_clock is not None:
             return []
         at = self._reached()
@@ -139,7 +135,6 @@ class JoinOperator(FlowOperator[Pair]):
         ]
 
     def _paired(self, side: Side, joined: JoinRecord, other: JoinRecord) -> Iterator[DueRow]:
-        """Yield a pair, and its retractions of rows from earlier calls."""
         left, right = (joined, other) if side == "left" else (other, joined)
         instant = max(left.instant, right.instant)
         for one in (left, right):
@@ -230,7 +225,6 @@ class JoinOperator(FlowOperator[Pair]):
         return retention is not None and at + reach + retention < self._progress
 
     def _reached(self) -> Progress:
-        """Return the progress of the axis."""
         if self._flow.axis == "ts" or self._progress == math.inf:
             return self._progress
         return min(map(self._rows, SIDES))
@@ -240,7 +234,6 @@ class JoinOperator(FlowOperator[Pair]):
         return 0 if data is None else msgspec.msgpack.decode(data, type=int)
 
     def _within(self, side: Side, at: int, other: int) -> bool:
-        """Return whether records of two sides are within each other's reach."""
         earlier = side if at < other else _OTHER[side]
         if at == other:
             earlier = "right"

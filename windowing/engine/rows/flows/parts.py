@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.axis import Axis, axis_of, message_place
-from windowing.engine.rows.flows.due import Ticks
 from windowing.engine.rows.flows.partial import Partial, fold_of, is_holistic
-from windowing.engine.rows.flows.stores import MessageStore, StoredWindow
+from windowing.engine.rows.flows.stores import MessageStore, StoredWindow, Ticks
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Periods, StreamFlow
 from windowing.model.record import Place, Record, Value, WindowRow, WindowView, lane_order
@@ -23,7 +22,6 @@ class WindowRows:
     """The builder of one aggregator's rows.
 
     Args:
-        flow: aggregate and accumulation.
         read: returns the values of a group's records at places, for holistic aggregates.
     """
 
@@ -118,8 +116,6 @@ class AggregatorParts:
     """The parts of the operators of windows and sessions.
 
     Args:
-        flow: windows, aggregate, early rows.
-        store: where everything is kept.
         layout: of message keys; None: the axis's default.
         past_end: close a window over rows by the row after its last.
     """

@@ -16,11 +16,10 @@ from typing import NamedTuple
 import msgspec
 
 from windowing.engine.rows.flows import keys
-from windowing.engine.rows.flows.due import DueIndex, DueWindow
 from windowing.engine.rows.flows.operator import FlowOperator, LaneRecord
 from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
-from windowing.engine.rows.flows.stores import StoredWindow, WindowStore
+from windowing.engine.rows.flows.stores import DueIndex, DueWindow, StoredWindow, WindowStore
 from windowing.engine.rows.flows.windows import release_of
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import StreamFlow
@@ -35,8 +34,6 @@ class _Late(NamedTuple):
     Attributes:
         release: the instant at which it joins.
         at: its value on the axis.
-        key: its session key.
-        partial: its partial state.
     """
 
     release: int
@@ -46,12 +43,7 @@ class _Late(NamedTuple):
 
 
 class SessionOperator(FlowOperator[WindowRow]):
-    """Sessions per key.
-
-    Args:
-        flow: the flow to compute.
-        store, send, progress: as for `FlowOperator`.
-    """
+    """Sessions per key."""
 
     def __init__(
         self,
@@ -98,7 +90,6 @@ class SessionOperator(FlowOperator[WindowRow]):
         return True
 
     def _due(self) -> list[WindowRow]:
-        """Yield the rows of each instant that progress has reached, instant by instant."""
         at = self.parts.axis.progress(self._progress)
         rows: list[WindowRow] = []
         while (instant := self._next_instant()) is not None and instant <= at:
@@ -161,7 +152,6 @@ class SessionOperator(FlowOperator[WindowRow]):
         return self._every is not None and kept
 
     def _gap_of(self, key: str | None) -> int:
-        """Return the gap of a key."""
         return self._gap if key is None else self._gaps.get(key, self._gap)
 
     def _join(self, key: str | None, at: int, partial: Partial, news: int) -> None:

@@ -7,16 +7,17 @@ Every accepted record is stored once, for joins and holistic aggregates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.partial import Partial
 from windowing.engine.storage.state import StateStore
-from windowing.model.record import WindowRow
+from windowing.model.flow import Periods
+from windowing.model.record import Progress, WindowRow
 
-_PREFIX = "window/"
+_WINDOWS = "window/"
 
 UNTIL_TICK = -(2**63)
 """The release of records that wait for a wall-clock period."""
@@ -27,7 +28,6 @@ class StoredWindow(msgspec.Struct, array_like=True):
 
     Attributes:
         start, end: its bounds on its axis; a session's end is the last record plus the gap.
-        key: the group's key.
         content: the partial state of all its records.
         fresh: that of the records not shown yet.
         news: how many of these were on time.
@@ -65,7 +65,6 @@ class WindowStore:
     """Windows by start and key, or sessions by key and start.
 
     Args:
-        store: where they are kept.
         name: encodes a window's start and group key.
     """
 
@@ -88,11 +87,11 @@ class WindowStore:
 
     def scan(self, prefix: bytes = b"") -> Iterator[StoredWindow]:
         """Yield windows in the order of their names."""
-        found = self._store.scan(_PREFIX + prefix.hex())
+        found = self._store.scan(_WINDOWS + prefix.hex())
         return (self._decoder.decode(data) for _, data in found)
 
     def _path(self, start: int, key: str | None) -> str:
-        return _PREFIX + self._name(start, key).hex()
+        return _WINDOWS + self._name(start, key).hex()
 
 
 T = TypeVar("T")
@@ -102,7 +101,6 @@ class MessageStore(Generic[T]):
     """Records by message key.
 
     Args:
-        store: where the bytes are kept.
         layout: the order of the key's components.
         prefix: of the names in the store; unique per message store.
         kind: the type of stored values.
@@ -152,3 +150,80 @@ class MessageStore(Generic[T]):
     def _scan(self, prefix: str) -> Iterator[tuple[str, T]]:
         found = self._store.scan(self._prefix + prefix)
         return ((name, self._decoder.decode(data)) for name, data in found)
+
+
+_DUE = "due/"
+
+
+class DueWindow(NamedTuple):
+    """A row due at an instant.
+
+    Attributes:
+        instant: the progress at which the row is sent.
+    """
+
+    instant: int
+    late: bool
+    start: int
+    end: int
+    key: str | None
+
+
+class DueIndex:
+    """The rows that wait for progress."""
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+        self._decoder = msgspec.msgpack.Decoder(DueWindow)
+
+    def add(self, due: DueWindow) -> None:
+        """Add a row; idempotent."""
+        self._store.put(_name(due), msgspec.msgpack.encode(due))
+
+    def remove(self, due: DueWindow) -> None:
+        """Remove a row."""
+        self._store.delete(_name(due))
+
+    def first(self) -> int | None:
+        """Return the earliest instant at which a row is due."""
+        return next((due.instant for _, due in self._scan()), None)
+
+    def pop(self, progress: Progress) -> Iterator[DueWindow]:
+        """Remove and yield the due rows, in the order of sending."""
+        for name, due in self._scan():
+            if due.instant > progress:
+                return
+            self._store.delete(name)
+            yield due
+
+    def _scan(self) -> Iterator[tuple[str, DueWindow]]:
+        return ((name, self._decoder.decode(data)) for name, data in self._store.scan(_DUE))
+
+
+def _name(due: DueWindow) -> str:
+    order = keys.i64(due.instant) + bytes([due.late]) + keys.i64(due.start) + keys.i64(due.end)
+    return _DUE + (order + keys.key(due.key)).hex()
+
+
+_TICKS = "ticks"
+
+
+class Ticks:
+    """The last seen period of every policy; the caller passes the clock, and none is read."""
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+
+    def due(self, policy: str, wall: int, periods: Periods) -> bool:
+        """Return whether a policy is due now; the first call only records the period."""
+        if periods.every_us == 0:
+            return True
+        data = self._store.get(_TICKS)
+        cells = {} if data is None else msgspec.msgpack.decode(data, type=dict[str, int])
+        cell = (wall - periods.origin_us) // periods.every_us
+        known = cells.get(policy)
+        if known is not None and cell <= known:
+            return False
+        cells[policy] = cell
+        self._store.put(_TICKS, msgspec.msgpack.encode(cells))
+        return known is not None

@@ -11,11 +11,16 @@ from collections.abc import Callable, Sequence
 
 from windowing.engine.rows.flows import keys
 from windowing.engine.rows.flows.axis import AxisRecord
-from windowing.engine.rows.flows.due import DueIndex, DueWindow
 from windowing.engine.rows.flows.operator import FlowOperator, LaneRecord
 from windowing.engine.rows.flows.partial import Partial, fold_of, lift, merge, places_of
 from windowing.engine.rows.flows.parts import AggregatorParts
-from windowing.engine.rows.flows.stores import UNTIL_TICK, StoredWindow, WindowStore
+from windowing.engine.rows.flows.stores import (
+    UNTIL_TICK,
+    DueIndex,
+    DueWindow,
+    StoredWindow,
+    WindowStore,
+)
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Periods, StreamFlow
 from windowing.model.record import Place, Progress, WindowRow, place_of
@@ -48,8 +53,6 @@ class WindowOperator(FlowOperator[WindowRow]):
     """Windows per key.
 
     Args:
-        flow: the flow to compute.
-        store, send, progress: as for `FlowOperator`.
         late_by: show late records by these periods of the clock, not by epochs of progress.
         past_end: close a window over rows by the row after its last.
     """

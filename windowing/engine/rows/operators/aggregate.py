@@ -14,11 +14,10 @@ from windowing.engine.rows.operators.operator import (
     PortOutput,
     Tuple,
     WindowOperator,
-    open_sliding,
-    open_tumbling,
+    open_window,
 )
 from windowing.engine.rows.operators.percentiles import OrderedWindow
-from windowing.engine.rows.operators.summaries import GroupSummaries, SummaryOf, summaries_of
+from windowing.engine.rows.operators.summaries import GroupSummaries, summaries_of
 from windowing.engine.rows.policies import (
     Clock,
     Event,
@@ -59,12 +58,9 @@ class Aggregate(WindowOperator):
     Args:
         window: when to aggregate, and over which tuples.
         outputs: the functions, by output attribute.
-        send: receives the output.
         group_by: attributes that group the tuples of a window.
         partial_windows: also report before the window was first full.
         evicted_partitions: report evicted partitions (tumbling windows only).
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
 
     Raises:
@@ -84,7 +80,6 @@ class Aggregate(WindowOperator):
         clock: Clock | None = None,
         storage: Storage | None = None,
     ) -> None:
-        super().__init__(send)
         check_aggregate(window, partial_windows, evicted_partitions)
         library = profile is Profile.osstreams
         self._called = {
@@ -97,24 +92,23 @@ class Aggregate(WindowOperator):
         self._count_all_partitions = library and window.kind == "sliding"
         # In order, so that equal states are equal bytes.
         self._full: dict[Key, None] = {}
-        self._summaries: list[SummaryOf] | None = None
+        # Summaries take the place of the tuples where all functions have one.
+        tumbling = window.kind == "tumbling"
+        self._summaries = summaries_of(self._called) if tumbling else None
+        summarizer = None if self._summaries is None else self._summarize
+        super().__init__(open_window(window, profile, clock, storage, summarizer), send)
         self._ordered: OrderedWindow | None = None
-        if window.kind == "tumbling":
-            self._summaries = summaries_of(self._called)
-            summarizer = None if self._summaries is None else self._summarize
-            self._window = open_tumbling(window, profile, clock, storage, summarizer)
+        if isinstance(self._window, TumblingWindow):
             self._window.on(Event.before_flush, self._report)
             self._window.on(Event.empty_window_punct, lambda _: self._emit_punctuation())
             if evicted_partitions:
                 self._window.on(Event.partition_eviction, self._report_victims)
         else:
-            self._window = open_sliding(window, profile, clock, storage)
             self._window.on(Event.initial_full, lambda event: self._full.setdefault(event.key))
             self._window.on(Event.trigger, self._report_full)
             self._window.on(Event.partition_eviction, self._forget_victims)
             if not group_by and OrderedWindow.computes(self._called):
                 self._ordered = OrderedWindow(self._window, self._called)
-        self._windows = [self._window]
 
     # --- reporting ----------------------------------------------------------------------------
 

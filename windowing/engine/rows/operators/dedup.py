@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from windowing.engine.rows.operators.operator import PortOutput, Tuple, WindowOperator, open_sliding
+from windowing.engine.rows.operators.operator import PortOutput, Tuple, WindowOperator, open_window
 from windowing.engine.rows.policies import Clock, Event, Profile, Storage, WindowEvent
 from windowing.engine.rows.policies.index import Index, values_of
 from windowing.model.operators.models import check_dedup
@@ -23,9 +23,6 @@ class Dedup(WindowOperator):
     Args:
         window: sliding, with the trigger count(1): the tuples to compare with.
         by: the attributes that are equal in duplicates.
-        send: receives the output.
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
 
     Raises:
@@ -42,12 +39,10 @@ class Dedup(WindowOperator):
         clock: Clock | None = None,
         storage: Storage | None = None,
     ) -> None:
-        super().__init__(send)
         check_dedup(window, by)
+        super().__init__(open_window(window, profile, clock, storage), send)
         self._by = tuple(by)
         self._newest: Tuple | None = None
-        self._window = open_sliding(window, profile, clock, storage)
-        self._windows = [self._window]
         self._index = Index(self._window, by)
         self._window.on(Event.trigger, self._send_first)
 

@@ -95,7 +95,6 @@ def sum_of(values: Sequence[Any]) -> Any:
 
 
 def _extreme(pick: Callable[[Any], Any]) -> Callable[[Group, Arguments], Any]:
-    """Return the smallest or largest value; of lists, element by element."""
     return lambda group, names: by_element(_column(group, names[0]), pick)
 
 
@@ -141,7 +140,6 @@ def _percentile(group: Group, names: Arguments) -> Any:
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:
-    """Return the different values in order of arrival; they may be lists."""
     found: dict[Any, Any] = {}
     for value in values:
         found.setdefault(hashable(value), value)

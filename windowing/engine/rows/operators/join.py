@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from windowing.engine.rows.operators.operator import Operator, PortOutput, Tuple, open_sliding
+from windowing.engine.rows.operators.operator import Operator, PortOutput, Tuple, open_window
 from windowing.engine.rows.policies import (
     Clock,
     Count,
@@ -47,7 +47,6 @@ class _JoinTuple:
     """A tuple in a window of a join.
 
     Attributes:
-        row: the tuple.
         matched: whether it found a partner.
     """
 
@@ -70,14 +69,11 @@ class Join(Operator):
     Args:
         left, right: the windows of the two ports.
         combine: builds the output tuple from a left and a right one.
-        send: receives the output.
         kind: which sides are outer.
         equal: pairs of a left and a right attribute that must be equal.
         where: a further condition on a left and a right tuple, or None.
         extra_ports: send unmatched tuples on separate ports.
         defaults: by `left` and `right`, the values of a missing partner; by default null.
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
 
     Raises:
@@ -104,7 +100,7 @@ class Join(Operator):
         check_join((left, right), kind, equal, profile, extra_ports=extra_ports, defaults=defaults)
         clock = clock or ManualClock()  # the same for both windows
         clauses, self._equal = (left, right), equal
-        self._windows = [open_sliding(clause, profile, clock, storage) for clause in clauses]
+        self._windows = [open_window(clause, profile, clock, storage) for clause in clauses]
         self._indexes = [
             Index(window, names) for window, names in zip(self._windows, equal, strict=True)
         ]
@@ -214,5 +210,4 @@ def check_join(
 
 
 def _in_order(port: int, own: Tuple, other: Tuple) -> tuple[Tuple, Tuple]:
-    """Return a left and a right tuple, of one that came in on a port and its partner."""
     return (own, other) if port == 0 else (other, own)

@@ -11,14 +11,13 @@ from typing import Any
 from windowing.engine.rows.policies import (
     Clock,
     Marker,
-    PolicyWindow,
     SlidingWindow,
     Storage,
     Summarizer,
     TumblingWindow,
 )
 from windowing.engine.rows.policies.events import Key
-from windowing.engine.rows.policies.window import advance_together
+from windowing.engine.rows.policies.window import PolicyWindow, advance_together
 from windowing.model.windows.policy import Profile, WindowClause
 
 Tuple = Mapping[str, Any]
@@ -32,12 +31,7 @@ class Punctuation:
 
 @dataclass(frozen=True)
 class PortOutput:
-    """An output of an operator.
-
-    Attributes:
-        port: the output port.
-        item: a tuple, or a punctuation.
-    """
+    """An output of an operator."""
 
     port: int
     item: Tuple | Punctuation
@@ -99,9 +93,13 @@ class Operator(ABC):
 
 
 class WindowOperator(Operator):
-    """An operator over one window, which a subclass opens; by default, the window is its state."""
+    """An operator over one window; by default, the window is its state."""
 
-    _window: TumblingWindow | SlidingWindow
+    def __init__(
+        self, window: TumblingWindow | SlidingWindow, send: Callable[[PortOutput], None]
+    ) -> None:
+        super().__init__(send)
+        self._window, self._windows = window, [window]
 
     def insert(self, row: Tuple, port: int = 0) -> bool:
         """Process a tuple."""
@@ -122,36 +120,22 @@ class WindowOperator(Operator):
         self._window.restore(snapshot["window"], timers=timers)
 
 
-def open_tumbling(
+def open_window(
     clause: WindowClause,
     profile: Profile,
     clock: Clock | None,
     storage: Storage | None = None,
     summarizer: Callable[[Key], Summarizer] | None = None,
-) -> TumblingWindow:
-    """Build the window of a tumbling clause."""
-    return TumblingWindow(
-        clause.eviction,
-        summarizer=summarizer,
-        partition_by=clause.partition_by or None,
-        partition_eviction=clause.partition_eviction,
-        profile=profile,
-        clock=clock,
-        storage=storage,
-    )
-
-
-def open_sliding(
-    clause: WindowClause, profile: Profile, clock: Clock | None, storage: Storage | None = None
-) -> SlidingWindow:
-    """Build the window of a sliding clause."""
+) -> TumblingWindow | SlidingWindow:
+    """Build the window of a clause; only a tumbling one has summarizers."""
+    more = {
+        "partition_by": clause.partition_by or None,
+        "partition_eviction": clause.partition_eviction,
+        "profile": profile,
+        "clock": clock,
+        "storage": storage,
+    }
+    if clause.kind == "tumbling":
+        return TumblingWindow(clause.eviction, summarizer=summarizer, **more)
     assert clause.trigger is not None  # noqa: S101 - ensured by the operators' models
-    return SlidingWindow(
-        clause.eviction,
-        clause.trigger,
-        partition_by=clause.partition_by or None,
-        partition_eviction=clause.partition_eviction,
-        profile=profile,
-        clock=clock,
-        storage=storage,
-    )
+    return SlidingWindow(clause.eviction, clause.trigger, **more)

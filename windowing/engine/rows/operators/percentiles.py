@@ -72,7 +72,6 @@ class OrderedWindow:
     """The ordered columns of a sliding window, kept by its events.
 
     Args:
-        window: the window.
         called: the functions to compute and their arguments, by output.
     """
 
@@ -95,7 +94,6 @@ class OrderedWindow:
         """Yield the output of a partition, if it has tuples.
 
         Args:
-            key: the partition.
             all_rows: how many tuples `CountAll` counts.
         """
         size = self._window.size(key)

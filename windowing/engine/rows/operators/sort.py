@@ -15,8 +15,7 @@ from windowing.engine.rows.operators.operator import (
     PortOutput,
     Tuple,
     WindowOperator,
-    open_sliding,
-    open_tumbling,
+    open_window,
 )
 from windowing.engine.rows.policies import (
     Clock,
@@ -73,10 +72,7 @@ class Sort(WindowOperator):
     Args:
         window: the tuples to sort together.
         sort_by: attributes, the most significant first.
-        send: receives the output.
         order: one direction for all attributes, or one each.
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
 
     Raises:
@@ -94,21 +90,18 @@ class Sort(WindowOperator):
         clock: Clock | None = None,
         storage: Storage | None = None,
     ) -> None:
-        super().__init__(send)
         check_sort(window, sort_by, order, profile)
+        super().__init__(open_window(window, profile, clock, storage), send)
         orders = [SortOrder(one) for one in order] * (len(sort_by) if len(order) == 1 else 1)
         self._sort_by = list(zip(sort_by, orders, strict=True))
         self._buffers: dict[Key, list[Tuple]] = {}
         if window.kind == "tumbling":
-            self._window = open_tumbling(window, profile, clock, storage)
             self._window.on(Event.before_flush, self._send_batch)
             self._window.on(Event.empty_window_punct, lambda _: self._emit_punctuation())
         else:
-            self._window = open_sliding(window, profile, clock, storage)
             self._window.on(Event.after_insert, self._keep)
             self._window.on(Event.before_evict, self._send_smallest)
             self._window.on(Event.partition_eviction, self._drop_victims)
-        self._windows = [self._window]
 
     def punctuate(self, marker: Marker, port: int = 0) -> None:
         """Process a punctuation: a window marker ends a batch, a final one empties the buffers."""

@@ -50,7 +50,6 @@ class Summary:
 
 
 def _count(value: Callable[[Sizes], Any]) -> Summary:
-    """Return a function of nothing but sizes."""
     return Summary(lambda _state, _rows, _names: None, lambda _, sizes: value(sizes))
 
 
@@ -180,7 +179,6 @@ class GroupSummaries:
             }
 
     def _fold(self) -> None:
-        """Fold the tuples that wait."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return

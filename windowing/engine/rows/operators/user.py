@@ -8,8 +8,7 @@ from windowing.engine.rows.operators.operator import (
     PortOutput,
     Tuple,
     WindowOperator,
-    open_sliding,
-    open_tumbling,
+    open_window,
 )
 from windowing.engine.rows.policies import (
     Clock,
@@ -38,12 +37,7 @@ class HandlerOperator(WindowOperator):
     """An operator that is a set of handlers, without state; empty windows call none.
 
     Args:
-        window: the window whose events are handled.
         names: the handlers that there are, as in `windowing.model.user.user_operator`.
-        handle: calls one.
-        send: receives the output.
-        profile: the rules to follow.
-        clock: the operator's clock.
         storage: of the tuples.
     """
 
@@ -58,13 +52,8 @@ class HandlerOperator(WindowOperator):
         clock: Clock | None = None,
         storage: Storage | None = None,
     ) -> None:
-        super().__init__(send)
+        super().__init__(open_window(window, profile, clock, storage), send)
         self._handle = handle
-        if window.kind == "tumbling":
-            self._window = open_tumbling(window, profile, clock, storage)
-        else:
-            self._window = open_sliding(window, profile, clock, storage)
-        self._windows = [self._window]
         names = frozenset(names)
         for kind, name in _EVENTS.items():
             if name in names:

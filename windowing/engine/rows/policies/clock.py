@@ -59,8 +59,6 @@ class Deadlines:
         """Set the deadline of a key.
 
         Args:
-            key: the key.
-            due_us: the instant.
             rank: which of equal instants comes first; None: the one that was set first.
         """
         if self.due_us.get(key) != due_us or (rank is not None and self._ranks.get(key) != rank):
@@ -146,7 +144,6 @@ class Driver:
 
     Args:
         driven: the window or operator; from then on, call it only by `call`.
-        clock: its clock.
         every_s: how often the thread looks at the clock, in seconds.
     """
 

@@ -40,7 +40,6 @@ class Pane:
     """One pane: the tuples whose time lies in [start, end).
 
     Attributes:
-        start, end: its bounds.
         complete: whether a watermark has passed the end.
         timing: of the next report: early, onComplete or late.
         index: the number of reports so far.
@@ -61,7 +60,6 @@ class WindowEvent(NamedTuple):
     """One window event.
 
     Attributes:
-        kind: the kind of event.
         key: the partition; None for a window that is not partitioned.
         row: the tuple, for inserts and evictions.
         victims: for a partition eviction, the partitions in the order of their choice.

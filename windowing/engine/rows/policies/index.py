@@ -16,7 +16,6 @@ class Index:
 
     Args:
         window: whose tuples to find; the index begins with those that it has.
-        by: the fields.
     """
 
     def __init__(self, window: PolicyWindow, by: Sequence[str]) -> None:

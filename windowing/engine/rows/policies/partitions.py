@@ -85,7 +85,6 @@ class Partitions:
     """All partitions of a window.
 
     Attributes:
-        storage: the containers.
         get: returns the partition of a key, or None.
         updated_us: the last arrival per partition with any; least recent first.
         total: the number of tuples.
@@ -178,11 +177,7 @@ def choose(
     """Choose the partitions to evict, in order.
 
     Args:
-        policy: the violated policy.
         selection: which go first; not `user`.
-        parts: the candidates.
-        now_us: the time.
-        profile: the rules to follow.
     """
     if isinstance(policy, PartitionAge):
         return [key for key, at in parts.updated_us.items() if _old(policy, at, now_us, profile)]

@@ -59,7 +59,6 @@ class SlidingWindow(PolicyWindow):
         eviction: when a tuple leaves: count, delta or time.
         trigger: when the window reports: count, delta or time. The paper's profile demands one;
             only a clause fills in count(1).
-        more: as for all policy windows.
 
     Raises:
         PolicyError: the configuration is invalid.
@@ -198,7 +197,6 @@ class SlidingWindow(PolicyWindow):
         return None if tick_us is None else (tick_us, True, self._tick)
 
     def _await_eviction(self, key: Key, part: Subwindow) -> None:
-        """Set the instant at which the oldest tuple of a partition expires."""
         if isinstance(self._eviction, Time) and len(part.entries):
             due_us = part.entries[0][1] + self._eviction.period_us
             # Partitions with the same instant come in the order of their creation.

@@ -50,7 +50,6 @@ class TumblingWindow(PolicyWindow):
     Args:
         eviction: when it is flushed.
         summarizer: creates the summary that replaces an open window's tuples.
-        more: as for all policy windows.
 
     Raises:
         PolicyError: the configuration is invalid.
@@ -150,7 +149,6 @@ class TumblingWindow(PolicyWindow):
         return summary
 
     def _flush(self, key: Key) -> None:
-        """Flush the tuples of a partition; the partition stays."""
         part = self._partitions[key]
         summary, early = part.summary, self._profile is Profile.osstreams
         if summary is not None and early:

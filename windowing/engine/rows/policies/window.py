@@ -177,7 +177,6 @@ class PolicyWindow(ABC):
         self._suspended = True
 
     def _resume(self) -> None:
-        """Let timers work again, in their old phase."""
         self._suspended = False
 
     def _has_timers(self) -> None:
@@ -294,7 +293,6 @@ class PolicyWindow(ABC):
         return choose(policy, selection, self._partitions, now_us, self._profile)
 
     def _give_up(self, key: Key) -> None:
-        """Delete a partition and all its state."""
         self._partitions.remove(key)
 
 
