@@ -32,10 +32,7 @@ def bare_stages(raw: RawStream, shards: int) -> DataFrame:
 
 
 class _Total(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
-    """Adds to a number in the shard's state."""
-
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the state; Spark calls this once per task."""
         self._store = store_of_key(handle)
 
     def handleInputRows(  # noqa: N802 - the name is Spark's
@@ -44,7 +41,6 @@ class _Total(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
         rows: Iterator[pd.DataFrame],
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Add the counts of a batch."""
         store = self._store()
         total = int.from_bytes(store.get("n") or b"")
         total += sum(int(frame["n"].sum()) for frame in rows)

@@ -48,14 +48,7 @@ class OldRun:
     """A run that is a year old.
 
     Args:
-        state_dir: the state folder that it is made in.
-        lanes: number of lanes.
         batches: number of batches, spread over the year; each leaves a file in each table.
-        rows: number of rows in all.
-
-    Attributes:
-        file: its pipeline file.
-        tables: the folder of its tables.
     """
 
     def __init__(self, state_dir: Path, *, lanes: int, batches: int, rows: int) -> None:
@@ -145,7 +138,6 @@ class OldRun:
         write_note(Run("old", "r1", "driver-1", *places, submitted_at=began))
 
     def _checkpoint(self, pipeline: Pipeline) -> None:
-        """Write what Spark's checkpoint says of offsets."""
         ends = {str(lane): self._batches * 1_000 for lane in range(pipeline.source.partitions)}
         for name, text in (("offsets", json.dumps({"events": ends})), ("commits", "v1\n{}")):
             folder = self._folder / "checkpoint" / name

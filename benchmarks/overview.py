@@ -42,7 +42,6 @@ def main(
 
 
 def _took(file: Path) -> str:
-    """Measure one call."""
     command = [str(Path(sys.executable).with_name("slackwater")), "overview", str(file), "--json"]
     began, before = time.perf_counter(), _processor_s()
     environment = {**os.environ, STATE_DIR_VARIABLE: str(file.parent)}

@@ -51,7 +51,6 @@ class PageTiming:
     """How a page was opened.
 
     Attributes:
-        seconds: how long it took.
         load: the load average of the minute before.
     """
 
@@ -87,7 +86,6 @@ def main(
 
 
 def _round(layout: Layout, lanes: int) -> dict[str, PageTiming]:
-    """Start Airflow, and open the page in every way."""
     kept = layout.state_dir / "page/old.json"
     kept.unlink(missing_ok=True)
     try:
@@ -132,7 +130,6 @@ def _spelled(found: list[dict[str, PageTiming]]) -> Iterator[list[str]]:
 
 
 def _opened(airflow: Endpoints, lanes: int) -> PageTiming:
-    """Open the page by itself."""
     with _logged_in(airflow) as browser:
         load, began_s = os.getloadavg()[0], time.perf_counter()
         browser.get(f"{airflow.airflow_url}/pipelines/old/")
@@ -178,7 +175,6 @@ def _logged_in(airflow: Endpoints) -> Iterator[webdriver.Chrome]:
 
 @contextmanager
 def _browser() -> Iterator[webdriver.Chrome]:
-    """A new browser with a new profile."""
     options = webdriver.ChromeOptions()
     for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)

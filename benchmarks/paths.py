@@ -86,7 +86,6 @@ def _stream(spark: SparkSession, path: str, case: Case, data: Path) -> DataFrame
 
 
 def _records(spark: SparkSession, path: str, data: Path) -> RawStream:
-    """Return the records as the workers read them, or get them from the JVM."""
     if path == BY_THE_JVM:
         return RawStream.by_the_jvm(_raw(_rows(spark, data)))
     return parquet_files(spark, str(data), None, files_per_batch=LANES)
@@ -169,7 +168,6 @@ def run(writer: DataStreamWriter, events: Sequence[int] | None = None) -> Timing
     """Run a stream over everything in its source, and time its batches.
 
     Args:
-        writer: of the stream.
         events: how many each batch has, if Spark does not see them; None: as it counts them.
     """
     query = writer.trigger(availableNow=True).start()

@@ -70,11 +70,7 @@ class Case:
     """One curve: windows of all sizes.
 
     Attributes:
-        name: how it is called in tables.
         sizes: of the window, in tuples.
-        window: the policies for a size.
-        called: what is computed.
-        timed: whether the clock is advanced.
     """
 
     name: str
@@ -113,7 +109,6 @@ class Cell:
     """One size of a case: seconds per round.
 
     Attributes:
-        case, size: which.
         rows: how many tuples were measured.
         library, by_hand: the seconds of each round.
     """
@@ -197,7 +192,6 @@ def tuples(rows: int) -> list[Row]:
 
 
 def _seconds(operator: Operator, data: Sequence[Row], before: int, *, timed: bool) -> float:
-    """Return how long an operator takes for all tuples after the first ones."""
     insert, tick = operator.insert, operator.tick
     for row in data[:before]:
         insert(row)

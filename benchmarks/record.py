@@ -41,13 +41,7 @@ def code() -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """A record that is being written.
-
-    Attributes:
-        file: where it is.
-        command: what was asked for.
-        described: the machine and the code.
-    """
+    """A record that is being written."""
 
     file: Path
     command: Mapping[str, Any]

@@ -45,7 +45,6 @@ class Extent:
     """How much is run.
 
     Attributes:
-        queries: numbers of queries.
         rounds: how often speeds are measured.
         tuples: of a round.
         seeds: sets of slides whose operations are counted.

@@ -32,7 +32,6 @@ class Accuracy:
     """Intervals between the runs of a query.
 
     Attributes:
-        mean_s: their mean.
         error_s: the mean distance from the slide.
     """
 
@@ -47,9 +46,7 @@ def accuracy(
 
     Args:
         alpha: the weight of the past in a timer's mean delay (B); None: tuples begin runs (A).
-        slide_ms: the query's slide.
         tuples: how many come in a draw.
-        draws: number of draws.
         first: how many intervals of each draw count; None: all.
     """
     query = SlidingQuery("q", slide_ms)
@@ -72,7 +69,6 @@ def arrivals(tuples: int, seed: int) -> Arrivals:
 
 
 def _by_tuples(query: SlidingQuery, tuples: Arrivals) -> Iterator[int]:
-    """Yield when a query runs (A)."""
     manager = TupleDriven()
     manager.join(query)
     for ts, wall in tuples:

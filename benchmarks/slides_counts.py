@@ -29,7 +29,6 @@ class SlideCounts:
     """Operations per tuple, on average.
 
     Attributes:
-        tests: slides tested.
         pushes: slides found due, dummies included.
         dummies: slides that no query has, the root included.
         off: how far tests or pushes are from their long-run values, as a share of them.
@@ -86,7 +85,6 @@ def _mean(each: list[SlideCounts]) -> SlideCounts:
 
 
 def _walked(tree: SlidingTree, tuples: int) -> tuple[int, int]:
-    """Walk a tree for each tuple, and return how many tests and pushes that took."""
     below = {slide: len(children) for slide, children in tree.children.items()}
     tests, pushes = tuples, 0
     for instant in range(1, tuples + 1):

@@ -38,7 +38,6 @@ class Size:
     """How many queries there are, and of which slides.
 
     Attributes:
-        queries: their number.
         largest: slides are uniform in 2..largest.
     """
 
@@ -58,7 +57,6 @@ class Cell:
     """One size, measured: seconds of CPU time of each round, by way.
 
     Attributes:
-        size: how many queries, and of which slides.
         tuples: of a round.
         checks: for finding the slides that are due.
         ids: for the queries that have them as well, in order.

@@ -197,7 +197,6 @@ def disorder_within_blocks(records: int) -> tuple[Table, Figure]:
 
 
 def _points_table(points: Sequence[Point], measured: str) -> Table:
-    """Latency and error per slack; a column for the error of each curve."""
     curves = [
         label for label in ("consistent", "generous") if any(p.label == label for p in points)
     ]

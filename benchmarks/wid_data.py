@@ -53,7 +53,6 @@ class Stream:
     """Records in the order of their arrival.
 
     Attributes:
-        ts_us: event times.
         seg: which part of the road, 0 to `SEGMENTS` - 1.
         speed: whole numbers from 20 to 79.
         arrival_us: when each arrived; never falls.
@@ -129,5 +128,4 @@ def block_sorted(records: int) -> Stream:
 
 
 def _runs(numbers: Ints) -> list[Ints]:
-    """The positions of each run of equal numbers."""
     return np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers)) + 1)

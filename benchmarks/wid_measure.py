@@ -29,11 +29,7 @@ Error = Callable[[pl.DataFrame], float]
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of an experiment, `RANGE … SLIDE …` over `ts`, per seg.
-
-    Attributes:
-        range_us, slide_us: their length and distance.
-    """
+    """The windows of an experiment, `RANGE … SLIDE …` over `ts`, per seg."""
 
     range_us: int
     slide_us: int
@@ -48,7 +44,6 @@ class Point:
         slack_s: the slack, in seconds; None for punctuation.
         latency_s: mean time from a window's end to the element that closes it.
         error_pct: how wrong the rows are, by the experiment's measure.
-        windows: how many windows were measured.
     """
 
     label: str
@@ -70,11 +65,7 @@ def measure(
     """Run one configuration.
 
     Args:
-        stream: the records as they arrive.
-        windows: the windows.
-        error: the experiment's measure.
         slack_s: slack in seconds; None: progress comes from punctuations.
-        mode: what late means.
         punctuations: for each record, the bound that is written right after it.
     """
     disorder = "punctuation" if slack_s is None else f"{{slack: {round(slack_s * 1e6)} us}}"

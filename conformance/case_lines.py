@@ -35,8 +35,6 @@ def read_rows(path: Path, kind: type[Row], refusal: str) -> Iterator[Row]:
     """Read a file whose lines are of one kind.
 
     Args:
-        path: the file.
-        kind: of its lines.
         refusal: what is said of a line that is none, as `not a case`.
 
     Raises:

@@ -26,11 +26,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class NotExpressible:
-    """The answer of a driver that cannot express a case.
-
-    Attributes:
-        why: the reason, as short text.
-    """
+    """The answer of a driver that cannot express a case."""
 
     why: str
 

@@ -67,7 +67,6 @@ class Firings:
 def _cut(
     case: CountCase | LocalCase | EventCase, schedule: Schedule, draw: random.Random | None
 ) -> Found:
-    """Run a case in one batch, or in batches that are drawn."""
     match case:
         case LocalCase():
             instants = range(case.start + 1, case.until + 1)
@@ -92,10 +91,6 @@ class _Members(Protocol):
 
 class _Course:
     """Queries that come and go.
-
-    Args:
-        queries: all of them.
-        manager: what they join and leave.
 
     Attributes:
         queries: by their names.
@@ -209,7 +204,6 @@ def _remote_b(case: RemoteBCase) -> Found:
 
 
 def _first(case: FiringCase) -> int:
-    """Return the position of the first tuple."""
     return case.tuples[0].pos if case.tuples else 1
 
 

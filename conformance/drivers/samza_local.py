@@ -55,8 +55,6 @@ class OnSpark:
 
     Args:
         scenarios: all scenarios that will be requested.
-        interleavings: as in `Local`.
-        run_all: runs many pipelines on Spark.
     """
 
     name = "engine on Spark"
@@ -110,7 +108,6 @@ def _orders(question: AsPipeline, interleavings: int) -> list[AsPipeline]:
 
 
 def _verdict(question: AsPipeline, outputs: Iterable[local.Output], by: str) -> Verdict:
-    """Return the first difference between any output and the scenario's expectation."""
     wanted = _expected(question.scenario)
     for number, output in enumerate(outputs):
         found = _found(question, output)
@@ -131,7 +128,6 @@ def _expected(scenario: Scenario) -> dict[str, list[str]]:
 
 
 def _found(question: AsPipeline, output: local.Output) -> dict[str, list[str]]:
-    """Convert an engine's output to the format of the scenarios."""
     spell = _pair if is_join(question.scenario) else _row
     dead = [
         {

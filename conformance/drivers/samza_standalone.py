@@ -85,8 +85,6 @@ def _encoded(layout: str, entry: Mapping[str, Any]) -> str:
 
 
 class _Consumer:
-    """A consumer that accepts rows until it has to refuse."""
-
     def __init__(self) -> None:
         self.willing: int | None = None
         self.taken: list[WindowRow | Pair] = []
@@ -101,8 +99,6 @@ class _Consumer:
 
 
 class _Driver:
-    """A run of one scenario, step by step."""
-
     def __init__(self, scenario: Scenario) -> None:
         self._setup, self._standalone = setup_of(scenario), scenario.standalone
         self._consumer, self._store = _Consumer(), MemoryStore()
@@ -123,7 +119,6 @@ class _Driver:
         self._operator.restore(snapshot)  # type: ignore[arg-type]
 
     def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one step, and return its effects."""
         self._consumer.taken = []
         try:
             did = self._run(step)
@@ -178,7 +173,6 @@ class _Driver:
         return samza.spell_windows(operator.get_windows(*where))
 
     def final(self) -> dict[str, Any]:
-        """Return the final state in the format of the file."""
         operator = self._operator
         lanes = {
             name: {"next": next_, "progress": samza.spell_progress(progress)}

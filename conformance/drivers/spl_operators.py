@@ -65,8 +65,6 @@ def drive_rebuilding(case: OperatorCase, profile: str) -> Sequence[Logged]:
 
 
 class _Drive:
-    """A run of one scenario."""
-
     def __init__(self, case: OperatorCase, profile: Profile) -> None:
         self._case, self._profile = case, profile
         self._clock = ManualClock()
@@ -75,7 +73,6 @@ class _Drive:
         self._timed = any("t" in sent for sent in case.expected)
 
     def run(self, *, rebuild: bool) -> Sequence[Logged]:
-        """Apply every operation."""
         operator = self._build()
         for number, operation in enumerate(self._case.input):
             if rebuild:

@@ -100,10 +100,7 @@ class Drive:
     """A run of one scenario.
 
     Args:
-        case: the scenario.
-        profile: the profile whose rules hold.
         rebuild: whether to make a new window from a snapshot before every step.
-        storage: the container of the tuples.
 
     Attributes:
         muted: whether a window is being rebuilt, which logs no events.
@@ -285,7 +282,6 @@ class Drive:
         return {"partition": key, "window": _ids(self._window.rows(key))}
 
     def _take_time(self) -> None:
-        """Advance the clock by the duration of the handler."""
         durations = self._case.handler_duration
         if isinstance(durations, list):
             at, self._handled = self._handled, self._handled + 1

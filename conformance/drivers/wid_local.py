@@ -65,11 +65,7 @@ class Local:
 
 
 class Definition:
-    """The definition of the window language.
-
-    Args:
-        interleavings: as in `Local`.
-    """
+    """The definition of the window language."""
 
     name = "definition"
 
@@ -164,7 +160,6 @@ def pipeline_of(case: Case) -> Pipeline:
 
 
 def _window(window: Window) -> str:
-    """Return a window in the syntax of pipeline files, which count microseconds or rows."""
     rows = window.attribute == ROW_NUM
     unit = "rows" if rows else "us"
     length = "LANDMARK" if window.range_ is None else f"{window.range_} {unit}"
@@ -211,7 +206,6 @@ def _partitions(case: Case) -> list[int]:
 
 
 def _names(case: Case) -> dict[str, str]:
-    """Return the name of each lane in the pipeline."""
     partitions = zip(case.lanes, _partitions(case), strict=True)
     return {lane: f"{_TOPIC}/{partition}" for lane, partition in partitions}
 
@@ -225,7 +219,6 @@ def _row(case: Case, window: Window, row: Row) -> list[Any]:
 
 
 def _spelled(disorder: spec.Disorder, here: Mapping[str, str]) -> Any:
-    """Return a generator in the syntax of pipeline files, with the pipeline's lane names."""
     match disorder:
         case spec.Slack(slack_us):
             return {"slack": f"{slack_us} us"}
@@ -267,7 +260,6 @@ def entries_of(case: Case) -> Iterator[LogEntry]:
 
 
 def _control(record: Mapping[str, Any], here: Mapping[str, str]) -> dict[str, Any]:
-    """Return a control record as it is in a topic."""
     if record["c"] == "end":
         return {"end": True}
     if "b" in record:

@@ -33,7 +33,6 @@ class OnSpark:
     Args:
         cases: all cases that will be requested.
         interleavings: number of other orders of arrival that must give the same result.
-        run_all: runs many pipelines on Spark.
     """
 
     name = "engine on Spark"
@@ -70,7 +69,6 @@ def judge(
 
 
 def _on_spark(cases: Sequence[Case], interleavings: int, run_all: RunAll) -> list[wid.Verdict]:
-    """Return a verdict for each case, in order."""
     parts = [wid_local.engine_part(case) for case in cases]
     runs = []
     for part in parts:

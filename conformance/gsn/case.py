@@ -48,12 +48,9 @@ class GraphCase(_Part):
     """A graph as in the file.
 
     Attributes:
-        id: a unique name.
         kind: of the slides; queries with a count slide of 1 are not in the graph.
         slides: one for each query.
-        params: limits of the optimiser.
         expected: the plain graph and the optimised one.
-        steps: changes after them.
     """
 
     id: str

@@ -54,7 +54,6 @@ def judge_firings(case: FiringCase, found: Mapping[str, Any], judged_by: str) ->
 
 
 def _difference(name: str, expected: Any, found: Any) -> str | None:
-    """Return the first difference within a value; None: they are the same."""
     if isinstance(expected, list) and isinstance(found, list):
         pairs = zip_longest(expected, found, fillvalue=_MISSING)
         parts = [(f"{name}[{number}]", *pair) for number, pair in enumerate(pairs)]

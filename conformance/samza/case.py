@@ -29,11 +29,7 @@ class Scenario(BaseModel):
     """A scenario as in the file.
 
     Attributes:
-        id: a unique name.
         operator: the operator to run; `keys` only encodes keys.
-        tags, notes: for people.
-        config: the operator's configuration.
-        steps: the calls, in order.
         expected: `steps`, with one entry per step, and the `final` state.
         same_rows_as: a scenario with the same log and therefore the same rows.
     """
@@ -101,9 +97,6 @@ class Setup:
     """A scenario translated to our model.
 
     Attributes:
-        flow: what is computed.
-        lanes: lanes of the log.
-        disorder: the generator of bounds.
         options: options that only an operator has, by the name of its parameter.
     """
 

@@ -84,7 +84,6 @@ def spelled(value: Any) -> str:
 
 
 def _first_difference(scenario: Scenario, found: Effects) -> str | None:
-    """Return the first step and field that differ."""
     expected = scenario.expected
     if len(expected["steps"]) != len(found["steps"]):
         return f"steps: expected {len(expected['steps'])}, found {len(found['steps'])}"

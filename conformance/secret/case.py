@@ -44,7 +44,6 @@ class ReportCase(BaseModel):
 
     Attributes:
         at: the instant, or the picked id; None: not printed.
-        tids: ids of the content.
         tsys: arrival of the tuple that caused it; None: not recorded.
         scope: the reported interval, `(low, high]`; None: not recorded.
         start, end: the window's bounds as a product printed them; None: not printed.
@@ -66,18 +65,14 @@ class Case(BaseModel):
     """A run as in the file.
 
     Attributes:
-        id: a unique name.
-        engine: name of the engine.
         window: `time`, `tuple`, or `session` (real engines only).
         size, slide: of the windows; a session's gap is its size.
         first_tapp: application time of the first tuple, for the start formulas.
         t0: the start that the simulator derived; None: a real engine.
-        input: tuples in order of arrival.
         reports: in the order in which they appeared.
         engine_version: of a real engine; None: the simulator.
         watermarks, allowed_lateness, accumulation: of a real engine.
         emits: which of its reports a real engine kept; None: all.
-        note: for people.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

@@ -24,7 +24,6 @@ def judge(case: Case, judged_by: str) -> Verdict:
 
 
 def _difference(case: Case) -> str | None:
-    """Return the first difference between the model and a recorded run."""
     if case.window == "session" or case.slide is None:
         return "the simulator has no session windows"
     domain = Domain(case.window)

@@ -45,7 +45,6 @@ class _Line(BaseModel):
 
     @property
     def profiles(self) -> list[str]:
-        """The profiles under which the row must hold."""
         return ["paper", "osstreams"] if self.profile == "both" else [self.profile]
 
     @property
@@ -145,9 +144,6 @@ class WindowCase(_Line):
     """A scenario of one window, with every event that it must log.
 
     Attributes:
-        window: `tumbling`, `sliding` or `timeInterval`.
-        interval: lengths of an interval window.
-        input: operations, in the order in which they are applied.
         expected: events, each with the `step` of its operation.
         final: the tuples of each partition at the end; None: not recorded.
         cross_partition_order_unspecified: only the order within a partition counts.

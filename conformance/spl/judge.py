@@ -56,7 +56,6 @@ def _by_profile(
 
 
 def _window_difference(case: WindowCase, drive: DriveWindow, profile: str) -> str | None:
-    """Describe the first difference; None: there is none."""
     try:
         events, final = drive(case, profile)
     except PolicyError as refused:
@@ -103,7 +102,6 @@ def _first(
     *,
     as_sets: bool = False,
 ) -> str | None:
-    """Describe the first difference; None: there is none."""
     wanted, got = _grouped(expected, group), _grouped(found, group)
     for place in sorted({*wanted, *got}, key=lambda place: (place[0], str(place[1:]))):
         left, right = wanted.get(place, []), got.get(place, [])
@@ -127,7 +125,6 @@ def _grouped(
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal, floats approximately."""
     if isinstance(one, float) or isinstance(other, float):
         numbers = isinstance(one, int | float) and isinstance(other, int | float)
         return numbers and math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_RELATIVE)

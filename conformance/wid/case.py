@@ -51,17 +51,13 @@ class Case(BaseModel):
     """A case as in the file.
 
     Attributes:
-        id: a unique name.
         window: in the window language.
-        group_by: a field, or None.
         aggregates: functions, in the order of the output.
-        value_type: type of the field `value`.
         lanes: all lanes, as `source/partition`.
         disorder: the generator, by `kind`.
         late: `mode`, `policy`, and `epoch` with update.
         input: records in one order of arrival.
         expected: the output, or an error's code.
-        note: for people.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -132,7 +128,6 @@ def _control(record: dict[str, Any]) -> Control:
 
 
 def _disorder(value: dict[str, Any]) -> Disorder:
-    """Parse a generator in the syntax of cases."""
     kind = value.get("kind")
     if kind == "slack_time" and value.get("us", -1) >= 0:
         return Slack(value["us"])

@@ -35,7 +35,6 @@ class Verdict:
     """The verdict on one case.
 
     Attributes:
-        case: its id.
         judged_by: what computed the output.
         difference: description of the first difference; None: there is none.
     """
@@ -78,9 +77,7 @@ def judge(case: Case, evaluate: Evaluate, judged_by: str, interleavings: int = 0
     """Compare a driver's result for a case with the expectation.
 
     Args:
-        case: the case.
         evaluate: computes the output; parts of `expected` that it leaves out are not compared.
-        judged_by: name of the driver in reports.
         interleavings: number of other orders of arrival that must give the same result.
     """
     orders = [case, *(shuffled(case, seed) for seed in range(interleavings))]
@@ -106,7 +103,6 @@ def shuffled(case: Case, seed: int) -> Case:
 
 
 def _difference(case: Case, found: Expected) -> str | None:
-    """Return the first difference between result and expectation."""
     expected = case.expected
     if "error" in expected or "error" in found:
         if found.get("error") == expected.get("error"):

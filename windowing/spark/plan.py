@@ -81,7 +81,6 @@ def emissions(
     Args:
         raw: a stream of `RAW_SCHEMA`, or of what workers make it of; a partition's rows may be in
             any order within a batch.
-        pipeline: the pipeline.
         fused: whether lanes have no separate stage. That is faster, but every task must have a
             range of offsets of each partition for itself, as from Kafka, and the pipeline must
             allow it (`windowing.engine.plan.Plan.why_lanes`).
@@ -137,7 +136,6 @@ def _stage(
 
 
 def _by_slot(rows: DataFrame, column: str, count: int) -> GroupedData:
-    """Group by the slots of a column's numbers, which are less than `count`."""
     slots = F.array(*(F.lit(slot_of(number)) for number in range(count)))
     by = SLOTS[column]
     return rows.select(

@@ -26,7 +26,6 @@ def store_of_key(
     """Return what makes the store of the current grouping key; to be called in `init`.
 
     Args:
-        handle: Spark's.
         copies: this worker's, of large values; None: it keeps none.
     """
     state = handle.getMapState("state", _KEY, _VALUE)
@@ -42,11 +41,7 @@ def stepped(
 
 
 class Processor(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
-    """An operator with a lane or a shard for each key.
-
-    Args:
-        stage: does the work.
-    """
+    """An operator with a lane or a shard for each key."""
 
     def __init__(self, stage: LaneStage | ShardStage) -> None:
         self._stage = stage

@@ -80,7 +80,6 @@ def packer(text: str, secrets: Mapping[str, str] | None = None) -> Stage:
     """Return the pack stage, for `mapInArrow`: a chunk per partition and Arrow batch.
 
     Args:
-        text: the pipeline file.
         secrets: those of its control records (`windowing.spark.storage.shipped.packed`).
     """
     file = packed(text, secrets)
@@ -101,11 +100,7 @@ def packed_rows(batches: Batches, rules: RulesOf) -> Batches:
 
 
 def scanner(text: str) -> Stage:
-    """Return the stage that packs chunks and scans them for the fused plan, for `mapInArrow`.
-
-    Args:
-        text: the pipeline file.
-    """
+    """Return the stage that packs chunks and scans them for the fused plan, for `mapInArrow`."""
     file = packed(text)
 
     def scan_batches(batches: Batches) -> Batches:
@@ -142,7 +137,6 @@ def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.
 
 
 def _chunks(batch: pa.RecordBatch, rules: RulesOf) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Yield the chunk of each partition in an Arrow batch of raw rows."""
     for partition, part in _by_partition(pl.DataFrame(batch)):
         ordered = in_order(part, "offset")
         rows = RawRows(*(ordered[name] for name in _RAW_COLUMNS))
@@ -177,7 +171,6 @@ class _Stage:
         self._file, self._copies = packed(text), copies
 
     def copies(self) -> Copies | None:
-        """Return this worker's copies of large state, if it may keep any."""
         return Copies.of_worker() if self._copies else None
 
     def open(self, store: Callable[[], StateStore]) -> None:
@@ -199,7 +192,6 @@ class LaneStage(_Stage):
     """One lane per key: from chunks to one parcel per shard.
 
     Args:
-        text: the pipeline file.
         copies: whether workers may keep copies of large state in files.
     """
 

@@ -165,7 +165,6 @@ class _Contents:
         return len(self._keys)
 
     def extend(self, arrived: Sequence[StreamTuple]) -> None:
-        """Add tuples, in order of arrival."""
         for one in arrived:
             key = one.time if self._domain is Domain.time else one.number
             place = bisect_right(self._keys, key)
@@ -173,5 +172,4 @@ class _Contents:
             self._numbers.insert(place, one.number)
 
     def between(self, low: int, high: int) -> tuple[int, ...]:
-        """Return the ids of the tuples in `(low, high]`."""
         return tuple(self._numbers[bisect_right(self._keys, low) : bisect_right(self._keys, high)])

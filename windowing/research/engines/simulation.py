@@ -61,7 +61,6 @@ def reports(
 
 
 def _holds(report: Report, last: tuple[int, ...], moment: Moment) -> bool:
-    """Whether a time window is shown at an instant."""
     return _content_holds(report, last, moment) and _instant_holds(report, moment)
 
 

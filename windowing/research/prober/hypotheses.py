@@ -28,8 +28,6 @@ class Hypothesis(NamedTuple):
     """An engine without its start.
 
     Attributes:
-        tick: when it wakes up.
-        report: when a window is shown.
         pick: which one; the largest where it has no effect.
     """
 

@@ -23,13 +23,7 @@ SIZES = {
 
 @dataclass(frozen=True, eq=False)  # known by identity: answers are cached by it
 class Experiment:
-    """One input for one size of windows.
-
-    Attributes:
-        name: for people.
-        asked: the windows.
-        stream: the tuples.
-    """
+    """One input for one size of windows."""
 
     name: str
     asked: Size

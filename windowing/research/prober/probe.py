@@ -25,12 +25,7 @@ DRAWS = 60
 
 
 class Model(NamedTuple):
-    """A complete explanation of an engine.
-
-    Attributes:
-        hypothesis: tick, report, pick.
-        formula: its start.
-    """
+    """A complete explanation of an engine."""
 
     hypothesis: Hypothesis
     formula: Formula
@@ -42,7 +37,6 @@ class Recovered:
 
     Attributes:
         models: the class of them; empty if no formula fits the starts.
-        hypotheses: ticks, reports and picks of the class.
         starts: for each size of windows, the starts that are possible.
         extra: number of random experiments that were run.
         trials: the planned experiments, in order.
@@ -65,8 +59,6 @@ def probe(box: Box, domain: Domain, news: Callable[[str], None] = lambda _: None
     """Find the parameters of an engine's window operator.
 
     Args:
-        box: the engine.
-        domain: of its windows.
         news: receives progress messages.
 
     Raises:
@@ -123,7 +115,6 @@ def _fitted(
 def _asked_twice(
     box: Box, domain: Domain, inputs: Sequence[Experiment]
 ) -> tuple[list[Observed], list[Observed]]:
-    """Run each experiment twice; return the answers of the first and of the second time."""
     answers = ask_all(box, domain, [(one.asked, one.stream) for one in inputs] * 2)
     return answers[: len(inputs)], answers[len(inputs) :]
 

@@ -19,8 +19,6 @@ class Trial(NamedTuple):
     """An experiment that was run on an engine.
 
     Attributes:
-        experiment: the input.
-        answer: what the engine reported.
         left: how many hypotheses the experiments on windows of this size left over.
     """
 
@@ -34,9 +32,7 @@ class Unmodelable:
     """An engine that no hypothesis explains.
 
     Attributes:
-        why: the rule that it breaks.
         experiment: the smallest unexplained input.
-        answer: what the engine reported.
         nearest: the hypothesis and start that agree after the most tuples; None: repeats differ.
         trials: the planned experiments up to here, in order.
     """
@@ -54,8 +50,6 @@ def unexplained(
     """Return the smallest input that nothing explains of what the sizes before left over.
 
     Args:
-        box: the engine.
-        domain: of its windows.
         alive: the hypotheses that explain all sizes before the last one.
         trials: all experiments; those on the last size are explained by none together.
     """
@@ -71,7 +65,6 @@ def unexplained(
 
 
 def _broken_rule(answer: Observed) -> str:
-    """Say which rule of the model an answer breaks, if it is a rule that shows by itself."""
     reports = [(number, set(one)) for number, found in enumerate(answer, 1) for one in found]
     if any(number in content for number, content in reports):
         return "a report holds the tuple that it follows: in the model, contents end before it"

@@ -39,7 +39,6 @@ class DataFile(msgspec.Struct, frozen=True):
     """A file that holds some rows of a table.
 
     Attributes:
-        table: the table's name.
         path: relative to the table's folder.
         run: the run of all its rows.
         size: in bytes.
@@ -66,7 +65,6 @@ def write_file(folder: Path, table: str, rows: pa.Table, schema: pa.Schema) -> D
 
     Args:
         folder: the folder of all tables.
-        table: the table's name.
         rows: at least one.
         schema: the table's; columns that the rows lack are null.
 
@@ -89,7 +87,6 @@ def add_action(folder: Path, file: DataFile) -> dict[str, Any]:
 
     Args:
         folder: the table's.
-        file: one of this table.
 
     Raises:
         UnseenFile: the file is not where this process looks for it, or has another size.
@@ -128,7 +125,6 @@ def _stats(rows: pa.Table) -> dict[str, Any]:
 
 
 def _known(part: dict[str, Any]) -> dict[str, Any]:
-    """Return statistics without those that a column does not have."""
     known = {name: _known(v) if isinstance(v, dict) else v for name, v in part.items()}
     return {name: value for name, value in known.items() if value not in (None, {})}
 
@@ -168,6 +164,5 @@ def _rounded(column: pa.ChunkedArray, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _spelled(instant_ms: int) -> str:
-    """Return an instant as Delta's statistics spell it."""
     instant = pa.scalar(instant_ms, pa.timestamp("ms")).as_py()
     return str(instant.isoformat(timespec="milliseconds")) + "Z"

@@ -37,8 +37,6 @@ class FileStage:
 
     Attributes:
         file: the pipeline file, as `windowing.spark.storage.shipped.packed` returns it.
-        run: the identity of the checkpoint.
-        batch_id: the batch's number.
         folder: the folder of the tables, shared by driver and executors.
         schemas: the tables' columns, by name.
         inline_bytes: results up to this size in one task are passed on, larger ones written.

@@ -79,7 +79,6 @@ class PostgresSink:
 
     Args:
         pipeline: whose rows they are; its sink names the schema.
-        schema: the schema of the tables.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
         is_live: whether views show this run; called before each batch.

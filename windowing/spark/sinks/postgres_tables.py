@@ -43,12 +43,7 @@ Columns = Mapping[str, str]
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table that a pipeline needs.
-
-    Attributes:
-        columns: name and type of each.
-        key: the columns of the key.
-    """
+    """A table that a pipeline needs."""
 
     columns: Sequence[tuple[str, LiteralString]]
     key: Sequence[str]

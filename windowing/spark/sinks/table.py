@@ -59,8 +59,6 @@ class TableSink:
     """The writer of one run's batches.
 
     Args:
-        pipeline: the pipeline of the rows.
-        folder: the table's folder.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
         on_written: called with each batch that is written.
@@ -107,7 +105,6 @@ class TableSink:
         """Return the executors' part of writing a batch.
 
         Args:
-            batch_id: its number.
             inline_bytes: larger results of a task go into files.
         """
         found = {name: log.schema for name, log in self._logs.items()}

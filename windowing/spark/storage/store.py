@@ -24,7 +24,6 @@ class MapStateStore:
     large value by a small one, read it first: else it stays under its own key, and takes space.
 
     Args:
-        state: Spark's map state.
         copies: of large values; None: there are none.
     """
 
