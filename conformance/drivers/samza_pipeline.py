@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from conformance.drivers.driver import NotExpressible
-from conformance.drivers.wid_local import LogEntry
-from conformance.samza.case import Scenario
+from conformance.cases import NotExpressible
+from conformance.drivers.wid import LogEntry
+from conformance.samza import Scenario
 from windowing.model import Pipeline, PipelineError, parse_pipeline
 
 _BEYOND = 2**62
