@@ -30,8 +30,8 @@ from selenium.webdriver.support.expected_conditions import (
 )
 from selenium.webdriver.support.ui import WebDriverWait
 
-from benchmarks.figures import README, machine, markdown, replace_block
-from benchmarks.old_run import OldRun
+from benchmarks.figures import README, machine, machine_line, markdown, replace_block
+from benchmarks.overview import OldRun
 from infra import stack
 from infra.airflow_api import AirflowApi
 from infra.endpoints import Endpoints
@@ -76,11 +76,10 @@ def main(
         found = [_round(layout, lanes) for _ in range(rounds)]
     table = [["opened", "seconds, median (min – max)"], *_spelled(found)]
     about = machine()
-    on = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in about.items())
     said = f"{lanes} lanes, {batches:,} batches, {rows:,} rows; {rounds} starts of Airflow"
     loads = [opened.load for one in found for opened in one.values()]
     load = f"Load average while measuring: {min(loads):.1f} to {max(loads):.1f}"
-    lines = [f"{said}. {load}.", "", *markdown(table), "", f"Machine: {on}."]
+    lines = [f"{said}. {load}.", "", *markdown(table), "", machine_line(about)]
     print("\n".join(lines))
     replace_block(README, "page", lines)
 

@@ -20,7 +20,7 @@ import typer
 from matplotlib.figure import Figure
 from rich.progress import track
 
-from benchmarks.figures import ROOT, machine, markdown, replace_block
+from benchmarks.figures import ROOT, machine, machine_line, markdown, replace_block
 from benchmarks.handwritten import aggregate as handwritten
 from windowing.engine.rows.operators import (
     Aggregate,
@@ -136,10 +136,8 @@ def main(
     print("\n".join(lines))
     if not dry:
         _figure(cells).savefig(PICTURE, dpi=110, facecolor="white")
-        about = machine()
-        names = ("cores", "system", "python", "load_average")
-        on = ", ".join(f"{name.replace('_', ' ')} {about[name]}" for name in names)
-        replace_block(DOCUMENT, "throughput", [*lines, "", f"{rounds} rounds. Machine: {on}."])
+        on = machine_line(machine(), "cores", "system", "python", "load_average")
+        replace_block(DOCUMENT, "throughput", [*lines, "", f"{rounds} rounds. {on}"])
 
 
 def _cells(largest: int) -> Iterator[tuple[Case, int]]:

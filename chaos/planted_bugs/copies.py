@@ -10,15 +10,20 @@ from chaos.planted_bugs.conditions import some_operators
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.tuning import tuning
-from windowing.spark.storage.copies import Copies
-from windowing.spark.storage.store import _DIGEST_FOLLOWS, MapStateStore, _digest_in, value_key
+from windowing.spark.storage.store import (
+    _DIGEST_FOLLOWS,
+    Copies,
+    MapStateStore,
+    _digest_in,
+    value_key,
+)
 
 _BY_STATE = (
     "no error, deterministic, repeatable, dead letters, conservation, progress, closing, "
     "exactly once, early rows"
 )
 _COPIES, _STORE = (
-    "windowing.spark.storage.copies:Copies",
+    "windowing.spark.storage.store:Copies",
     "windowing.spark.storage.store:MapStateStore",
 )
 

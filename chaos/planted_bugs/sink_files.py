@@ -12,11 +12,10 @@ from chaos.planted_bugs.planted import planted
 from windowing.runtime.output import DATA_FILE, DEAD_LETTER, METRIC, SinkFrame
 from windowing.runtime.token import Token
 from windowing.spark.sinks import TableSink
-from windowing.spark.sinks.data_files import DataFile
-from windowing.spark.sinks.file_stage import FileStage, files_of
+from windowing.spark.sinks.data_files import DataFile, FileStage, files_of
 from windowing.spark.sinks.growth import conformed
 
-_STAGE = "windowing.spark.sinks.file_stage:FileStage"
+_STAGE = "windowing.spark.sinks.data_files:FileStage"
 _BY_TABLES = (
     "deterministic, dead letters, conservation, sound tables, exactly once, no error, early rows"
 )

@@ -27,8 +27,8 @@ from windowing.model import Pipeline
 from windowing.model.source import PARTITIONS_MAX
 from windowing.runtime.output import SinkFrame, tagged
 from windowing.spark.sources.pieces import Batches, Stage
-from windowing.spark.storage.copies import Copies
 from windowing.spark.storage.shipped import packed, unpacked
+from windowing.spark.storage.store import Copies
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
 CHUNK_SCHEMA = "partition int, chunk binary"

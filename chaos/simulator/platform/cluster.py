@@ -11,7 +11,7 @@ from chaos.simulator.platform.copies import damage
 from chaos.simulator.platform.map_state import SimulatedMap
 from chaos.simulator.platform.stages import ScanningStage, SimulatedLanes, SimulatedShards
 from chaos.simulator.platform.state import StateFiles, Task, Values
-from windowing.spark.storage.copies import Copies
+from windowing.spark.storage.store import Copies
 
 Engine = ScanningStage | SimulatedLanes | SimulatedShards
 

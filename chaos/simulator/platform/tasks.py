@@ -25,7 +25,7 @@ from windowing.engine.plan import Plan, plan_of
 from windowing.engine.shard import Shard
 from windowing.model.file.pipeline import Pipeline
 from windowing.spark.stages import rules_of
-from windowing.spark.storage.copies import Copies
+from windowing.spark.storage.store import Copies
 
 
 class EngineUnderTest(Protocol):

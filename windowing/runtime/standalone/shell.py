@@ -273,10 +273,6 @@ class Draft:
                 self._store.put(key, value)
         self._changes = {}
 
-    def discard(self) -> None:
-        """Revert to the checkpoint."""
-        self._changes = {}
-
     def changes(self) -> dict[str, bytes | None]:
         """Return a copy of the changes; None: deleted."""
         return dict(self._changes)

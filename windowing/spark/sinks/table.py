@@ -27,11 +27,13 @@ from windowing.model import Pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import NEW_RUN, Tables, Token, admit, due
 from windowing.spark.memory import giving_back
-from windowing.spark.sinks.data_files import RUN, DataFile, write_file
-from windowing.spark.sinks.file_stage import (
+from windowing.spark.sinks.data_files import (
     INLINE_SETTING,
+    RUN,
+    DataFile,
     FileStage,
     files_of,
+    write_file,
 )
 from windowing.spark.sinks.growth import additions, check, conflicts
 from windowing.spark.sinks.reader import FolderReader
