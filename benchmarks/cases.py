@@ -44,9 +44,6 @@ class Case:
     Attributes:
         name: its key in the recorded results.
         title: what a reader of the table sees.
-        window: which windows.
-        keys: how many keys there are.
-        events: how many events by default.
         from_topic: whether the events come from a Kafka topic and the rows go into a Delta table;
             else they come from files, and every row is read and discarded.
     """

@@ -42,15 +42,10 @@ class Task:
     """What a run does.
 
     Attributes:
-        path: which path.
-        case: the name of the case.
-        data: the folder of the events.
         warm_up: the folder of a smaller set, for a path that has no first batch.
-        cores: how many cores it may use.
         memory: the size of the JVM's heap, for example `2g`.
         answer: the file for the time that it took.
         rows: the file for the rows that it computed, as Parquet; None: they are discarded.
-        topic: for a case that reads one.
     """
 
     path: str
@@ -104,7 +99,6 @@ def _spark(task: Task, case: Case, data: Path) -> Timing | pl.DataFrame:
 
 
 def _fill(task: Task, _: Case, data: Path) -> Timing:
-    """Append the events to the task's topic."""
     assert task.topic is not None  # noqa: S101 - says it to readers
     with _session(task) as spark:
         kafka_paths.fill(spark, data, task.topic)

@@ -50,11 +50,7 @@ console = Console()
 
 
 class Clock:
-    """CPU seconds by step, and a profile of one of them.
-
-    Args:
-        profiled: the step to profile, or None.
-    """
+    """CPU seconds by step, and a profile of one of them."""
 
     def __init__(self, profiled: str | None) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
@@ -78,12 +74,9 @@ class Core:
     """All lanes and shards of a pipeline, step by step under a clock.
 
     Args:
-        pipeline: the pipeline.
-        clock: counts the time.
         fused: whether lanes have no separate step.
 
     Attributes:
-        results: how many rows they have sent.
         state_bytes: the most state that all shards held after a batch.
     """
 

@@ -48,9 +48,6 @@ class Load:
     """What a data set holds, without the few records that end its windows.
 
     Attributes:
-        events: how many.
-        batches: into how many batches they are cut.
-        keys: how many keys they are drawn from.
         span_ms: the event time that they cover.
         hard: whether keys and amounts are such as machinery mistakes, to compare results; else
             they are those of users, to measure time.

@@ -34,7 +34,6 @@ class Topic:
 
     Attributes:
         bootstrap: `host:port` of the broker.
-        name: of the topic.
         batch: how many records a batch takes.
     """
 
@@ -66,8 +65,6 @@ def into_table(
     Args:
         spark: a session with `jars`, and `DELTA` for windows of its own.
         path: whose windows they are.
-        case: which windows.
-        topic: where the events are.
         table: the folder of the tables; None: a temporary one.
     """
     configure(spark, path)

@@ -85,8 +85,6 @@ def measured(
     """Return the median milliseconds of each part of a batch, by the batch's number of rows.
 
     Args:
-        spark: a session of `jobs.session`.
-        case: whose pipeline.
         sink: `table` or `noop`.
         rounds: how many batches of each size count.
         warm_up: how many of each run before these.
@@ -114,7 +112,6 @@ def measured(
 
 
 def _write_batches(folder: Path, count: int) -> None:
-    """Write a file for each batch; every batch with rows moves time by some seconds."""
     folder.mkdir()
     random = np.random.default_rng(_SEED)
     offset = 0

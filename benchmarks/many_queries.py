@@ -67,7 +67,6 @@ class Cost:
     """What the batches of one job cost.
 
     Attributes:
-        queries: how many the pipeline has.
         batch_ms: the median of how long a batch took.
         cpu_ms: the median of its CPU time, of all processes.
         rows: results per batch, on average.

@@ -30,8 +30,8 @@ from selenium.webdriver.support.expected_conditions import (
 )
 from selenium.webdriver.support.ui import WebDriverWait
 
-from benchmarks.figures import README, machine, markdown, replace_block
-from benchmarks.old_run import OldRun
+from benchmarks.figures import README, machine, machine_line, markdown, replace_block
+from benchmarks.overview import OldRun
 from infra import stack
 from infra.airflow_api import AirflowApi
 from infra.endpoints import Endpoints
@@ -51,7 +51,6 @@ class PageTiming:
     """How a page was opened.
 
     Attributes:
-        seconds: how long it took.
         load: the load average of the minute before.
     """
 
@@ -77,17 +76,15 @@ def main(
         found = [_round(layout, lanes) for _ in range(rounds)]
     table = [["opened", "seconds, median (min – max)"], *_spelled(found)]
     about = machine()
-    on = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in about.items())
     said = f"{lanes} lanes, {batches:,} batches, {rows:,} rows; {rounds} starts of Airflow"
     loads = [opened.load for one in found for opened in one.values()]
     load = f"Load average while measuring: {min(loads):.1f} to {max(loads):.1f}"
-    lines = [f"{said}. {load}.", "", *markdown(table), "", f"Machine: {on}."]
+    lines = [f"{said}. {load}.", "", *markdown(table), "", machine_line(about)]
     print("\n".join(lines))
     replace_block(README, "page", lines)
 
 
 def _round(layout: Layout, lanes: int) -> dict[str, PageTiming]:
-    """Start Airflow, and open the page in every way."""
     kept = layout.state_dir / "page/old.json"
     kept.unlink(missing_ok=True)
     try:
@@ -132,7 +129,6 @@ def _spelled(found: list[dict[str, PageTiming]]) -> Iterator[list[str]]:
 
 
 def _opened(airflow: Endpoints, lanes: int) -> PageTiming:
-    """Open the page by itself."""
     with _logged_in(airflow) as browser:
         load, began_s = os.getloadavg()[0], time.perf_counter()
         browser.get(f"{airflow.airflow_url}/pipelines/old/")
@@ -178,7 +174,6 @@ def _logged_in(airflow: Endpoints) -> Iterator[webdriver.Chrome]:
 
 @contextmanager
 def _browser() -> Iterator[webdriver.Chrome]:
-    """A new browser with a new profile."""
     options = webdriver.ChromeOptions()
     for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)

@@ -1,4 +1,4 @@
-"""The paths that run in Spark: ours, its own windows on either state provider, and the floor."""
+"""The paths that run in Spark: ours, its own windows on either state provider, and the floors."""
 
 from __future__ import annotations
 
@@ -8,20 +8,56 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
 from pyspark.sql.streaming import DataStreamWriter
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from benchmarks.bare_stages import bare_stages
 from benchmarks.cases import Case, Sessions, is_fused, pipeline_of
 from benchmarks.events import DELAY_MS_MAX, END_US, LANES, events_of
 from windowing.engine.plan import plan_of
 from windowing.spark import limit_batches, parquet_files, windowed
-from windowing.spark.plan import RAW_SCHEMA, emissions
+from windowing.spark.plan import RAW_SCHEMA, emissions, store_of_key
 from windowing.spark.sources.reading import RawStream
+from windowing.spark.storage.slots import slot_of
+
+
+def bare_stages(raw: RawStream, shards: int) -> DataFrame:
+    """Return how many rows there are for each shard, batch by batch."""
+
+    def counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        slots = [slot_of(shard) for shard in range(shards)]
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"slot": slots, "n": [batch.num_rows] * shards})
+
+    rows = raw.through(counts, "slot long, n long")
+    return rows.groupBy("slot").transformWithStateInPandas(_Total(), "n long", "Append", "None")
+
+
+class _Total(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._store = store_of_key(handle)
+
+    def handleInputRows(  # noqa: N802 - the name is Spark's
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        store = self._store()
+        total = int.from_bytes(store.get("n") or b"")
+        total += sum(int(frame["n"].sum()) for frame in rows)
+        store.put("n", total.to_bytes(8))
+        yield pd.DataFrame({"n": [total]})
+
+    def close(self) -> None:
+        """Do nothing: Spark owns the state."""
+
 
 BY_THE_JVM = "slackwater, rows by the JVM"
 """The path of rows that the JVM reads and sends to Python, as it does those of a topic."""
@@ -86,7 +122,6 @@ def _stream(spark: SparkSession, path: str, case: Case, data: Path) -> DataFrame
 
 
 def _records(spark: SparkSession, path: str, data: Path) -> RawStream:
-    """Return the records as the workers read them, or get them from the JVM."""
     if path == BY_THE_JVM:
         return RawStream.by_the_jvm(_raw(_rows(spark, data)))
     return parquet_files(spark, str(data), None, files_per_batch=LANES)
@@ -169,7 +204,6 @@ def run(writer: DataStreamWriter, events: Sequence[int] | None = None) -> Timing
     """Run a stream over everything in its source, and time its batches.
 
     Args:
-        writer: of the stream.
         events: how many each batch has, if Spark does not see them; None: as it counts them.
     """
     query = writer.trigger(availableNow=True).start()

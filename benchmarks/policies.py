@@ -20,7 +20,7 @@ import typer
 from matplotlib.figure import Figure
 from rich.progress import track
 
-from benchmarks.figures import ROOT, machine, markdown, replace_block
+from benchmarks.figures import ROOT, machine, machine_line, markdown, replace_block
 from benchmarks.handwritten import aggregate as handwritten
 from windowing.engine.rows.operators import (
     Aggregate,
@@ -70,11 +70,7 @@ class Case:
     """One curve: windows of all sizes.
 
     Attributes:
-        name: how it is called in tables.
         sizes: of the window, in tuples.
-        window: the policies for a size.
-        called: what is computed.
-        timed: whether the clock is advanced.
     """
 
     name: str
@@ -113,7 +109,6 @@ class Cell:
     """One size of a case: seconds per round.
 
     Attributes:
-        case, size: which.
         rows: how many tuples were measured.
         library, by_hand: the seconds of each round.
     """
@@ -141,10 +136,8 @@ def main(
     print("\n".join(lines))
     if not dry:
         _figure(cells).savefig(PICTURE, dpi=110, facecolor="white")
-        about = machine()
-        names = ("cores", "system", "python", "load_average")
-        on = ", ".join(f"{name.replace('_', ' ')} {about[name]}" for name in names)
-        replace_block(DOCUMENT, "throughput", [*lines, "", f"{rounds} rounds. Machine: {on}."])
+        on = machine_line(machine(), "cores", "system", "python", "load_average")
+        replace_block(DOCUMENT, "throughput", [*lines, "", f"{rounds} rounds. {on}"])
 
 
 def _cells(largest: int) -> Iterator[tuple[Case, int]]:
@@ -197,7 +190,6 @@ def tuples(rows: int) -> list[Row]:
 
 
 def _seconds(operator: Operator, data: Sequence[Row], before: int, *, timed: bool) -> float:
-    """Return how long an operator takes for all tuples after the first ones."""
     insert, tick = operator.insert, operator.tick
     for row in data[:before]:
         insert(row)

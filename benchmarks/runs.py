@@ -67,9 +67,6 @@ class Bench:
     """What all runs share.
 
     Attributes:
-        folder: of the data sets.
-        cores: how many cores a run may use.
-        memory: the size of a JVM's heap.
         batches: into how many batches the events are cut.
         small_events: how many events the comparison of results has.
         bootstrap: `host:port` of a broker, for cases that read a topic.
@@ -110,7 +107,6 @@ class Bench:
         return replace(task, topic=self._topic(task, batch)) if case.from_topic else task
 
     def _topic(self, task: Task, batch: int) -> Topic:
-        """Return the topic of a data set, filled if it is not yet."""
         topic = Topic(self.bootstrap, Path(task.data).name, batch)
         if topic.name not in self._filled:
             create_topic(self.bootstrap, topic.name, LANES)
@@ -119,7 +115,6 @@ class Bench:
         return topic
 
     def _run(self, task: Task) -> RunTiming:
-        """Run a task in its own process, on as many cores as it may use."""
         with tempfile.TemporaryDirectory(prefix="slackwater-benchmark-") as folder:
             answer, log = Path(folder) / "answer.json", Path(folder) / "log"
             text = replace(task, answer=str(answer)).to_json()
@@ -214,7 +209,6 @@ class Progress:
 
     Attributes:
         deadline: by `time.monotonic`; None: there is none.
-        measured: what was measured.
         took_s: per case and path, how long the runs took as a whole.
     """
 

@@ -18,16 +18,22 @@ from matplotlib.figure import Figure
 from rich.progress import track
 
 from benchmarks import slides_pictures
-from benchmarks.figures import ROOT, machine, markdown, replace_block
-from benchmarks.slides_accuracy import ALPHAS, INTERVALS, SLIDES_MS, Accuracy, accuracy
-from benchmarks.slides_counts import TREES, SlideCounts, count
-from benchmarks.slides_speed import (
+from benchmarks.figures import ROOT, machine, machine_line, markdown, replace_block
+from benchmarks.slides_measured import (
+    ALPHAS,
+    INTERVALS,
     PLAIN,
+    SLIDES_MS,
     SPEED_IN_THE_PAPER,
+    TREES,
     WAYS,
+    Accuracy,
     Cell,
     Size,
+    SlideCounts,
+    accuracy,
     by_batch,
+    count,
     measure,
     ratios,
 )
@@ -45,7 +51,6 @@ class Extent:
     """How much is run.
 
     Attributes:
-        queries: numbers of queries.
         rounds: how often speeds are measured.
         tuples: of a round.
         seeds: sets of slides whose operations are counted.
@@ -101,15 +106,13 @@ def speed(extent: Extent) -> tuple[list[str], Figure]:
     cells = [measure(size, extent.rounds, extent.tuples) for size in track(sizes, "experiment 1")]
     largest = Size(max(extent.queries), LARGEST[-1])
     batches = by_batch(largest, BATCHES, min(extent.tuples, 2_000))
-    about = machine()
-    names = ("cores", "system", "python", "load_average")
-    on = ", ".join(f"{name.replace('_', ' ')} {about[name]}" for name in names)
+    on = machine_line(machine(), "cores", "system", "python", "load_average")
     lines = [
         *("Which slides are due:", "", *markdown(_speeds(cells, ids=False)), ""),
         *("Which queries run, in order:", "", *markdown(_speeds(cells, ids=True)), ""),
         f"Due slides in batches, {largest.queries:,} queries, slides ≤ {largest.largest:,}:",
         *("", *markdown(_per_tuple(batches)), ""),
-        f"CPU time, {extent.rounds} rounds of {extent.tuples:,} tuples. Machine: {on}.",
+        f"CPU time, {extent.rounds} rounds of {extent.tuples:,} tuples. {on}",
     ]
     return lines, slides_pictures.speeds(cells)
 

@@ -8,9 +8,16 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-from benchmarks.slides_accuracy import SLIDES_MS, Accuracy
-from benchmarks.slides_counts import SlideCounts
-from benchmarks.slides_speed import OPTIMISED, PLAIN, Cell, Size, ratios
+from benchmarks.slides_measured import (
+    OPTIMISED,
+    PLAIN,
+    SLIDES_MS,
+    Accuracy,
+    Cell,
+    Size,
+    SlideCounts,
+    ratios,
+)
 
 _COLOURS: Final = {
     "graph": "#1f5f8b",

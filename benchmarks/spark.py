@@ -18,7 +18,7 @@ from rich.table import Table
 
 from benchmarks import figures
 from benchmarks.cases import CASES, Case
-from benchmarks.record import OtherWorkError, Record, code
+from benchmarks.figures import OtherWorkError, Record, code
 from benchmarks.runs import PATHS, Bench, Progress, Runs, broker, paths_of, whole
 
 ROUNDS = 5

@@ -45,7 +45,6 @@ class Cost:
     """What the driver's part of one batch cost.
 
     Attributes:
-        cpu_ms, wall_ms: time.
         memory_bytes: of the process, after it.
     """
 

@@ -65,7 +65,6 @@ def measure(folder: Path, events: int) -> str:
 
 
 def _busy_s() -> float:
-    """Return the CPU time of all processes that this one has waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -82,7 +81,6 @@ def _resident(process: psutil.Popen) -> int:
 
 
 def _write(batches: Path, log: Path) -> None:
-    """Write a data set as EVENTS.jsonl, batch by batch."""
     with log.open("w") as file:
         for part in sorted(batches.glob("*.parquet")):
             for partition, offset, value in (

@@ -16,15 +16,19 @@ import typer
 from matplotlib.figure import Figure
 from rich.progress import track
 
-from benchmarks.figures import ROOT, machine, markdown, replace_block
-from benchmarks.wid_data import SECOND_US, Stream, block_sorted, bounded_disorder, ordered
-from benchmarks.wid_measure import (
+from benchmarks.figures import ROOT, machine, machine_line, markdown, replace_block
+from benchmarks.wid_disorder import (
+    SECOND_US,
     Point,
+    Stream,
     Windows,
     average_error,
+    block_sorted,
+    bounded_disorder,
     incorrect,
     last_of_blocks,
     measure,
+    ordered,
 )
 from benchmarks.wid_plans import MAX_SPEED, PLANS, Reading
 from jobs.tools.punctuate import tightest_bounds
@@ -78,10 +82,8 @@ def _keep(number: int, table: Table, figure: Figure) -> None:
     figure.savefig(PICTURES / f"wid_experiment_{number}.png", dpi=110, facecolor="white")
     lines = markdown(table)
     if number == 1:
-        about = machine()
-        names = ("cores", "system", "python", "polars", "load_average")
-        on = ", ".join(f"{name.replace('_', ' ')} {about[name]}" for name in names)
-        lines += ["", f"Machine: {on}."]
+        on = machine_line(machine(), "cores", "system", "python", "polars", "load_average")
+        lines += ["", on]
     replace_block(DOCUMENT, f"experiment {number}", lines)
 
 
@@ -197,7 +199,6 @@ def disorder_within_blocks(records: int) -> tuple[Table, Figure]:
 
 
 def _points_table(points: Sequence[Point], measured: str) -> Table:
-    """Latency and error per slack; a column for the error of each curve."""
     curves = [
         label for label in ("consistent", "generous") if any(p.label == label for p in points)
     ]

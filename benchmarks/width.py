@@ -49,8 +49,6 @@ class Width:
     Attributes:
         keys: how many there are, drawn by Zipf's law.
         windows: how many are open at once.
-        partitions: of the source.
-        batches: how many.
         batch_rows: records of each.
     """
 
@@ -73,7 +71,6 @@ class Cost:
         lanes_ms, shards_ms: CPU time of all lanes, of all shards.
         read_bytes, written_bytes: between the shards and their stores.
         state_bytes: of all shards, after the batch.
-        rows: results sent.
     """
 
     lanes_ms: float
@@ -238,7 +235,6 @@ def main(
 
 
 def _draw(costs: list[Cost], target: Path) -> None:
-    """Draw cost and state against the number of the batch."""
     import matplotlib as mpl  # noqa: PLC0415 - half a second, and only for a full run
 
     mpl.use("Agg")

@@ -24,7 +24,7 @@ from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline
 from windowing.runtime.local import Output
 from windowing.runtime.output import SinkFrame
-from windowing.spark.processor import stepped, store_of_key
+from windowing.spark.plan import stepped, store_of_key
 from windowing.spark.sinks import MemorySink
 from windowing.spark.sources.pieces import Stage
 from windowing.spark.sources.reading import RawStream

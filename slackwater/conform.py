@@ -13,8 +13,7 @@ import typer
 from slackwater.console import FAILED, PASSED, USAGE, complain, say
 
 if TYPE_CHECKING:
-    from conformance.drivers.driver import Driver
-    from conformance.wid.judge import Verdict
+    from conformance.cases import Driver, Verdict
 
     Work = tuple[Iterable[Any], Sequence[Driver[Any]]]
     from windowing.model.windows.policy import Profile
@@ -97,98 +96,96 @@ def conform(
     raise typer.Exit(FAILED if failed else PASSED)
 
 
-def _run(case: Any, driver: Driver[Any]) -> tuple[Verdict, ...] | None:
+def _run(case: Any, driver: Driver[Any]) -> Sequence[Verdict] | None:
     """Report the verdict of one driver on a case; None: it cannot express the case."""
-    from conformance.drivers.driver import NotExpressible
+    from conformance.cases import NotExpressible
 
     found = driver.run(case)
     if isinstance(found, NotExpressible):
         say(found.line(case.id, driver.name))
         return None
-    for verdict in found.verdicts:
+    for verdict in found:
         say(verdict.line())
-    return found.verdicts
+    return found
 
 
 def _spl(file: Path, by: JudgedEngine, interleavings: int) -> Work:
-    from conformance.drivers.spl_windows import Windows
-    from conformance.spl.case import WindowCase, read_lines
+    from conformance.drivers.spl_windows import WINDOWS
+    from conformance.spl import WindowCase, read_lines
 
     del by, interleavings  # a scenario is one order of calls
-    return read_lines(file, WindowCase), [Windows()]
+    return read_lines(file, WindowCase), [WINDOWS]
 
 
 def _spl_operators(file: Path, by: JudgedEngine, interleavings: int) -> Work:
-    from conformance.drivers.spl_operators import Operators
-    from conformance.spl.case import OperatorCase, read_lines
+    from conformance.drivers.spl_operators import OPERATORS
+    from conformance.spl import OperatorCase, read_lines
 
     del by, interleavings
-    return read_lines(file, OperatorCase), [Operators()]
+    return read_lines(file, OperatorCase), [OPERATORS]
 
 
 def _spl_validation(file: Path, by: JudgedEngine, interleavings: int) -> Work:
-    from conformance.drivers.spl_models import Models
-    from conformance.spl.case import ValidationCase, read_lines
+    from conformance.drivers.spl_models import MODELS
+    from conformance.spl import ValidationCase, read_lines
 
     del by, interleavings
-    return read_lines(file, ValidationCase), [Models()]
+    return read_lines(file, ValidationCase), [MODELS]
 
 
 def _secret(file: Path, by: JudgedEngine, interleavings: int) -> Work:
-    from conformance.drivers.secret_model import Model
-    from conformance.secret.case import read_cases
+    from conformance.secret import MODEL, read_cases
 
     del by, interleavings  # a run has one order of arrival
-    return read_cases(file), [Model()]
+    return read_cases(file), [MODEL]
 
 
 def _gsn_graphs(file: Path, by: JudgedEngine, interleavings: int) -> Work:
-    from conformance.drivers.gsn_graphs import Graphs
-    from conformance.gsn.case import read_cases
+    from conformance.drivers.gsn import GRAPHS
+    from conformance.gsn import read_graphs
 
     del by, interleavings  # a graph has no input
-    return read_cases(file), [Graphs()]
+    return read_graphs(file), [GRAPHS]
 
 
 def _gsn_firings(file: Path, by: JudgedEngine, interleavings: int) -> Work:
-    from conformance.drivers.gsn_firings import Firings
-    from conformance.gsn.firings import read_cases
+    from conformance.drivers.gsn import firings
+    from conformance.gsn import read_runs
 
     del by
-    return read_cases(file), [Firings(cuts=interleavings)]
+    return read_runs(file), [firings(interleavings)]
 
 
 def _wid(file: Path, by: JudgedEngine, interleavings: int) -> Work:
-    from conformance.wid.judge import read_cases
+    from conformance.wid import read_cases
 
     cases = read_cases(file)
     if by is JudgedEngine.spark:
-        from conformance.drivers.wid_spark import OnSpark
+        from conformance.drivers.wid import on_spark
         from jobs.many_runs import run_all
 
         every = list(cases)
-        return every, [OnSpark(every, interleavings, run_all)]
-    from conformance.drivers.wid_local import Definition, Local
+        return every, [on_spark(every, interleavings, run_all)]
+    from conformance.drivers.wid import definition, local_engine
 
-    return cases, [(Local if by is JudgedEngine.engine else Definition)(interleavings)]
+    return cases, [(local_engine if by is JudgedEngine.engine else definition)(interleavings)]
 
 
 def _samza(file: Path, by: JudgedEngine, interleavings: int) -> Work:
     """Judge by our operators, and by engine or definition where they can express the case."""
-    from conformance.drivers.samza_definition import Definition
-    from conformance.drivers.samza_local import Local, OnSpark
-    from conformance.drivers.samza_standalone import Standalone
-    from conformance.samza.case import read_scenarios
+    from conformance.drivers.samza_logs import DEFINITION, local_engine, on_spark
+    from conformance.drivers.samza_standalone import standalone
+    from conformance.samza import read_scenarios
 
     scenarios = {scenario.id: scenario for scenario in read_scenarios(file)}
     every = list(scenarios.values())
     if by is JudgedEngine.definition:
-        return every, [Definition()]
+        return every, [DEFINITION]
     if by is JudgedEngine.engine:
-        return every, [Standalone(scenarios), Local(interleavings)]
+        return every, [standalone(scenarios), local_engine(interleavings)]
     from jobs.many_runs import run_all
 
-    return every, [Standalone(scenarios), OnSpark(every, interleavings, run_all)]
+    return every, [standalone(scenarios), on_spark(every, interleavings, run_all)]
 
 
 def operators(

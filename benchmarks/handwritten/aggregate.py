@@ -37,13 +37,10 @@ class _Partition:
 
     Attributes:
         rows: its tuples and their arrivals, oldest first.
-        created_us: when it was created.
         expiry: the entry of the instant at which its oldest tuple expires.
-        number: of its creation.
         inserts: how many tuples it has received since.
         received: how many since the last report.
         reference: the attribute that a delta trigger compares with.
-        full: whether the window was ever full.
     """
 
     number: int
@@ -60,12 +57,9 @@ class Aggregate:
     """The operator; `insert`, `punctuate` and `tick` may be called by any one thread at a time.
 
     Args:
-        window: the policies.
         outputs: the name of a function and its arguments, by output attribute.
         send: receives tuples and `PUNCTUATION`, on the second thread.
-        group_by: attributes that group the tuples of a window.
         partial_windows: also report before the window was first full.
-        evicted_partitions: report evicted partitions.
     """
 
     def __init__(
@@ -136,7 +130,6 @@ class Aggregate:
         self._thread.join()
 
     def _hand_over(self, work: Callable[[], None]) -> None:
-        """Let the second thread process a window, and wait until it has."""
         self._work = work
         self._changed.notify_all()
         while self._work is not None:
@@ -199,7 +192,6 @@ class Aggregate:
             self._hand_over(lambda: self._report(key))
 
     def _displaces(self, part: _Partition, row: Row) -> bool:
-        """Return whether a new tuple evicts stored ones."""
         if self._size is not None:
             return 0 < self._size == len(part.rows)
         eviction = self._eviction
@@ -256,7 +248,6 @@ class Aggregate:
         self._send(PUNCTUATION)
 
     def _report_and_evict(self, key: Any, part: _Partition, row: Row, *, fires: bool) -> None:
-        """Report if due, and evict what a new tuple displaces."""
         eviction = self._eviction
         if isinstance(eviction, Delta) and self._displaces(part, row):
             part.full = True
@@ -310,7 +301,6 @@ class Aggregate:
         self._clocks[key] = self._set_due(due_us, 0, key)
 
     def _process_due(self, now_us: int) -> None:
-        """Process what is due up to an instant, in order."""
         while self._due and self._due[0] < (now_us, 1):
             due_us, after, _, entry, key = heapq.heappop(self._due)
             self._now_us = max(self._now_us, due_us)
@@ -347,7 +337,6 @@ class Aggregate:
         part.expiry = self._set_due(part.rows[0][1] + self._period_us, 1, key, part.number)
 
     def _report_all(self, due_us: int) -> None:
-        """Fire the time trigger."""
         if isinstance(self._limit, PartitionAge):
             self._evict_partitions()
         for key in list(self._partitions) if self._partition_by else [None]:
@@ -395,6 +384,5 @@ class Aggregate:
 
 
 def _crosses(policy: Delta, new: Row, reference: Any) -> bool:
-    """Return whether a tuple's attribute exceeds a reference by more than the threshold."""
     value = new[policy.attribute]
     return bool(value > reference and value - reference > policy.threshold)

@@ -33,10 +33,7 @@ class _WindowTuple:
     """A tuple in a window.
 
     Attributes:
-        row: the tuple.
         equal: the values that a partner must equal.
-        arrived_us: when it arrived.
-        matched: whether it found a partner.
     """
 
     __slots__ = ("arrived_us", "equal", "matched", "row")
@@ -52,9 +49,7 @@ class _Partition:
     Attributes:
         rows: its tuples, oldest first.
         by_equal: the same, by the values that a partner must equal.
-        created_us: when it was created.
         expiry: the entry of the instant at which its oldest tuple expires.
-        number: of its creation.
         inserts: how many tuples it has received since.
     """
 
@@ -101,7 +96,6 @@ class _Side:
         ]
 
     def remove(self, part: _Partition, stored: _WindowTuple) -> None:
-        """Delete a stored tuple."""
         if part.rows[0] is stored:
             part.rows.popleft()
         else:
@@ -113,7 +107,6 @@ class _Side:
         self.total -= 1
 
     def exceeded(self, now_us: int) -> bool:
-        """Return whether a partition must be evicted."""
         limit = self.limit
         if isinstance(limit, PartitionCount):
             return len(self.partitions) > limit.size
@@ -123,7 +116,6 @@ class _Side:
         return isinstance(limit, PartitionAge) and now_us - oldest_us > limit.age_us
 
     def victims(self, now_us: int) -> list[Any]:
-        """Return the partitions to evict."""
         limit, keys = self.limit, list(self.updated_us)
         if isinstance(limit, PartitionAge):
             return [key for key in keys if self.updated_us[key] < now_us - limit.age_us]
@@ -144,12 +136,9 @@ class Join:
     outer side that leave their window unmatched, too, paired with a default, or on extra ports.
 
     Args:
-        left, right: the windows of the two ports.
-        combine: builds the output tuple from a left and a right one.
         send: receives ports, and tuples or `PUNCTUATION`, on the second thread.
         outer: whether the left side is outer, and the right.
         equal: pairs of a left and a right attribute that must be equal.
-        where: a further condition on a left and a right tuple, or None.
         extra_ports: send unmatched tuples on separate ports.
         defaults: the values of a missing left tuple, and of a missing right one.
     """
@@ -213,7 +202,6 @@ class Join:
         self._thread.join()
 
     def _hand_over(self, work: Callable[[], None]) -> None:
-        """Let the second thread process a window, and wait until it has."""
         self._work = work
         self._changed.notify_all()
         while self._work is not None:
@@ -265,7 +253,6 @@ class Join:
                 self._changed.notify_all()
 
     def _probe(self, port: int, key: Any, new: _WindowTuple) -> None:
-        """Send the matches of a tuple, and what follows them."""
         other = self._sides[1 - port].partitions
         opposite = [other[key]] if self._own_key_only and key in other else []
         for part in opposite if self._own_key_only else other.values():

@@ -36,9 +36,7 @@ class _Partition:
 
     Attributes:
         rows: its tuples and their arrivals, oldest first.
-        created_us: when it was created.
         expiry: the entry of the instant at which its oldest tuple expires.
-        number: of its creation.
         inserts: how many tuples it has received since.
     """
 
@@ -143,7 +141,6 @@ class Sort:
         self._thread.join()
 
     def _hand_over(self, work: Callable[[], None]) -> None:
-        """Let the second thread process a window, and wait until it has."""
         self._work = work
         self._changed.notify_all()
         while self._work is not None:
@@ -272,7 +269,6 @@ class Sort:
         part.expiry = self._set_due(part.rows[0][1] + self._period_us, 1, key, part.number)
 
     def _process_due(self, now_us: int) -> None:
-        """Process what is due up to an instant, in order."""
         while self._due and self._due[0] < (now_us, 1):
             due_us, after, _, entry, key = heapq.heappop(self._due)
             self._now_us = max(self._now_us, due_us)
@@ -291,7 +287,6 @@ class Sort:
             self._flush_and_remove(key)
 
     def _expire(self, due_us: int, entry: int, key: Any) -> None:
-        """Evict tuples that have outlived the period."""
         part = self._partitions.get(key)
         if part is None or not part.rows or part.expiry != entry:
             return  # the partition was evicted meanwhile
@@ -338,6 +333,5 @@ class Sort:
 
 
 def _crosses(policy: Delta, new: Row, old: Row) -> bool:
-    """Return whether a tuple's attribute exceeds another's by more than the threshold."""
     value, reference = new[policy.attribute], old[policy.attribute]
     return bool(value > reference and value - reference > policy.threshold)

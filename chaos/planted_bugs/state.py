@@ -43,8 +43,13 @@ from windowing.engine.windows.part import Tables
 from windowing.engine.windows.sliding import LATE, SlidingShardPart
 from windowing.engine.windows.sliding_lane import PARTIALS, SlidingLanePart
 from windowing.model.file.pipeline import Pipeline, Query
-from windowing.spark.storage.copies import Copies
-from windowing.spark.storage.store import _DIGEST_FOLLOWS, MapStateStore, _digest_in, value_key
+from windowing.spark.storage.store import (
+    _DIGEST_FOLLOWS,
+    Copies,
+    MapStateStore,
+    _digest_in,
+    value_key,
+)
 
 
 def of_two_clocks(pipeline: Pipeline, _: Query) -> bool:
@@ -262,7 +267,7 @@ _BY_STATE = (
     "exactly once, early rows"
 )
 _COPIES, _STORE = (
-    "windowing.spark.storage.copies:Copies",
+    "windowing.spark.storage.store:Copies",
     "windowing.spark.storage.store:MapStateStore",
 )
 

@@ -15,8 +15,7 @@ from chaos.planted_bugs.planted import planted
 from windowing.runtime.output import DATA_FILE, DEAD_LETTER, METRIC, SinkFrame
 from windowing.runtime.token import Token
 from windowing.spark.sinks import TableSink
-from windowing.spark.sinks.data_files import DataFile, write_file
-from windowing.spark.sinks.file_stage import FileStage, files_of
+from windowing.spark.sinks.data_files import DataFile, FileStage, files_of, write_file
 from windowing.spark.sinks.growth import conformed
 from windowing.spark.sinks.table_log import TableLog
 from windowing.spark.sinks.tokens import Frames, token_rows
@@ -130,7 +129,7 @@ def of_the_first_topic(run: str, token: Token) -> pa.Table:
     return token_rows(run, replace(token, topics=dict.fromkeys(token.topics, first)))
 
 
-_STAGE = "windowing.spark.sinks.file_stage:FileStage"
+_STAGE = "windowing.spark.sinks.data_files:FileStage"
 IN_FILES = {"inline_result_bytes": 0}
 """Executors write all results into files."""
 

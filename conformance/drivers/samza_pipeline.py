@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from conformance.drivers.driver import NotExpressible
-from conformance.drivers.wid_local import LogEntry
-from conformance.samza.case import Scenario
+from conformance.cases import NotExpressible
+from conformance.drivers.wid import LogEntry
+from conformance.samza import Scenario
 from windowing.model import Pipeline, PipelineError, parse_pipeline
 
 _BEYOND = 2**62
@@ -30,8 +30,6 @@ class AsPipeline:
     """A scenario as a pipeline and its log.
 
     Attributes:
-        scenario: the scenario.
-        pipeline: the equivalent pipeline.
         lanes: the scenario's name of each lane, by the lane's name in the pipeline.
         log: the records, in the order of the steps.
     """
@@ -147,7 +145,6 @@ def _source(scenario: Scenario, topic: str) -> dict[str, Any]:
 
 
 def _late(scenario: Scenario) -> dict[str, Any]:
-    """Return `late` and `retention` for a pipeline file."""
     late = scenario.config.get("late", {})
     given = scenario.config.get("retention") or {}
     if late.get("policy", "update") != "update":
@@ -160,7 +157,6 @@ def _late(scenario: Scenario) -> dict[str, Any]:
 
 
 def _query(scenario: Scenario) -> dict[str, Any]:
-    """Return a pipeline with one query."""
     config, window = scenario.config, scenario.config["window"]
     by_row = window["unit"] == "rows"
     late = _late(scenario)
@@ -199,7 +195,6 @@ def _session(window: Mapping[str, Any]) -> str | dict[str, Any]:
 
 
 def _join(scenario: Scenario) -> dict[str, Any]:
-    """Return a pipeline with a join whose rows show both records in full."""
     sides = {}
     for side in ("left", "right"):
         window = scenario.config[side].get("window")

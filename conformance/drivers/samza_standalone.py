@@ -7,12 +7,12 @@ between any two steps. If its rows depend on the log only, it is also divided in
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from conformance.drivers.driver import Outcome
-from conformance.samza import judge as samza
-from conformance.samza.case import Scenario, records_of, setup_of
-from conformance.wid.judge import Verdict
+from conformance import samza
+from conformance.cases import Driver, Verdict
+from conformance.samza import Scenario, records_of, setup_of
 from windowing.engine.rows.flows import keys
 from windowing.engine.storage.state import MemoryStore
 from windowing.model.flow import StreamFlow
@@ -23,21 +23,9 @@ from windowing.runtime.standalone.errors import DenseOffsetGap, NoMessageStore
 _CUTS = 3
 
 
-class Standalone:
-    """Our operators.
-
-    Args:
-        scenarios: all scenarios of a file, by id.
-    """
-
-    name = "operators"
-
-    def __init__(self, scenarios: Mapping[str, Scenario]) -> None:
-        self._scenarios = scenarios
-
-    def run(self, scenario: Scenario, /) -> Outcome:
-        """Run a scenario in every way that must give the same result."""
-        return Outcome((judge(scenario, self._scenarios),))
+def standalone(scenarios: Mapping[str, Scenario]) -> Driver[Scenario]:
+    """Return our operators; scenarios of one file may have to give the same rows."""
+    return Driver("operators", lambda scenario: [judge(scenario, scenarios)])
 
 
 def judge(scenario: Scenario, others: Mapping[str, Scenario]) -> Verdict:
@@ -45,23 +33,25 @@ def judge(scenario: Scenario, others: Mapping[str, Scenario]) -> Verdict:
     same_as = others.get(scenario.same_rows_as or "")
     if scenario.operator == "keys":
         return samza.judge(scenario, encode_keys, "operators")
+    rebuilding = partial(drive, rebuild=True)
     verdicts = [
         samza.judge(scenario, drive, "operators", same_as),
-        samza.judge(scenario, drive_rebuilding, "operators, rebuilt between steps", same_as),
+        samza.judge(scenario, rebuilding, "operators, rebuilt between steps", same_as),
     ]
     if scenario.of_the_log:
         verdicts += [samza.judge_cut(scenario, drive, "operators", seed) for seed in range(_CUTS)]
     return next((v for v in verdicts if v.difference is not None), verdicts[0])
 
 
-def drive(scenario: Scenario) -> samza.Effects:
-    """Run a scenario with one operator."""
-    return _drive(scenario, rebuild=False)
-
-
-def drive_rebuilding(scenario: Scenario) -> samza.Effects:
-    """Run a scenario, with another operator for every step."""
-    return _drive(scenario, rebuild=True)
+def drive(scenario: Scenario, *, rebuild: bool = False) -> samza.Effects:
+    """Run a scenario with one operator, or with another one for every step."""
+    driver = _Driver(scenario)
+    steps = []
+    for step in scenario.steps:
+        steps.append(driver.step(step))
+        if rebuild:
+            driver.rebuild()
+    return {"steps": steps, "final": driver.final()}
 
 
 def encode_keys(scenario: Scenario) -> samza.Effects:
@@ -85,8 +75,6 @@ def _encoded(layout: str, entry: Mapping[str, Any]) -> str:
 
 
 class _Consumer:
-    """A consumer that accepts rows until it has to refuse."""
-
     def __init__(self) -> None:
         self.willing: int | None = None
         self.taken: list[WindowRow | Pair] = []
@@ -101,8 +89,6 @@ class _Consumer:
 
 
 class _Driver:
-    """A run of one scenario, step by step."""
-
     def __init__(self, scenario: Scenario) -> None:
         self._setup, self._standalone = setup_of(scenario), scenario.standalone
         self._consumer, self._store = _Consumer(), MemoryStore()
@@ -123,7 +109,6 @@ class _Driver:
         self._operator.restore(snapshot)  # type: ignore[arg-type]
 
     def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one step, and return its effects."""
         self._consumer.taken = []
         try:
             did = self._run(step)
@@ -178,7 +163,6 @@ class _Driver:
         return samza.spell_windows(operator.get_windows(*where))
 
     def final(self) -> dict[str, Any]:
-        """Return the final state in the format of the file."""
         operator = self._operator
         lanes = {
             name: {"next": next_, "progress": samza.spell_progress(progress)}
@@ -202,13 +186,3 @@ class _Driver:
         except NoMessageStore:
             return {**common, "windows": windows, "messages": None}
         return {**common, "windows": windows, "messages": kept}
-
-
-def _drive(scenario: Scenario, *, rebuild: bool) -> samza.Effects:
-    driver = _Driver(scenario)
-    steps = []
-    for step in scenario.steps:
-        steps.append(driver.step(step))
-        if rebuild:
-            driver.rebuild()
-    return {"steps": steps, "final": driver.final()}

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from conformance.drivers.driver import NotExpressible, Outcome
+from conformance.cases import Driver, NotExpressible, Verdict
 from conformance.drivers.spl_windows import partition_eviction, policy
-from conformance.spl.case import PolicyCase, ValidationCase
-from conformance.wid.judge import Verdict
+from conformance.spl import PolicyCase, ValidationCase
 from windowing.engine.rows import operators
 from windowing.engine.rows.operators import OperatorError, WindowClause
 from windowing.engine.rows.operators.join import check_join
@@ -47,21 +46,19 @@ REASONS = {
 """The library's identifiers of our reasons, as far as its recorded rows show them."""
 
 
-class Models:
-    """The configurations that Aggregate, Join and Sort accept."""
-
-    name = "operators"
-
-    def run(self, case: ValidationCase, /) -> Outcome | NotExpressible:
-        """Check whether a configuration is accepted under each profile of its row."""
-        try:
-            return Outcome(tuple(judge_validation(case)))
-        except _UnknownError as error:
-            return NotExpressible(str(error))
-
-
 class _UnknownError(Exception):
     """A field or value of a configuration that has no meaning here."""
+
+
+def _run(case: ValidationCase) -> list[Verdict] | NotExpressible:
+    try:
+        return judge_validation(case)
+    except _UnknownError as error:
+        return NotExpressible(str(error))
+
+
+MODELS = Driver("operators", _run)
+"""The configurations that Aggregate, Join and Sort accept."""
 
 
 def judge_validation(case: ValidationCase) -> list[Verdict]:

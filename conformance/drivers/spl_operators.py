@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import operator as compare
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from conformance.drivers.driver import Outcome
+from conformance import spl
+from conformance.cases import Driver, Verdict
 from conformance.drivers.spl_windows import partition_eviction, policy
-from conformance.spl import judge as spl
-from conformance.spl.case import (
+from conformance.spl import (
     AdvanceCase,
     Logged,
     OperatorCase,
@@ -19,7 +20,6 @@ from conformance.spl.case import (
     PunctCase,
     TupleCase,
 )
-from conformance.wid.judge import Verdict
 from windowing.engine.rows import operators
 from windowing.engine.rows.operators import Operator, PortOutput, Punctuation, WindowClause
 from windowing.engine.rows.policies import ManualClock, Marker, Profile
@@ -38,35 +38,22 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 _SCHEMA = ("id", "k", "g", "v", "ts")
 
 
-class Operators:
-    """Aggregate, Join and Sort."""
-
-    name = "operators"
-
-    def run(self, case: OperatorCase, /) -> Outcome:
-        """Run a scenario under each profile under which it holds."""
-        return Outcome(tuple(judge(case)))
-
-
 def judge(case: OperatorCase) -> list[Verdict]:
     """Run a scenario as given, and with the operator restored before every step."""
-    ways = (("operators", drive), ("operators, rebuilt between steps", drive_rebuilding))
+    rebuilding = partial(drive, rebuild=True)
+    ways = (("operators", drive), ("operators, rebuilt between steps", rebuilding))
     return spl.first_failed(spl.judge_operator(case, way, by) for by, way in ways)
 
 
-def drive(case: OperatorCase, profile: str) -> Sequence[Logged]:
-    """Run a scenario with one operator."""
-    return _Drive(case, Profile(profile)).run(rebuild=False)
+OPERATORS = Driver("operators", judge)
 
 
-def drive_rebuilding(case: OperatorCase, profile: str) -> Sequence[Logged]:
-    """Run a scenario, with another operator for every step."""
-    return _Drive(case, Profile(profile)).run(rebuild=True)
+def drive(case: OperatorCase, profile: str, *, rebuild: bool = False) -> Sequence[Logged]:
+    """Run a scenario with one operator, or with another one for every step."""
+    return _Drive(case, Profile(profile)).run(rebuild=rebuild)
 
 
 class _Drive:
-    """A run of one scenario."""
-
     def __init__(self, case: OperatorCase, profile: Profile) -> None:
         self._case, self._profile = case, profile
         self._clock = ManualClock()
@@ -75,7 +62,6 @@ class _Drive:
         self._timed = any("t" in sent for sent in case.expected)
 
     def run(self, *, rebuild: bool) -> Sequence[Logged]:
-        """Apply every operation."""
         operator = self._build()
         for number, operation in enumerate(self._case.input):
             if rebuild:

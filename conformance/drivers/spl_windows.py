@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from conformance.drivers.driver import Outcome
-from conformance.spl import judge as spl
-from conformance.spl.case import (
+from conformance import spl
+from conformance.cases import Driver, Verdict
+from conformance.spl import (
     AdvanceCase,
     InsertCase,
     Logged,
@@ -25,7 +26,6 @@ from conformance.spl.case import (
     WindowCase,
     WindowStep,
 )
-from conformance.wid.judge import Verdict
 from windowing.engine.rows import policies
 from windowing.engine.rows.policies import (
     Event,
@@ -42,30 +42,21 @@ _LIBRARY_STORAGE = Storage()
 AnyWindow = policies.TumblingWindow | policies.SlidingWindow | policies.IntervalWindow
 
 
-class Windows:
-    """Our windows by policies."""
-
-    name = "windows"
-
-    def run(self, case: WindowCase, /) -> Outcome:
-        """Run a scenario under each profile under which it holds."""
-        return Outcome(tuple(judge(case)))
-
-
 def judge(case: WindowCase) -> list[Verdict]:
     """Run a scenario in both ways; return the first difference, or the first way's verdicts."""
-    ways = (("windows", drive), ("windows, rebuilt between steps", drive_rebuilding))
+    rebuilding = partial(drive, rebuild=True)
+    ways = (("windows", drive), ("windows, rebuilt between steps", rebuilding))
     return spl.first_failed(spl.judge_window(case, way, by) for by, way in ways)
 
 
-def drive(case: WindowCase, profile: str) -> tuple[Sequence[Logged], spl.Final]:
-    """Run a scenario with one window."""
-    return Drive(case, Profile(profile)).run()
+WINDOWS = Driver("windows", judge)
 
 
-def drive_rebuilding(case: WindowCase, profile: str) -> tuple[Sequence[Logged], spl.Final]:
-    """Run a scenario, with another window for every step."""
-    return Drive(case, Profile(profile), rebuild=True).run()
+def drive(
+    case: WindowCase, profile: str, *, rebuild: bool = False
+) -> tuple[Sequence[Logged], spl.Final]:
+    """Run a scenario with one window, or with another one for every step."""
+    return Drive(case, Profile(profile), rebuild=rebuild).run()
 
 
 def policy(case: PolicyCase | None) -> Any:
@@ -100,10 +91,7 @@ class Drive:
     """A run of one scenario.
 
     Args:
-        case: the scenario.
-        profile: the profile whose rules hold.
         rebuild: whether to make a new window from a snapshot before every step.
-        storage: the container of the tuples.
 
     Attributes:
         muted: whether a window is being rebuilt, which logs no events.
@@ -285,7 +273,6 @@ class Drive:
         return {"partition": key, "window": _ids(self._window.rows(key))}
 
     def _take_time(self) -> None:
-        """Advance the clock by the duration of the handler."""
         durations = self._case.handler_duration
         if isinstance(durations, list):
             at, self._handled = self._handled, self._handled + 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from windowing.research.prober.box import Box
+from windowing.research.prober.experiments import Box
 
 
 @dataclass(frozen=True)

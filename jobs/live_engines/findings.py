@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 from jobs.live_engines.engine import LiveEngine
 from windowing.research.engines.parameters import Domain
 from windowing.research.engines.profiles import profile_of
-from windowing.research.prober.box import Observed
+from windowing.research.prober.experiments import Experiment, Observed
 from windowing.research.prober.hypotheses import Hypothesis
-from windowing.research.prober.inputs import Experiment
-from windowing.research.prober.probe import Finding, Recovered
-from windowing.research.prober.unexplained import UNSTEADY, Trial, Unmodelable
+from windowing.research.prober.probe import UNSTEADY, Finding, Recovered, Trial, Unmodelable
 
 _FORMULAS_SHOWN, _REPORTS_SHOWN = 3, 6
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 from infra.errors import InfraError
 from infra.layout import FLINK_VENV
 from windowing.research.engines.parameters import Domain, StreamTuple
-from windowing.research.prober.box import Answer, Input, Refused, Size
+from windowing.research.prober.experiments import Answer, Input, Refused, Size
 
 _PROGRAM = Path(__file__).with_name("flink_program.py")
 _SAID_MAX = 2_000

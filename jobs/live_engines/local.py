@@ -9,7 +9,7 @@ from itertools import groupby
 from windowing.engine.reading.pack import RawRows
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
 from windowing.research.engines.parameters import Domain, StreamTuple
-from windowing.research.prober.box import Answer, Size
+from windowing.research.prober.experiments import Answer, Size
 from windowing.runtime.local import LocalEngine
 
 _PIPELINE = """

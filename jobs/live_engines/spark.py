@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from jobs.file_run import own_session
 from windowing.research.engines.parameters import Domain, StreamTuple
-from windowing.research.prober.box import Answer, Input, Refused, Size
+from windowing.research.prober.experiments import Answer, Input, Refused, Size
 
 _AT_ONCE = 2
 _SETTINGS = {

@@ -6,7 +6,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from conformance.wid.case import Case, question_of
+from conformance.wid import Case, question_of
 from tests.unit.conformance.test_wid import CASES
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ def sample() -> list[Case]:
 
 
 def test_a_sample_of_every_class_on_spark(spark: SparkSession) -> None:
-    from conformance.drivers import wid_spark
+    from conformance.drivers import wid
     from jobs.many_runs import run_all
 
     chosen = sample()
     assert len(chosen) >= 30
-    found = list(wid_spark.judge(chosen, 0, partial(run_all, spark=spark)))
+    found = list(wid.judge_on_spark(chosen, 0, partial(run_all, spark=spark)))
     assert len(found) == len(chosen)
     for on_spark, by_definition in found:
         assert on_spark.judged_by == "engine on Spark"

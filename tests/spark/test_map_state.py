@@ -14,9 +14,8 @@ import pandas as pd
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from chaos.simulator.platform.state import SimulatedMap
-from windowing.spark.processor import store_of_key
-from windowing.spark.storage.copies import Copies
-from windowing.spark.storage.store import MapStateStore
+from windowing.spark.plan import store_of_key
+from windowing.spark.storage.store import Copies, MapStateStore
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

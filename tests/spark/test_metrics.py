@@ -186,7 +186,7 @@ def test_files_of_executors_are_counted_and_no_disk_fails_the_job(
     spark: SparkSession,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from windowing.spark.sinks.file_stage import INLINE_SETTING
+    from windowing.spark.sinks.data_files import INLINE_SETTING
 
     send(pipeline, kafka_broker)
     spark.conf.set(INLINE_SETTING, "0")

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def test_every_scenario_that_a_pipeline_can_ask_on_spark(spark: SparkSession) -> None:
-    from conformance.drivers import samza_local
+    from conformance.drivers import samza_logs
     from jobs.many_runs import run_all
 
     run = partial(run_all, spark=spark)
-    found = samza_local.judge_on_spark([*ASKED.values()], 0, run)
+    found = samza_logs.judge_on_spark([*ASKED.values()], 0, run)
     assert [verdict.case for verdict in found] == [*ASKED]
     for verdict in found:
         assert verdict.judged_by == "engine on Spark"

@@ -15,7 +15,7 @@ from tests.unit.sinks.test_table_sink import RETRACTING, log_of
 from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.spark.plan import emissions
-from windowing.spark.sinks.file_stage import INLINE_SETTING
+from windowing.spark.sinks.data_files import INLINE_SETTING
 from windowing.spark.sinks.table import TableSink
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from conformance.spl.case import OperatorCase, WindowCase
+from conformance.spl import OperatorCase, WindowCase
 
 Operation = dict[str, Any]
 

@@ -58,7 +58,6 @@ FACTS = {
     ("spark/sinks/data_files.py", "_bounds"): "least, most, missing",
     ("spark/sinks/postgres.py", "_records"): "how much of a digest names a row",
     ("spark/sinks/postgres_tables.py", "_NAME_BYTES"): "PostgreSQL's longest name",
-    ("spark/sinks/postgres_views.py", "_NAME_BYTES"): "PostgreSQL's longest name",
 }
 LEFT_OUT = {"engine/tuning.py"}
 """The thresholds themselves."""

@@ -34,7 +34,6 @@ def latest(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
 
     Args:
         rows: of a query's table, of one or several runs, which are kept apart.
-        query: the query of the rows.
 
     Raises:
         NoLatest: the query is `discarding`: each row holds only what is new since the previous one.

@@ -30,8 +30,6 @@ class Output:
     Attributes:
         rows: results, in the order of emission.
         early: provisional rows of then open windows; outside the promise.
-        dead_letters: records that could not be used.
-        counts: the fate of each query's records.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -54,16 +52,13 @@ class LocalEngine:
     Redelivered records are no-ops: feeding a batch again changes nothing.
 
     Args:
-        pipeline: the pipeline to run.
         fused: whether to run the fused plan, which must apply (`Plan.why_lanes`).
         chunk_rows: with the fused plan, how many rows of a lane's batch are scanned at once, as if
             each chunk came from its own task; None: all.
 
     Attributes:
         pipeline: what it runs: the pipeline, with all changes of its queries so far.
-        plan: its execution plan.
         shard: the processor of all shards, which differ only in their state.
-        output: the output so far.
     """
 
     def __init__(
@@ -78,7 +73,6 @@ class LocalEngine:
         self._run(pipeline)
 
     def _run(self, pipeline: Pipeline) -> None:
-        """Build lanes and shards without state."""
         self.pipeline, self.plan = pipeline, plan_of(pipeline)
         self._fused = _FusedPlan(self.plan, self._chunk_rows) if self._as_asked else None
         self._rules = [ValueRules.of(pipeline, number) for number in range(self.plan.lanes)]
@@ -149,7 +143,6 @@ class LocalEngine:
         return there
 
     def _emissions(self, batch: Mapping[int, RawRows], wall_us: int | None) -> list[Emission]:
-        """Process one batch; return what each shard emits."""
         if self._fused is None:
             sent = [self._step(number, rows) for number, rows in batch.items()]
             parcels = [[of_lane[number] for of_lane in sent] for number in range(self.plan.shards)]
@@ -202,8 +195,6 @@ def _stores(parts: Iterable[Mapping[str, bytes]]) -> list[MemoryStore]:
 
 
 class _FusedPlan:
-    """The scanner and the settler of an engine that runs the fused plan."""
-
     def __init__(self, plan: Plan, chunk_rows: int | None) -> None:
         self._scanner, self._settler = Scanner(plan), Settler(plan, redelivered="skip")
         self._chunk_rows = chunk_rows
@@ -214,7 +205,6 @@ class _FusedPlan:
         rules: Sequence[ValueRules],
         stores: Sequence[MemoryStore],
     ) -> list[list[Parcel]]:
-        """Return the parcels of a batch, by shard."""
         scanned = []
         for number, rows in batch.items():
             many = len(rows.offsets)

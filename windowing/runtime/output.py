@@ -95,9 +95,6 @@ def rows_of(
     """Return the rows of a frame from a part of `windowing.engine.windows`.
 
     Args:
-        query: the query of the rows.
-        pipeline: its pipeline.
-        frame: the rows.
         early: whether they are provisional.
     """
     keys = frame[KEY].to_list() if query.key else [{}] * len(frame)
@@ -151,7 +148,6 @@ def count(counts: MutableMapping[str, Counts], fates: Fates, metrics: bytes) -> 
 
     Args:
         counts: the counts so far; new queries are added.
-        fates: what can become of records.
         metrics: a frame as bytes, as in `windowing.engine.storage.parcel.Parcel`.
     """
     columns = from_bytes(metrics).select("query", READ, *names(fates))
@@ -166,11 +162,6 @@ class RecordsUnaccounted(WindowingError):
 
 def check_counts(query: str, counts: Counts, dead_letters: Iterable[DeadLetter]) -> None:
     """Check that every record of a query is accounted for.
-
-    Args:
-        query: its name.
-        counts: the lanes' counts.
-        dead_letters: the number written.
 
     Raises:
         RecordsUnaccounted: the counts do not add up to those read, or the dead letters written

@@ -35,7 +35,6 @@ class Token:
     """The identity of a batch of a run.
 
     Attributes:
-        batch_id: its number.
         lanes: by name (`topic/partition`), its offsets of each lane.
         topics: by name, the broker's id of the topic, which changes if the topic is deleted and
             recreated. Empty if a log has no ids.
@@ -82,7 +81,6 @@ def admit(token: Token, held: Mapping[int, Token], sink: str) -> None:
     """Decide whether a sink takes a batch, or ignores it as one that it already has.
 
     Args:
-        token: the batch's.
         held: the sink's tokens of the run, by batch; empty for a new run.
         sink: names the sink and the run, for messages.
 
@@ -126,7 +124,6 @@ def due(
     """Decide what to do with a batch at one table of a sink that has admitted it.
 
     Args:
-        token: the batch's.
         table: names the table and the run, for messages.
         written: the run's last batch in the table; None: none.
         digest: that batch's; None: there is no batch.

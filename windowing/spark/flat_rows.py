@@ -24,9 +24,6 @@ _NAMES = {pa.int64(): "bigint", pa.int32(): "int", pa.float64(): "double", pa.st
 class FlatRows:
     """The converter of frames into rows of one schema.
 
-    Args:
-        pipeline: the pipeline of the rows.
-
     Raises:
         BadRecords: two queries have a column of the same name and different types.
     """

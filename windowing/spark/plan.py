@@ -1,17 +1,23 @@
-"""The Spark job as one lazy DataFrame: pack, lanes, shards; or fused: scan, shards."""
+"""The Spark job as one lazy DataFrame: pack, lanes, shards; or fused: scan, shards.
+
+A stage is a stateful operator of Spark's: its state a map state, its rows pandas frames.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
+import pandas as pd
 from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - the name that everyone knows
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.run_errors import BadRecords
-from windowing.spark.processor import Processor
 from windowing.spark.sources.reading import SETTINGS as OF_ROWS
 from windowing.spark.sources.reading import RawStream
 from windowing.spark.stages import (
@@ -25,8 +31,67 @@ from windowing.spark.stages import (
     packer,
     scanner,
 )
-from windowing.spark.storage.copies import may_copy
-from windowing.spark.storage.slots import SLOTS, slot_of
+from windowing.spark.storage.slots import SLOTS, number_of, slot_of
+from windowing.spark.storage.store import Copies, MapStateStore, may_copy
+
+# As types and not as text, which every task would have the JVM parse.
+_KEY = StructType([StructField("key", StringType())])
+_VALUE = StructType([StructField("value", BinaryType())])
+
+
+def store_of_key(
+    handle: StatefulProcessorHandle, copies: Copies | None = None
+) -> Callable[[], MapStateStore]:
+    """Return what makes the store of the current grouping key; to be called in `init`.
+
+    Args:
+        copies: this worker's, of large values; None: it keeps none.
+    """
+    state = handle.getMapState("state", _KEY, _VALUE)
+    return partial(MapStateStore, state, copies)
+
+
+def stepped(
+    stage: LaneStage | ShardStage, number: int, rows: Iterator[pd.DataFrame]
+) -> pd.DataFrame:
+    """Run a step of a stage, over rows as Spark gives them; return rows as it takes them."""
+    messages = [message for frame in rows for message in frame[stage.takes]]
+    return pd.DataFrame(stage.step(number, messages), columns=list(stage.gives))
+
+
+class Processor(StatefulProcessor):  # type: ignore[misc]  # pyspark is untyped
+    """An operator with a lane or a shard for each key."""
+
+    def __init__(self, stage: LaneStage | ShardStage) -> None:
+        self._stage = stage
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Initialise; Spark calls this once per task."""
+        self._stage.open(store_of_key(handle, self._stage.copies()))
+
+    def handleInitialState(  # noqa: N802 - the name is Spark's
+        self,
+        key: Any,
+        initialState: pd.DataFrame,  # noqa: N803
+        timerValues: Any,  # noqa: N803
+    ) -> None:
+        """Store a part of the key's seed, in the first batch."""
+        del key, timerValues
+        self._stage.begin_with(zip(initialState["key"], initialState["value"], strict=True))
+
+    def handleInputRows(  # noqa: N802 - the name is Spark's
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Process all messages for one lane or shard in this batch."""
+        del timerValues
+        yield stepped(self._stage, number_of(int(key[0])), rows)
+
+    def close(self) -> None:
+        """Do nothing: Spark owns the state."""
+
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _STATE = "spark.sql.streaming.stateStore"
@@ -81,7 +146,6 @@ def emissions(
     Args:
         raw: a stream of `RAW_SCHEMA`, or of what workers make it of; a partition's rows may be in
             any order within a batch.
-        pipeline: the pipeline.
         fused: whether lanes have no separate stage. That is faster, but every task must have a
             range of offsets of each partition for itself, as from Kafka, and the pipeline must
             allow it (`windowing.engine.plan.Plan.why_lanes`).
@@ -137,7 +201,6 @@ def _stage(
 
 
 def _by_slot(rows: DataFrame, column: str, count: int) -> GroupedData:
-    """Group by the slots of a column's numbers, which are less than `count`."""
     slots = F.array(*(F.lit(slot_of(number)) for number in range(count)))
     by = SLOTS[column]
     return rows.select(

@@ -26,8 +26,8 @@ from windowing.model import Pipeline
 from windowing.model.source import PARTITIONS_MAX
 from windowing.runtime.output import SinkFrame, tagged
 from windowing.spark.sources.pieces import Batches, Stage
-from windowing.spark.storage.copies import Copies
 from windowing.spark.storage.shipped import packed, unpacked
+from windowing.spark.storage.store import Copies
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
 CHUNK_SCHEMA = "partition int, chunk binary"
@@ -79,7 +79,6 @@ def packer(text: str, secrets: Mapping[str, str] | None = None) -> Stage:
     """Return the pack stage, for `mapInArrow`: a chunk per partition and Arrow batch.
 
     Args:
-        text: the pipeline file.
         secrets: those of its control records (`windowing.spark.storage.shipped.packed`).
     """
     file = packed(text, secrets)
@@ -100,11 +99,7 @@ def packed_rows(batches: Batches, rules: RulesOf) -> Batches:
 
 
 def scanner(text: str) -> Stage:
-    """Return the stage that packs chunks and scans them for the fused plan, for `mapInArrow`.
-
-    Args:
-        text: the pipeline file.
-    """
+    """Return the stage that packs chunks and scans them for the fused plan, for `mapInArrow`."""
     file = packed(text)
 
     def scan_batches(batches: Batches) -> Batches:
@@ -141,7 +136,6 @@ def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.
 
 
 def _chunks(batch: pa.RecordBatch, rules: RulesOf) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Yield the chunk of each partition in an Arrow batch of raw rows."""
     for partition, part in _by_partition(pl.DataFrame(batch)):
         ordered = in_order(part, "offset")
         rows = RawRows(*(ordered[name] for name in _RAW_COLUMNS))
@@ -176,7 +170,6 @@ class _Stage:
         self._file, self._copies = packed(text), copies
 
     def copies(self) -> Copies | None:
-        """Return this worker's copies of large state, if it may keep any."""
         return Copies.of_worker() if self._copies else None
 
     def open(self, store: Callable[[], StateStore]) -> None:
@@ -198,7 +191,6 @@ class LaneStage(_Stage):
     """One lane per key: from chunks to one parcel per shard.
 
     Args:
-        text: the pipeline file.
         copies: whether workers may keep copies of large state in files.
     """
 

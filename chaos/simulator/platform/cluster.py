@@ -10,7 +10,7 @@ from pathlib import Path
 from chaos.simulator.platform.disks import damage
 from chaos.simulator.platform.stages import ScanningStage, SimulatedLanes, SimulatedShards
 from chaos.simulator.platform.state import SimulatedMap, StateFiles, Task, Values
-from windowing.spark.storage.copies import Copies
+from windowing.spark.storage.store import Copies
 
 Engine = ScanningStage | SimulatedLanes | SimulatedShards
 

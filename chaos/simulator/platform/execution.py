@@ -19,7 +19,7 @@ from chaos.simulator.platform.state import SimulatedMap, Task
 from chaos.simulator.platform.tasks import Tasks
 from windowing.engine.reading.pack import RawRows
 from windowing.runtime.output import SinkFrame
-from windowing.spark.sinks.file_stage import EMISSIONS
+from windowing.spark.sinks.data_files import EMISSIONS
 from windowing.spark.sinks.tokens import Frames
 from windowing.spark.stages import PARCELS_SENT
 from windowing.spark.storage.slots import number_of, slot_of

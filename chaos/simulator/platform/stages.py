@@ -24,8 +24,7 @@ from windowing.spark.stages import (
     packed_rows,
     scanned_rows,
 )
-from windowing.spark.storage.copies import Copies
-from windowing.spark.storage.store import MapStateStore
+from windowing.spark.storage.store import Copies, MapStateStore
 
 
 def packed(rules: RulesOf, raw: Batches) -> Batches:

@@ -28,7 +28,7 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.runtime.output import SinkFrame
 from windowing.runtime.token import Token
 from windowing.spark.sinks import RunPlace, TableSink, begin_tables, table_log
-from windowing.spark.sinks.file_stage import EMISSIONS
+from windowing.spark.sinks.data_files import EMISSIONS
 from windowing.spark.sinks.rows import schemas
 from windowing.spark.sinks.tokens import TOKENS, Frames
 from windowing.spark.sinks.upkeep import optimize, vacuum

@@ -31,9 +31,8 @@ from windowing.engine.shard import Shard
 from windowing.engine.storage.state import MemoryStore
 from windowing.model.file.pipeline import Pipeline
 from windowing.spark.stages import rules_of
-from windowing.spark.storage.copies import Copies
 from windowing.spark.storage.seed import write_seed
-from windowing.spark.storage.store import MapStateStore
+from windowing.spark.storage.store import Copies, MapStateStore
 
 OWN = "slackwater"
 """The name of the engine without a bug."""

@@ -7,7 +7,7 @@ import pytest
 from jobs.live_engines.flink import flink_windows
 from tests.unit.research.streams import one_by_one
 from windowing.research.engines.parameters import Domain
-from windowing.research.prober.box import Refused, Size
+from windowing.research.prober.experiments import Refused, Size
 
 
 @pytest.mark.parametrize("windows", ["tvf", "group"])

@@ -10,8 +10,7 @@ from tests.unit.research.boxes import (
 )
 from tests.unit.research.test_probe import CLOSED, check_time, recovered
 from windowing.research.engines.parameters import Domain, Pick, Tick
-from windowing.research.prober.formulas import Formula
-from windowing.research.prober.hypotheses import Hypothesis
+from windowing.research.prober.hypotheses import Formula, Hypothesis
 from windowing.research.prober.probe import Model
 
 

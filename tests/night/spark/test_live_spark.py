@@ -9,7 +9,7 @@ import pytest
 from jobs.live_engines.spark import SparkWindows
 from tests.unit.research.streams import one_by_one, stream_of
 from windowing.research.engines.parameters import Domain
-from windowing.research.prober.box import Refused, Size
+from windowing.research.prober.experiments import Refused, Size
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

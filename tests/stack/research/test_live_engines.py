@@ -8,8 +8,7 @@ from jobs.live_engines.findings import words
 from tests.unit.research.boxes import SimulatedBox
 from tests.unit.research.test_live_engines import data_of
 from windowing.research.engines.parameters import Domain, Report, Tick
-from windowing.research.prober.formulas import Formula
-from windowing.research.prober.hypotheses import Hypothesis
+from windowing.research.prober.hypotheses import Formula, Hypothesis
 from windowing.research.prober.probe import Model, Recovered, probe
 
 TUPLE_DRIVEN = Model(

@@ -18,7 +18,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import presence_of_element_located, url_contains
 from selenium.webdriver.support.ui import WebDriverWait
 
-from benchmarks.old_run import OldRun
+from benchmarks.overview import OldRun
 from infra import airflow as services
 from infra import stack
 from infra.endpoints import Endpoints

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import record
+from benchmarks import figures
 from benchmarks.cases import CASES
-from benchmarks.record import OtherWorkError, Record, code
+from benchmarks.figures import OtherWorkError, Record, code
 from benchmarks.runs import OURS, Progress, whole
 from tests.unit.benchmarks.test_figures import run
 
@@ -79,7 +79,7 @@ def test_code_that_is_not_committed_is_refused(tmp_path: Path) -> None:
 
 
 def test_code_is_named_by_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "ROOT", tmp_path)
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
     assert code() == "not of a checkout, changed"
     (tmp_path / "jobs").mkdir()
     commit = [*("-c", "user.name=a", "-c", "user.email=b"), "commit", "--message", "m"]

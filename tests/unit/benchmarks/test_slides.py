@@ -9,9 +9,20 @@ import pytest
 
 from benchmarks import slides
 from benchmarks.slides import Extent
-from benchmarks.slides_accuracy import ALPHAS, SLIDES_MS, accuracy
-from benchmarks.slides_counts import count, counted
-from benchmarks.slides_speed import WAYS, Size, compare, measure, queries_of, ratios, slides_of
+from benchmarks.slides_measured import (
+    ALPHAS,
+    SLIDES_MS,
+    WAYS,
+    Size,
+    accuracy,
+    compare,
+    count,
+    counted,
+    measure,
+    queries_of,
+    ratios,
+    slides_of,
+)
 from windowing.research.slides.graph import SlidingGraph, SlidingTree
 from windowing.research.slides.schedules import Calendar, DueSlides
 

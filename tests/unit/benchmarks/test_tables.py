@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from benchmarks.old_run import OldRun
+from benchmarks.overview import OldRun
 from benchmarks.tables import costs_of
 from jobs.runs.folder import read_run
 

@@ -8,7 +8,7 @@ from slackwater.main import app
 from windowing.engine.plan import plan_of
 from windowing.model import load_pipeline
 from windowing.model.errors import PipelineError
-from windowing.spark.sinks.file_stage import INLINE_SETTING
+from windowing.spark.sinks.data_files import INLINE_SETTING
 
 FILES = sorted((Path(__file__).parents[3] / "chaos" / "plans").rglob("*.yml"))
 PLANS = [file for file in FILES if file.parent.name != "pipelines" and kind_of(file) == "faults"]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Final
 
-from conformance.gsn.case import GraphCase
-from conformance.gsn.firings import (
+from conformance.gsn import (
     CountCase,
     EventCase,
     FiringCase,
+    GraphCase,
     LocalCase,
     RemoteACase,
     RemoteBCase,

@@ -12,11 +12,12 @@ from itertools import combinations
 from math import floor, gcd
 from typing import Any
 
-from conformance.gsn.case import GraphCase, LimitsCase
-from conformance.gsn.firings import (
+from conformance.gsn import (
     CountCase,
     EventCase,
     FiringCase,
+    GraphCase,
+    LimitsCase,
     LocalCase,
     QueryCase,
     RemoteACase,

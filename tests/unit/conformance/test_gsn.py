@@ -10,25 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.drivers.gsn_firings import Firings
-from conformance.drivers.gsn_graphs import Graphs
-from conformance.gsn import case as recorded_graphs
-from conformance.gsn import firings as recorded_firings
-from conformance.gsn.case import GraphCase, read_cases
-from conformance.gsn.firings import RemoteBCase
-from conformance.gsn.judge import judge, judge_firings
-from conformance.wid.case import CaseError
+from conformance.cases import CaseError
+from conformance.drivers.gsn import judge_graph, judge_runs
+from conformance.gsn import GraphCase, RemoteBCase, judge, judge_firings, read_graphs, read_runs
 from tests.unit.conformance import gsn_rules
 from tests.unit.conformance.gsn_cases import MODES, random_firings, random_graph
 
-CASES = {case.id: case for case in read_cases(Path("tests/data/gsn/graphs.jsonl"))}
+CASES = {case.id: case for case in read_graphs(Path("tests/data/gsn/graphs.jsonl"))}
 FIGURE = CASES["fixed/paper-fig3"]
 DATA = Path("tests/data/gsn")
 SEEDS = st.integers(0, 2**32)
 
 
 def difference(case: GraphCase) -> str | None:
-    return Graphs().run(case).verdicts[0].difference
+    return judge_graph(case)[0].difference
 
 
 def test_graphs_are_as_recorded() -> None:
@@ -57,7 +52,7 @@ def test_a_line_that_is_not_a_case_is_named(tmp_path: Path) -> None:
     file = tmp_path / "graphs.jsonl"
     file.write_text(json.dumps(json.loads(FIGURE.model_dump_json()) | {"slides": [0]}))
     with pytest.raises(CaseError, match=r":1: not a case of a sliding graph: slides\.0"):
-        list(read_cases(file))
+        list(read_graphs(file))
 
 
 def steps_of(case: GraphCase) -> list[dict[str, object]]:
@@ -83,13 +78,13 @@ def expecting(case: GraphCase) -> GraphCase:
 
 
 def test_the_rules_give_the_recorded_runs() -> None:
-    for case in recorded_firings.read_cases(DATA / "firings.jsonl"):
+    for case in read_runs(DATA / "firings.jsonl"):
         verdict = judge_firings(case, gsn_rules.runs(case), "rules")
         assert verdict.difference is None, verdict.line()
 
 
 def test_the_rules_give_the_recorded_graphs() -> None:
-    for case in recorded_graphs.read_cases(DATA / "graphs.jsonl"):
+    for case in read_graphs(DATA / "graphs.jsonl"):
         verdict = judge(case, gsn_rules.graphs(case), steps_of(case), "rules")
         assert verdict.difference is None, verdict.line()
 
@@ -99,13 +94,13 @@ def test_the_rules_give_the_recorded_graphs() -> None:
 def test_runs_are_those_of_the_rules(mode: str, seed: int) -> None:
     case = random_firings(seed, mode)
     case = case.model_copy(update={"expected": gsn_rules.runs(case)})
-    for verdict in Firings(cuts=2).run(case).verdicts:
+    for verdict in judge_runs(case, 2):
         assert verdict.difference is None, verdict.line()
 
 
 @given(seed=SEEDS)
 def test_graphs_are_those_of_the_rules(seed: int) -> None:
-    for verdict in Graphs().run(expecting(random_graph(seed))).verdicts:
+    for verdict in judge_graph(expecting(random_graph(seed))):
         assert verdict.difference is None, verdict.line()
 
 
@@ -113,7 +108,7 @@ def test_graphs_are_those_of_the_rules(seed: int) -> None:
 def test_a_stream_without_tuples_has_no_runs(mode: str) -> None:
     case = random_firings(1, mode)
     case = case.model_copy(update={"tuples": [], "expected": {"firings": []}})
-    assert not any(verdict.difference for verdict in Firings(cuts=1).run(case).verdicts)
+    assert not any(verdict.difference for verdict in judge_runs(case, 1))
 
 
 def test_the_cases_have_what_they_are_drawn_for() -> None:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from conformance.drivers.gsn_firings import Firings
-from conformance.gsn.firings import FiringCase, read_cases
-from conformance.wid.case import CaseError
+from conformance.cases import CaseError
+from conformance.drivers.gsn import judge_runs
+from conformance.gsn import FiringCase, read_runs
 
-CASES = {case.id: case for case in read_cases(Path("tests/data/gsn/firings.jsonl"))}
+CASES = {case.id: case for case in read_runs(Path("tests/data/gsn/firings.jsonl"))}
 BY_MODE = {case.mode: case for case in CASES.values()}
 
 
 def differences(case: FiringCase, cuts: int = 3) -> list[str]:
-    verdicts = Firings(cuts).run(case).verdicts
+    verdicts = judge_runs(case, cuts)
     return [verdict.difference for verdict in verdicts if verdict.difference is not None]
 
 
@@ -41,7 +41,7 @@ def test_a_run_too_many_or_another_one_is_found(mode: str) -> None:
 
 
 def test_every_schedule_is_judged_on_several_batches() -> None:
-    judges = {verdict.judged_by for verdict in Firings(2).run(BY_MODE["count"]).verdicts}
+    judges = {verdict.judged_by for verdict in judge_runs(BY_MODE["count"], 2)}
     assert {"plain", "graph", "optimised graph", "heap", "wheel", "calendar"} <= judges
     assert "wheel, cut 2" in judges
 
@@ -50,4 +50,4 @@ def test_a_line_that_is_not_a_case_is_named(tmp_path: Path) -> None:
     file = tmp_path / "firings.jsonl"
     file.write_text(json.dumps({"mode": "sundial"}) + "\n")
     with pytest.raises(CaseError, match=":1: not a case of a sliding manager"):
-        list(read_cases(file))
+        list(read_runs(file))

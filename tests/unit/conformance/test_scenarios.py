@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from conformance.drivers import samza_local, samza_standalone
+from conformance.drivers import samza_logs, samza_standalone
 from conformance.drivers.samza_pipeline import AsPipeline, as_pipeline
-from conformance.samza.case import Scenario
+from conformance.samza import Scenario
 
 _FEW = max(settings.default.max_examples // 3, 6) if settings.default else 6
 _AGGREGATES = ("count", "sum", "min", "max", "first", "last", "collect", "median")
@@ -125,5 +125,5 @@ def test_a_pipeline_gives_what_the_operator_gives(chance: Random) -> None:
     question = as_pipeline(asked.model_copy(update={"expected": found}))
     assume(isinstance(question, AsPipeline))
     assert isinstance(question, AsPipeline)
-    verdict = samza_local.judge(question, interleavings=0)
+    verdict = samza_logs.judge(question, interleavings=0)
     assert verdict.difference is None, verdict.line()

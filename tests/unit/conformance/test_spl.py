@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from conformance.wid.case import CaseError
+from conformance.cases import CaseError
 from slackwater.main import app
 
 ROW: dict[str, Any] = {

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.drivers import wid_local
-from conformance.wid import judge as wid
-from conformance.wid.case import Case, CaseError
+from conformance import wid
+from conformance.cases import CaseError
+from conformance.drivers import wid as driver
+from conformance.wid import Case
 from tests.sampling import sampled
 from tests.unit.conformance.wid_cases import CLASSES, GENERATORS, random_case
 
@@ -67,7 +68,7 @@ def test_a_line_that_is_no_case_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sampled(CASES, every=11))
 def test_the_engine_gives_what_is_expected(name: str) -> None:
-    for verdict in wid_local.judge(CASES[name], interleavings=1):
+    for verdict in driver.judge(CASES[name], interleavings=1):
         assert verdict.difference is None, verdict.line()
 
 
@@ -75,13 +76,13 @@ def test_a_wrong_expectation_is_noticed() -> None:
     case = CASES["worked/01-tumbling"]
     rows = [[*case.expected["rows"][0][:-1], -1], *case.expected["rows"][1:]]
     spoilt = case.model_copy(update={"expected": {**case.expected, "rows": rows}})
-    by_engine = wid_local.judge(spoilt, interleavings=0)[0]
+    by_engine = driver.judge(spoilt, interleavings=0)[0]
     assert by_engine.judged_by == "engine"
     assert "rows: expected" in str(by_engine.difference)
 
 
 def test_the_engine_judges_every_aggregate_that_a_case_asks_for() -> None:
-    verdicts = wid_local.judge(CASES["sliding/slack_time/001"], interleavings=0)
+    verdicts = driver.judge(CASES["sliding/slack_time/001"], interleavings=0)
     assert [verdict.judged_by for verdict in verdicts] == ["engine", "definition"]
 
 
@@ -94,7 +95,7 @@ def expecting(case: Case) -> Case:
 @settings(max_examples=_EXAMPLES)
 @given(seed=st.integers(0, 2**32))
 def test_the_engine_gives_what_is_defined(seed: int) -> None:
-    for verdict in wid_local.judge(expecting(random_case(seed)), interleavings=1):
+    for verdict in driver.judge(expecting(random_case(seed)), interleavings=1):
         assert verdict.difference is None, verdict.line()
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from conformance.wid.case import Case
+from conformance.wid import Case
 
 CLASSES = (
     *("sliding", "landmark", "tuple_log", "tuple_event_time"),

@@ -8,11 +8,8 @@ from random import Random
 
 from windowing.research.engines.parameters import Behaviour, Domain, StreamTuple, Tick, Windows
 from windowing.research.engines.simulation import simulate
-from windowing.research.prober.box import Observed, Size, observed
-from windowing.research.prober.elimination import starts_tried
-from windowing.research.prober.formulas import formulas
-from windowing.research.prober.hypotheses import hypotheses
-from windowing.research.prober.inputs import SIZES
+from windowing.research.prober.experiments import SIZES, Observed, Size, observed
+from windowing.research.prober.hypotheses import formulas, hypotheses, starts_tried
 from windowing.research.prober.probe import Model
 
 

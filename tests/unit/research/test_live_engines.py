@@ -17,9 +17,8 @@ from slackwater.main import app
 from tests.unit.research.boxes import SimulatedBox, Unsteady
 from tests.unit.research.streams import one_by_one, stream_of
 from windowing.research.engines.parameters import Domain, Report, Tick
-from windowing.research.prober.box import Size
-from windowing.research.prober.formulas import Formula
-from windowing.research.prober.hypotheses import Hypothesis
+from windowing.research.prober.experiments import Size
+from windowing.research.prober.hypotheses import Formula, Hypothesis
 from windowing.research.prober.probe import Model, probe
 
 HOPPING = Size(4, 2, 1)

@@ -15,14 +15,14 @@ from tests.unit.research.boxes import (
     random_model,
 )
 from windowing.research.engines.parameters import Domain, Pick, Report, Tick
-from windowing.research.prober.formulas import Formula
+from windowing.research.prober.experiments import SIZES, drawn
 from windowing.research.prober.hypotheses import (
+    Formula,
     Hypothesis,
     answer,
     hypotheses,
     reports_tried,
 )
-from windowing.research.prober.inputs import SIZES, drawn
 from windowing.research.prober.probe import Model, Recovered, Unmodelable, probe
 
 CLOSED = Report(non_empty=True, window_close=True)

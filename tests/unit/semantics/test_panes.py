@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from conformance.drivers.spl_windows import drive
-from conformance.spl.case import InsertCase, Logged, WatermarkCase, WindowCase, read_lines
+from conformance.spl import InsertCase, Logged, WatermarkCase, WindowCase, read_lines
 from tests.strategies.policy_scenarios import interval_cases
 from windowing.semantics.windows.panes import Arrival, Panes, PaneShown, Watermark, evaluate
 

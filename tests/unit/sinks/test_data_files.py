@@ -15,8 +15,7 @@ from tests.unit.sinks.test_sink_tokens import NAMES, PIPELINE, batches
 from windowing.model.run_errors import TokenMismatch, UnseenFile
 from windowing.runtime.output import DATA_FILE, SinkFrame
 from windowing.runtime.token import Token
-from windowing.spark.sinks.data_files import is_ours, write_file
-from windowing.spark.sinks.file_stage import FileStage
+from windowing.spark.sinks.data_files import FileStage, is_ours, write_file
 from windowing.spark.sinks.table import TableSink
 from windowing.spark.sinks.table_log import TableLog
 

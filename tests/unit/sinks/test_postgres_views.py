@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windowing.model import parse_pipeline
-from windowing.spark.sinks.postgres_views import view_names
+from windowing.spark.sinks.postgres_tables import view_names
 
 LONGEST = "q" * (63 - len("_newest"))
 PIPELINE = f"""

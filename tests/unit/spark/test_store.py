@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from tests.unit.engine.fused.test_fused import PIPELINE
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import Tuning
-from windowing.spark.processor import Processor
+from windowing.spark.plan import Processor
 from windowing.spark.stages import FusedShardStage
-from windowing.spark.storage.copies import Copies, may_copy
-from windowing.spark.storage.store import MapStateStore, whole_values
+from windowing.spark.storage.store import Copies, MapStateStore, may_copy, whole_values
 
 
 class SparksMap:

@@ -31,12 +31,7 @@ class EmptyInputError(ValueError):
 
 @dataclass(frozen=True)
 class Configuration:
-    """An engine with the windows that are asked of it.
-
-    Attributes:
-        windows: where they lie.
-        behaviour: when they are shown.
-    """
+    """An engine with the windows that are asked of it."""
 
     windows: Windows
     behaviour: Behaviour
@@ -67,7 +62,6 @@ class Parameter:
     """A parameter in which two engines differ.
 
     Attributes:
-        title: what it is.
         left, right: its value in each engine.
     """
 
@@ -84,10 +78,8 @@ class Comparison:
     """What two engines report of one input.
 
     Attributes:
-        left, right: all reports of each.
         both: pairs of reports with the same interval and content.
         only_left, only_right: the other reports.
-        differing: all parameters that differ.
         explained_by: the smallest sets of parameters of the right engine with which the left one
             reports what the right one does; one empty set if it does so anyway.
     """

@@ -25,7 +25,6 @@ class Proposal:
     """What a query needs so that its windows are those of an engine.
 
     Attributes:
-        query: its name.
         window: the window to write, in the window language; None: leave it as it is.
         late: the late policy to write; None: leave it as it is.
         differences: what remains different, as sentences.
@@ -48,7 +47,6 @@ def propose(profile: Profile, pipeline: Pipeline, first_us: int | None = None) -
     """Return a proposal for each query with windows.
 
     Args:
-        profile: the engine to be like.
         pipeline: its queries keep their sizes, slides and keys.
         first_us: event time of the first record, in microseconds, for engines whose windows begin
             there; None: not known.
@@ -61,8 +59,6 @@ def propose(profile: Profile, pipeline: Pipeline, first_us: int | None = None) -
 
 @dataclass(frozen=True)
 class _QueryLikeness:
-    """One query that is to be like an engine."""
-
     profile: Profile
     event_time: EventTime
     query: Query

@@ -61,7 +61,6 @@ class Report:
 
     Attributes:
         content_change: the content differs from the one reported last.
-        non_empty: the content is not empty.
         window_close: the window ends at the instant.
         period: the instant is a multiple of it; None: any instant.
     """
@@ -124,8 +123,6 @@ class Windows:
     """The windows `(start + n * slide, start + n * slide + size]`, for n from 0.
 
     Attributes:
-        domain: of time or of tuple ids.
-        size: length, from 1.
         slide: distance between the starts of consecutive windows, from 1; may exceed the size.
         start: exclusive lower bound of window 0; t0 or i0 in the sources.
     """

@@ -18,7 +18,6 @@ class Element(NamedTuple):
 
     Attributes:
         number: its id, in order of arrival.
-        time: event time.
         key: None: windows are not keyed.
         watermark: the watermark sent after it; None: none is.
     """
@@ -46,8 +45,6 @@ class Firing(NamedTuple):
 
 @dataclass
 class _OpenWindow:
-    """A window with content."""
-
     start: int
     end: int
     key: str | None

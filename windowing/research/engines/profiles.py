@@ -36,7 +36,6 @@ class Start:
 
 
 def _up(value: int, step: int) -> int:
-    """Return the smallest multiple of the step that is not below a value."""
     return -(-value // step) * step
 
 
@@ -54,12 +53,7 @@ BEFORE_ZERO = Start("-w", lambda w, b, f: -w)
 
 @dataclass(frozen=True)
 class Operator:
-    """The window operator of an engine for one domain.
-
-    Attributes:
-        start: where windows begin.
-        behaviour: tick, report, pick, flush.
-    """
+    """The window operator of an engine for one domain."""
 
     start: Start
     behaviour: Behaviour
@@ -71,7 +65,6 @@ class Profile:
 
     Attributes:
         name: as in commands; case does not matter.
-        title: for people.
         time, tuple: the operators for time and tuple windows; None: the engine has none.
         note: what the model leaves out, or where it differs from the product.
         drops_late: whether the product drops late tuples by default; None: not known.
@@ -102,9 +95,6 @@ class Profile:
         """Return windows of a size and a slide.
 
         Args:
-            domain: of time or of tuples.
-            size: length of a window.
-            slide: distance between two starts.
             first: application time of the first tuple.
         """
         start = self.operator(domain).start.of(size, slide, first)

@@ -25,12 +25,7 @@ Time = int | float
 
 
 class ClockRecord(NamedTuple):
-    """A record as the clock sees it; those of a partition are in the order of their offsets.
-
-    Attributes:
-        partition: its partition.
-        time_us: its event time.
-    """
+    """A record as the clock sees it; those of a partition are in the order of their offsets."""
 
     partition: int
     time_us: int
@@ -45,8 +40,6 @@ class WatermarkEngine:
     """An engine whose windows are closed by a clock of event time.
 
     Attributes:
-        name: as users name it.
-        title: for people.
         furthest: how far its clock may have come before each record.
         certain: whether it has come so far under every schedule.
         closing: the time that surely counts in the end.
@@ -114,7 +107,6 @@ def _running(times: Sequence[int]) -> list[Time]:
 
 
 def _last(arrivals: Sequence[ClockRecord]) -> dict[int, Time]:
-    """Return the largest time of each partition."""
     found: dict[int, Time] = {}
     for arrival in arrivals:
         found[arrival.partition] = max(found.get(arrival.partition, -math.inf), arrival.time_us)

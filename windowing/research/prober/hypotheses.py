@@ -1,13 +1,12 @@
-"""What an engine may be: every tick, report and pick, and how it answers an experiment."""
+"""What an engine may be, with which start, and which of that answers every experiment as it did."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from windowing.research.engines.evaluation import Evaluation, evaluations
 from windowing.research.engines.parameters import (
     Behaviour,
     Domain,
@@ -16,9 +15,67 @@ from windowing.research.engines.parameters import (
     Tick,
     Windows,
 )
-from windowing.research.engines.simulation import reports
-from windowing.research.prober.box import Observed, observed
-from windowing.research.prober.inputs import Experiment
+from windowing.research.engines.simulation import Evaluation, evaluations, reports
+from windowing.research.prober.experiments import Experiment, Observed, Size, experiments, observed
+
+
+class Formula(NamedTuple):
+    """`a * w + c * b + g * f + d`, or `k * b + e * w + d` with k the rounded `(f + a w + c b) / b`.
+
+    Attributes:
+        rounding: `""`: the first form; `ceil` or `floor`: the second.
+        a, c, d: coefficients of size and slide, and a constant.
+        outer: g in the first form, e in the second.
+    """
+
+    rounding: str
+    a: int
+    c: int
+    outer: int
+    d: int
+
+    def start(self, asked: Size) -> int:
+        """Return the exclusive lower bound of the first window."""
+        w, b, f = asked
+        if not self.rounding:
+            return self.a * w + self.c * b + self.outer * f + self.d
+        within = f + self.a * w + self.c * b
+        rounded = -(-within // b) if self.rounding == "ceil" else within // b
+        return rounded * b + self.outer * w + self.d
+
+    def __str__(self) -> str:
+        if not self.rounding:
+            return _sum((self.a, "w"), (self.c, "b"), (self.outer, "f"), (self.d, ""))
+        within = _sum((1, "f"), (self.a, "w"), (self.c, "b"))
+        rest = _sum((self.outer, "w"), (self.d, ""))
+        head = f"{self.rounding}(({within}) / b) * b"
+        return head if rest == "0" else f"{head} + {rest}".replace("+ -", "- ")
+
+
+def _sum(*terms: tuple[int, str]) -> str:
+    """Spell a sum of multiples, without those that are zero."""
+    spelled = ""
+    for factor, name in terms:
+        if factor:
+            size = "" if abs(factor) == 1 and name else str(abs(factor))
+            sign = "-" if factor < 0 else "+"
+            spelled += f" {sign} {size}{name}" if spelled else f"{'-' * (factor < 0)}{size}{name}"
+    return spelled or "0"
+
+
+_CONSTANTS = range(-2, 2)
+_SLIDES = range(-2, 2)
+_SIGNS = (0, -1, 1)
+
+
+@cache
+def formulas() -> tuple[Formula, ...]:
+    """Return the formulas that are tried, plain ones first."""
+    plain = product(("",), _SIGNS, _SLIDES, _SIGNS, _CONSTANTS)
+    rounded = product(("ceil", "floor"), _SIGNS, (0,), _SIGNS, _CONSTANTS)
+    shifted = product(("ceil", "floor"), _SIGNS, (-2, -1, 1), _SIGNS, _CONSTANTS)
+    return tuple(Formula(*parts) for parts in (*plain, *rounded, *shifted))
+
 
 PERIOD_MAX = 5
 """The longest period of reports that is tried; a period of 1 has no effect."""
@@ -28,8 +85,6 @@ class Hypothesis(NamedTuple):
     """An engine without its start.
 
     Attributes:
-        tick: when it wakes up.
-        report: when a window is shown.
         pick: which one; the largest where it has no effect.
     """
 
@@ -96,3 +151,75 @@ def _looked_at(
     """Evaluate Tick, Scope and Content, which do not depend on reports and picks."""
     windows = Windows(domain, experiment.asked.size, experiment.asked.slide, start)
     return tuple(evaluations(Behaviour(tick, Report()), windows, experiment.stream))
+
+
+Starts = Mapping[Hypothesis, frozenset[int]]
+"""For each hypothesis, the starts with which it answers as the engine did."""
+
+
+def starts_tried(asked: Size) -> range:
+    """Return the starts that are tried for windows of a size."""
+    return range(-(asked.size + 2 * asked.slide + 3), asked.first + asked.slide + 3)
+
+
+def surviving(domain: Domain, asked: Size, answers: Sequence[Observed]) -> Starts:
+    """Return what explains the answers to all experiments of one size of windows."""
+    found: dict[Hypothesis, set[int]] = {}
+    for hypothesis, start in _index(domain, asked).get(_together(answers), ()):
+        found.setdefault(hypothesis, set()).add(start)
+    return {hypothesis: frozenset(starts) for hypothesis, starts in found.items()}
+
+
+def explaining(
+    alive: Iterable[Hypothesis], domain: Domain, experiment: Experiment, given: Observed
+) -> list[Hypothesis]:
+    """Return the hypotheses that explain the answer to one experiment with some start."""
+    return [
+        hypothesis
+        for hypothesis in alive
+        if any(
+            answer(hypothesis, domain, start, experiment) == given
+            for start in starts_tried(experiment.asked)
+        )
+    ]
+
+
+def nearest(
+    alive: Iterable[Hypothesis], domain: Domain, experiment: Experiment, given: Observed
+) -> tuple[Hypothesis, int]:
+    """Return the hypothesis and start that answer as the engine did after the most tuples.
+
+    Reports that agree count for more than silence that does.
+    """
+    pairs = [(one, start) for one in alive for start in starts_tried(experiment.asked)]
+
+    def agreeing(pair: tuple[Hypothesis, int]) -> tuple[int, int]:
+        supposed = answer(pair[0], domain, pair[1], experiment)
+        both = [ours for ours, theirs in zip(supposed, given, strict=True) if ours == theirs]
+        return sum(map(bool, both)), len(both)
+
+    return max(pairs, key=agreeing)
+
+
+@cache
+def _index(domain: Domain, asked: Size) -> Mapping[int, Sequence[tuple[Hypothesis, int]]]:
+    """Return hypotheses and starts by a digest of their answers to all experiments.
+
+    Answers themselves would fill gigabytes; two with one digest would keep a wrong hypothesis, and
+    never lose the right one.
+    """
+    index: dict[int, list[tuple[Hypothesis, int]]] = {}
+    inputs = experiments(domain, asked)
+    for start in starts_tried(asked):
+        # Experiments in the inner loop would evaluate Tick, Scope and Content again and again.
+        answers: dict[Hypothesis, list[int]] = {one: [] for one in hypotheses(domain)}
+        for experiment in inputs:
+            for hypothesis, digests in answers.items():
+                digests.append(hash(answer(hypothesis, domain, start, experiment)))
+        for hypothesis, digests in answers.items():
+            index.setdefault(hash(tuple(digests)), []).append((hypothesis, start))
+    return index
+
+
+def _together(answers: Sequence[Observed]) -> int:
+    return hash(tuple(hash(one) for one in answers))

@@ -41,7 +41,6 @@ class Runs:
     """The runs of a batch, in order: by instant, slide and name.
 
     Attributes:
-        instants: when each is due.
         numbers: of its query in `queries`; as short integers, because there are as many as runs.
         queries: the active queries, by slide and name.
     """

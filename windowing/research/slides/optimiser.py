@@ -71,9 +71,7 @@ class Decision:
 
     Attributes:
         pass_number: from 1.
-        variant: the optimisation.
         ratio: gain per cost of all applied ones and this one.
-        accepted: whether it was applied.
     """
 
     pass_number: int
@@ -87,10 +85,8 @@ class OptimisedTree:
     """A tree with dummies.
 
     Attributes:
-        tree: the tree.
         dummies: those that were added, ascending.
         gain: the sum of the gains.
-        log: all decisions, in their order.
     """
 
     tree: SlidingTree
@@ -140,7 +136,6 @@ def variants(tree: SlidingTree, slide: int, dummies_max: int | None) -> list[Var
 def _pass(
     tree: SlidingTree, limits: Limits, number: int, gain: Fraction, added: int
 ) -> list[Decision]:
-    """Decide on the optimisations of every slide of a tree."""
     offered = {slide: variants(tree, slide, limits.dummies_max) for slide in tree.children}
     waiting = [first for chain in offered.values() if (first := _best(chain, limits)) is not None]
     decisions = []
@@ -176,7 +171,6 @@ def _closed_under_gcd(slides: Sequence[int]) -> set[int]:
 
 
 def _tests(slide: int, below: Sequence[int], dummies: Sequence[int]) -> Fraction:
-    """Return the tests per visit of a slide with dummies under it."""
     parents = _placed(slide, (*below, *dummies), dummies).values()
     return sum((Fraction(slide, parent) for parent in parents), Fraction(0))
 

@@ -58,8 +58,6 @@ class Run:
     Attributes:
         at: the wall clock then.
         due: the time stamp that it is due at.
-        slide: of the queries that run.
-        cause: why then.
     """
 
     at: int
@@ -73,7 +71,6 @@ class Timer:
     """A timer of one slide (B): each tick waits for stragglers, as long as they usually take.
 
     Attributes:
-        slide: its period.
         wall, ts: wall clock and time stamp of the first tuple.
         delay: the mean delay of tuples (lambda).
     """
@@ -89,7 +86,6 @@ class Timer:
         """Let the clock run, and yield the runs on the way.
 
         Args:
-            wall: the clock.
             inclusive: whether what happens exactly then has happened, too; before a tuple that
                 comes then it has not.
         """
@@ -108,8 +104,6 @@ class Timer:
         """Take a tuple: it adjusts the mean delay, and ends a wait.
 
         Args:
-            wall: the clock.
-            ts: the tuple's time stamp.
             alpha: the weight of the past in the mean delay, from 0 to 1.
         """
         delay = (wall - self.wall) - (ts - self.ts)
@@ -168,7 +162,6 @@ class TimerDriven:
         """Let the clock run, and return the runs on the way with their queries.
 
         Args:
-            wall: the clock.
             inclusive: whether what happens exactly then has happened, too; before a tuple that
                 comes then it has not.
         """

@@ -27,8 +27,6 @@ class DueSlides:
     """What is due in a batch, by instant, then slide.
 
     Attributes:
-        instants: when.
-        slides: which slide is due there.
         places: where each of `slides` is among all slides in ascending order, if the schedule
             knows that anyway; None: to be looked up.
     """
@@ -105,7 +103,6 @@ class Graph:
         return _due((instant, self._slides(tree, instant)) for instant in instants)
 
     def _current(self) -> SlidingTree:
-        """Return the tree of the slides in the set; made anew if they have changed."""
         if self._tree is None:
             self._tree = self._optimise(self._graph.tree)
             self._dummies = self._tree.nodes.difference(self._graph.nodes)
@@ -127,19 +124,16 @@ class _Waiting(ABC):
         self._at: int | None = None
 
     def add(self, slide: int) -> None:
-        """Add a slide."""
         self._slides.add(slide)
         if self._at is not None:
             self._wait(_next(self._at, slide), slide)
 
     def remove(self, slide: int) -> None:
-        """Remove a slide."""
         self._slides.remove(slide)
         if self._at is not None:
             self._forget(_next(self._at, slide), slide)
 
     def between(self, after: int, until: int) -> DueSlides:
-        """Return what is due."""
         if self._at != after:
             self._clear()
             for slide in self._slides:
@@ -266,7 +260,6 @@ SCHEDULES: Final[dict[str, Callable[[], Schedule]]] = {
 
 
 def _next(after: int, slide: int) -> int:
-    """Return the first multiple of a slide after an instant."""
     return after - after % slide + slide
 
 

@@ -6,9 +6,8 @@ crash at any point. No Spark, no Kafka, no clock. `shell` handles calls; the row
 `windowing.engine.rows.flows` decide the rows.
 """
 
-from windowing.runtime.standalone.aggregator import ANY, WindowedAggregator
 from windowing.runtime.standalone.errors import CallRefused
-from windowing.runtime.standalone.join import WindowJoin
+from windowing.runtime.standalone.operators import ANY, WindowedAggregator, WindowJoin
 from windowing.runtime.standalone.shell import CallReport
 
 __all__ = ["ANY", "CallRefused", "CallReport", "WindowJoin", "WindowedAggregator"]

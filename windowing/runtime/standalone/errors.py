@@ -9,11 +9,7 @@ from windowing.model.run_errors import OffsetGap, WindowingError
 
 
 class CallRefused(WindowingError):
-    """A call that changed nothing.
-
-    Attributes:
-        code: that of the rule.
-    """
+    """A call that changed nothing."""
 
     code: ClassVar[str] = "refused"
 
@@ -34,7 +30,6 @@ class DenseOffsetGap(CallRefused, OffsetGap):
     """A record beyond the next offset of its lane.
 
     Attributes:
-        lane: the lane of the offset.
         expected: the next offset.
         found: the offset of the record.
     """

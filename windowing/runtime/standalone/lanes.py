@@ -26,7 +26,6 @@ class LaneState(msgspec.Struct, array_like=True):
     """One lane.
 
     Attributes:
-        next: the next offset.
         progress: the largest bound so far.
     """
 
@@ -44,7 +43,6 @@ class Lanes:
     Args:
         starts: every lane that is read.
         disorder: what data records promise.
-        store: where the state is kept.
     """
 
     def __init__(

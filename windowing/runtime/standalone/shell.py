@@ -48,7 +48,6 @@ class OperatorSnapshot(Generic[R]):
     Attributes:
         changes: those since the checkpoint, by name.
         unsent: rows that the consumer has not taken.
-        enabled: whether input is enabled.
     """
 
     changes: dict[str, bytes | None]
@@ -60,7 +59,6 @@ class StandaloneOperator(Generic[R, Op]):
     """The shell of a row operator, the base of `WindowedAggregator` and `WindowJoin`.
 
     Args:
-        flow: the flow to compute.
         lanes: all partitions that are read; progress waits for each of them.
         disorder: what a data record promises: with a slack, that nothing older than its time minus
             the slack follows in its lane; with punctuation nothing, as only control records do.
@@ -273,10 +271,6 @@ class Draft:
                 self._store.delete(key)
             else:
                 self._store.put(key, value)
-        self._changes = {}
-
-    def discard(self) -> None:
-        """Revert to the checkpoint."""
         self._changes = {}
 
     def changes(self) -> dict[str, bytes | None]:

@@ -98,7 +98,6 @@ def _of_table(name: str, have: pa.Schema, want: pa.Schema) -> Iterator[str]:
 
 
 def _key(schema: pa.Schema) -> dict[str, str]:
-    """Return the fields of the key with their types, ordered by name."""
     parts = schema.field(KEY).type if KEY in schema.names else []
     return {part.name: spelled(part.type) for part in sorted(parts, key=lambda part: part.name)}
 

@@ -29,7 +29,6 @@ class MemorySink:
     """A collector of rows and dead letters, which ignores a rewritten batch.
 
     Args:
-        pipeline: the pipeline of the rows.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
     """
 

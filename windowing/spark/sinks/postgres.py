@@ -28,22 +28,20 @@ from windowing.runtime.token import Kept, Tables, Token, admit
 from windowing.spark.sinks.growth import refusal
 from windowing.spark.sinks.postgres_reader import PostgresReader
 from windowing.spark.sinks.postgres_tables import (
+    COMMITS,
     ROW_ID,
     additions,
     columns_added,
     conflicts,
     definitions,
     flat,
-    tables_in,
-    typed,
-    views_of_latest,
-    wanted,
-)
-from windowing.spark.sinks.postgres_views import (
-    COMMITS,
     latest_views,
     note_live,
+    tables_in,
+    typed,
     view_names,
+    views_of_latest,
+    wanted,
 )
 from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
 from windowing.spark.sinks.sink import FolderOf, RunPlace, SinkUnreachable, sink
@@ -79,7 +77,6 @@ class PostgresSink:
 
     Args:
         pipeline: whose rows they are; its sink names the schema.
-        schema: the schema of the tables.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
         is_live: whether views show this run; called before each batch.

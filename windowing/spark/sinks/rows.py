@@ -72,7 +72,6 @@ class BatchRows:
     """The converter of frames into rows of tables.
 
     Args:
-        pipeline: the pipeline of the rows.
         run: the identity of the checkpoint, part of every row.
     """
 
@@ -88,7 +87,6 @@ class BatchRows:
 
         Args:
             frames: all frames of the batch; Spark rows with these fields are allowed.
-            batch_id: its number, part of every row.
         """
         tables = {}
         shared, others = self._divided(frames)
@@ -172,7 +170,6 @@ class BatchRows:
         return pa.table([columns[f.name].cast(f.type) for f in schema], schema=schema)
 
     def _shared(self, name: str, frame: pl.DataFrame, batch_id: int) -> Iterator[pa.Table]:
-        """Yield the rows of a family's queries, which share a table; the arguments as above."""
         family = self._apart.families[name]
         schema = self._schemas[self._pipeline.table_of(name)]
         rows = self._shares.setdefault(name, SharedRows(family, schema))
@@ -191,7 +188,6 @@ class BatchRows:
     def _common(
         self, frame: pl.DataFrame, batch_id: int, *, early: bool = False
     ) -> dict[str, pa.Array]:
-        """Return the columns that do not depend on the query."""
         marked, is_late = frame.with_columns(marks(frame)), frame[REVISION] > 0
         pane = pl.when(is_late).then(pl.lit("late")).otherwise(pl.lit("full"))
         derived = marked.select(
@@ -267,7 +263,6 @@ def schemas(pipeline: Pipeline) -> dict[str, pa.Schema]:
 
 
 def _table_schema(flows: Sequence[Flow], pipeline: Pipeline) -> pa.Schema:
-    """Return the columns of a table: those of all its queries, each where it first occurs."""
     found: dict[str, pa.DataType] = {}
     parts: dict[str, dict[str, pa.DataType]] = {}
     # Most of many queries have the same columns.

@@ -25,7 +25,6 @@ class SharedRows:
     """The rows of a family, for all of its queries.
 
     Attributes:
-        family: the queries.
         schema: the columns of their table.
     """
 
@@ -41,7 +40,6 @@ class SharedRows:
         """Yield the rows of the queries, those together that show the same.
 
         Args:
-            frame: the family's rows.
             common: their columns that do not depend on the query.
         """
         members = frame[MEMBER].to_numpy()
@@ -81,7 +79,6 @@ def _repeated(
     Args:
         members: of the rows.
         variants: the queries; at most one variant of each member.
-        count: how many members there are.
     """
     names = pa.array([name for variant in variants for name in variant.names], pa.string())
     sizes, begins = np.zeros(count, np.int64), np.zeros(count, np.int64)

@@ -158,9 +158,7 @@ def reader_of(pipeline: Pipeline, folder: Path, run: str) -> OutputReader | None
     """Return the reader of a run's rows; None: its sink has none.
 
     Args:
-        pipeline: the run's.
         folder: the folder of the run's tables, for sinks that write files.
-        run: the run's name.
 
     Raises:
         PluginError: the sink's plug-in cannot be imported.
@@ -175,7 +173,6 @@ def begin_tables(place: RunPlace, batch_id: int, queries: Collection[str]) -> No
     Args:
         place: the run, which has no job, and its pipeline with the queries.
         batch_id: its last batch.
-        queries: their names.
 
     Raises:
         TableConflict: existing tables cannot take such rows.

@@ -27,11 +27,13 @@ from windowing.model import Pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.token import NEW_RUN, Tables, Token, admit, due
 from windowing.spark.memory import giving_back
-from windowing.spark.sinks.data_files import RUN, DataFile, write_file
-from windowing.spark.sinks.file_stage import (
+from windowing.spark.sinks.data_files import (
     INLINE_SETTING,
+    RUN,
+    DataFile,
     FileStage,
     files_of,
+    write_file,
 )
 from windowing.spark.sinks.growth import additions, check, conflicts
 from windowing.spark.sinks.reader import FolderReader
@@ -59,8 +61,6 @@ class TableSink:
     """The writer of one run's batches.
 
     Args:
-        pipeline: the pipeline of the rows.
-        folder: the table's folder.
         run: the identity of the checkpoint; another run never collides with this one.
         token_of: returns the token of a batch; None: derive it from the lanes' metrics.
         on_written: called with each batch that is written.
@@ -107,7 +107,6 @@ class TableSink:
         """Return the executors' part of writing a batch.
 
         Args:
-            batch_id: its number.
             inline_bytes: larger results of a task go into files.
         """
         found = {name: log.schema for name, log in self._logs.items()}

@@ -36,13 +36,11 @@ class TableLog:
 
     Args:
         folder: the folder of an existing table.
-        run: the run.
         table: the table, if it has been opened: opening one takes milliseconds, and of an object
             store several requests.
 
     Attributes:
         version: the number of the last known commit.
-        schema: the table's columns.
         kept: the run's last batch in the table.
 
     Raises:
@@ -73,7 +71,6 @@ class TableLog:
 
         Args:
             files: of this table.
-            token: the batch's.
 
         Returns:
             whether they are committed. If not, another writer was faster: then its commits are read
@@ -98,7 +95,6 @@ class TableLog:
         return True
 
     def _begin(self, table: DeltaTable) -> None:
-        """Begin at the version that was read."""
         self.version, self.schema = table.version(), pa.schema(table.schema().to_arrow())
         self._check(table.protocol().min_writer_version)
         self.kept = kept_in(table, self._run)
@@ -151,7 +147,6 @@ class TableLog:
         self._checkpoint_due = self._next_checkpoint()
 
     def _next_checkpoint(self) -> int:
-        """Return the version after which a checkpoint is due."""
         try:
             text = (self._folder / "_delta_log" / "_last_checkpoint").read_text(encoding="utf-8")
         except FileNotFoundError:

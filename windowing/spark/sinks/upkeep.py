@@ -38,7 +38,6 @@ class TableUpkeep(NamedTuple):
     """What upkeep has done to a table, or would do.
 
     Attributes:
-        table: its name.
         files: the number of files merged or removed.
         size: of these files, in bytes.
         added: the number of files that replace them; 0 if that is not known yet.
@@ -56,8 +55,6 @@ def optimize(
     """Merge the small files of each table; write a checkpoint of its log and remove expired logs.
 
     Args:
-        pipeline: the pipeline of the tables.
-        folder: the folder of the tables.
         run: only this run's files; None: all runs'.
         dry_run: only count.
 
@@ -90,8 +87,6 @@ def vacuum(
     Files that no writer of tables has named are never removed.
 
     Args:
-        pipeline: the pipeline of the tables.
-        folder: the folder of the tables.
         run: only this run's files; None: all runs'.
         retention: how long unneeded files stay, rounded up to hours.
         dry_run: only count.
@@ -123,7 +118,6 @@ def _sizes(paths: Iterable[Path]) -> dict[Path, int]:
 
 
 def _left_commits(table: Path, hours: int) -> Iterator[Path]:
-    """Yield commits that were begun more than `hours` ago, and never finished."""
     before = time.time() - timedelta(hours=hours).total_seconds()
     for path in (table / "_delta_log").glob(STAGED):
         with suppress(FileNotFoundError):  # a job has finished it meanwhile

@@ -21,8 +21,6 @@ class Portion(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         table: the table's name: a query's, or that of the dead letters.
         what: the rows' pane, or `RETRACTION`; the reason of dead letters.
-        count: how many there are.
-        lane: the lane of dead letters.
         query: the query that dead letters are of; None: of all.
     """
 
@@ -38,8 +36,6 @@ class WrittenBatch:
     """A batch that is in a sink.
 
     Attributes:
-        batch_id: its number.
-        portions: the rows of its tables, counted.
         lanes: the rows of the table `metrics`; None: no lane reported any.
     """
 
@@ -63,7 +59,6 @@ def written(
     """Return what to report of a batch.
 
     Args:
-        batch_id: its number.
         tables: its rows, by table.
         more: what others have counted.
     """

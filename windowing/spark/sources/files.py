@@ -84,7 +84,6 @@ def file_reader(source: Source | None) -> Stage:
 
 
 def _rows(name: str, source: Source | None) -> Batches:
-    """Yield the raw rows of a file."""
     # Spark writes a local path with its scheme, and nothing in it encoded.
     where = place(name.removeprefix("file:"))
     file = pl.scan_parquet(where.read_bytes() if is_remote(where) else where, glob=False)

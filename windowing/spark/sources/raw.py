@@ -68,14 +68,12 @@ def _control(names: set[str], *, signed: bool) -> Column:
 
 
 def _number(name: str) -> Column:
-    """Return how many headers have a name."""
     # Without `filter`, which Spark does not compile, and with it nothing of the whole stage.
     keys = F.col("headers")["key"]
     return F.size(keys) - F.size(F.array_remove(keys, name))
 
 
 def _header(name: str) -> Column:
-    """Return the header of a name, if there is one alone."""
     at = F.array_position(F.col("headers")["key"], name).cast("int") - 1
     return F.when(_number(name) == 1, F.get(F.col("headers")["value"], at))
 
@@ -107,7 +105,6 @@ def _lane_of_one(source: Source) -> Column:
 
 
 def _lane_in(source: Source, topic: str) -> Column:
-    """Return the lane of a row of this topic."""
     partition, before = F.col("partition").cast("int"), 0
     for part in source.parts:
         if part.topic == topic:

@@ -48,7 +48,6 @@ class RawStream:
 
         Args:
             stage: from batches of raw rows.
-            schema: of its batches.
         """
         rows = self.rows
 
@@ -63,7 +62,6 @@ def limit_batches(spark: SparkSession, record_bytes_max: int | None) -> None:
     """Limit the bytes of Arrow batches only if records may be larger than all pieces.
 
     Args:
-        spark: the job's session.
         record_bytes_max: how large records may be, in bytes; None: not known.
     """
     most = tuning().value_pieces * (tuning().whole_value_bytes_max + 1)

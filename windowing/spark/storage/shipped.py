@@ -19,7 +19,6 @@ def packed(text: str, secrets: Mapping[str, str] | None = None) -> bytes:
     """Return a pipeline file for tasks to carry.
 
     Args:
-        text: the file.
         secrets: variables of the secrets that its control records are signed with: workers have
             the environment of their cluster, not the job's.
     """

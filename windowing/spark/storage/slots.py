@@ -42,7 +42,6 @@ def number_of(slot: int) -> int:
 
 @lru_cache(maxsize=4)
 def _first_slots(period: int) -> NDArray[np.int64]:
-    """Return the smallest slot of each number of a period."""
     slots = np.arange(1 << _RANGE_BITS, dtype=np.int64) + (period << _RANGE_BITS)
     first = np.full(PERIOD, -1, dtype=np.int64)
     # Of several values for one place the last one stays.

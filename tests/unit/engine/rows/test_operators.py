@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.drivers.driver import NotExpressible
-from conformance.drivers.spl_models import REASONS, Models, judge_validation, refusal
+from conformance.cases import NotExpressible
+from conformance.drivers.spl_models import MODELS, REASONS, judge_validation, refusal
 from conformance.drivers.spl_operators import judge
-from conformance.spl.case import OperatorCase, ValidationCase, read_lines
+from conformance.spl import OperatorCase, ValidationCase, read_lines
 from windowing.engine.rows.operators import (
     Aggregate,
     Custom,
@@ -112,7 +112,7 @@ def test_configurations_that_no_row_has(
 def test_what_no_rule_covers_is_not_judged(
     operator: str, config: dict[str, object], says: str
 ) -> None:
-    found = Models().run(configured(operator, config))
+    found = MODELS.run(configured(operator, config))
     assert isinstance(found, NotExpressible)
     assert says in found.why
 

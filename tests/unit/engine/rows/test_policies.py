@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance import spl
 from conformance.drivers.spl_windows import Drive, judge
-from conformance.spl import judge as spl
-from conformance.spl.case import WindowCase, read_lines
+from conformance.spl import WindowCase, read_lines
 from windowing.engine.rows.policies import (
     Event,
     IntervalWindow,

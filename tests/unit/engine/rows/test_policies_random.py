@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from conformance.drivers import spl_operators
-from conformance.drivers.spl_windows import Drive, drive, drive_rebuilding
-from conformance.spl.case import Logged, OperatorCase, WindowCase
+from conformance.drivers.spl_windows import Drive, drive
+from conformance.spl import Logged, OperatorCase, WindowCase
 from tests.strategies.policy_scenarios import interval_cases, operator_cases, window_cases
 from windowing.engine.rows.policies import Profile, Storage
 from windowing.engine.rows.policies.events import Key
@@ -22,7 +22,7 @@ PROFILES = pytest.mark.parametrize("profile", [*Profile])
 @PROFILES
 @given(case=window_cases() | interval_cases())
 def test_a_window_rebuilt_at_every_step_shows_the_same(case: WindowCase, profile: Profile) -> None:
-    assert drive_rebuilding(case, profile) == drive(case, profile)
+    assert drive(case, profile, rebuild=True) == drive(case, profile)
 
 
 @PROFILES
@@ -31,7 +31,7 @@ def test_an_operator_rebuilt_at_every_step_sends_the_same(
     data: st.DataObject, profile: Profile
 ) -> None:
     case: OperatorCase = data.draw(operator_cases(profile))
-    rebuilt = spl_operators.drive_rebuilding(case, profile)
+    rebuilt = spl_operators.drive(case, profile, rebuild=True)
     assert rebuilt == spl_operators.drive(case, profile)
 
 

@@ -4,7 +4,7 @@ import doctest
 import re
 from pathlib import Path
 
-from windowing.runtime.standalone import aggregator
+from windowing.runtime.standalone import operators
 
 README = Path(__file__).parents[4] / "windowing" / "README.md"
 
@@ -18,7 +18,7 @@ def test_the_examples_of_the_readme_run() -> None:
         exec(compile(example, "windowing/README.md", "exec"), known)  # noqa: S102 - our own document
 
 
-def test_the_example_of_the_aggregator_runs() -> None:
-    result = doctest.testmod(aggregator)
+def test_the_example_of_the_operators_runs() -> None:
+    result = doctest.testmod(operators)
     assert result.attempted > 3
     assert not result.failed

@@ -1,28 +1,130 @@
-"""Run recorded queries on our sliding manager, by every schedule and in several batches."""
+"""Run recorded graphs on our sliding graph, and recorded queries on our sliding manager.
+
+Queries are run by every schedule, and in several batches.
+"""
 
 from __future__ import annotations
 
 import random
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, Final, Protocol
 
-from conformance.drivers.driver import Outcome
-from conformance.gsn.firings import (
+from conformance.cases import Driver, Verdict
+from conformance.gsn import (
     CountCase,
     EventCase,
     FiringCase,
+    GraphCase,
+    LimitsCase,
     LocalCase,
     QueryCase,
     RemoteACase,
     RemoteBCase,
+    judge,
+    judge_firings,
 )
-from conformance.gsn.judge import judge_firings
 from windowing.research.slides.active import ActiveQueries, SlidingQuery
-from windowing.research.slides.optimiser import Limits, optimise
+from windowing.research.slides.graph import SlidingGraph, SlidingTree
+from windowing.research.slides.optimiser import Decision, Limits, optimise, variants
 from windowing.research.slides.remote import TimerDriven, TupleDriven
 from windowing.research.slides.schedules import SCHEDULES, Graph, Schedule
+
+
+def judge_graph(case: GraphCase) -> list[Verdict]:
+    """Build a graph, optimise it, and change it step by step."""
+    graph = SlidingGraph(slide for slide in case.slides if case.in_graph(slide))
+    found = {
+        "plain": _plain(case, graph),
+        "optimised": _optimised(graph.tree, _limits(case.params)),
+    }
+    steps = []
+    for step in case.steps:
+        if case.in_graph(step.slide):
+            (graph.add if step.op == "add" else graph.remove)(step.slide)
+        steps.append(_tree(graph.tree))
+    return [judge(case, found, steps, GRAPHS.name)]
+
+
+GRAPHS = Driver("graph", judge_graph)
+
+
+def _limits(given: LimitsCase) -> Limits:
+    return Limits(
+        node=given.theta_l,
+        graph=given.theta_g,
+        base=given.cf.a,
+        per_dummy=given.cf.b,
+        passes=None if given.passes == "fix" else given.passes,
+        dummies_max=given.max_sigma,
+    )
+
+
+def _tree(tree: SlidingTree) -> dict[str, Any]:
+    return {
+        "root": tree.root,
+        "dummy_root": tree.dummy_root,
+        "strong": {str(slide): parent for slide, parent in tree.parents.items()},
+        "tests": str(tree.tests),
+        "tests_dec": float(tree.tests),
+        "pushes": str(tree.pushes),
+    }
+
+
+def _plain(case: GraphCase, graph: SlidingGraph) -> dict[str, Any]:
+    return _tree(graph.tree) | {
+        "every_tuple": sum(not case.in_graph(slide) for slide in case.slides),
+        "nodes": len(graph.nodes),
+        "plain_tests": len(graph.nodes),
+        "roots": graph.roots,
+        "weak": [[*edge] for edge in graph.weak],
+    }
+
+
+def _optimised(tree: SlidingTree, limits: Limits) -> dict[str, Any]:
+    found = optimise(tree, limits)
+    chains = [(slide, variants(tree, slide, limits.dummies_max)) for slide in sorted(tree.children)]
+    return _tree(found.tree) | {
+        "dummies": [*found.dummies],
+        "sum_opt": str(found.gain),
+        "sum_sigma": len(found.dummies),
+        "log": [_decision(one, limits) for one in found.log],
+        "variants": [
+            {
+                "node": slide,
+                "C0": chain[0].before,
+                "variants": [
+                    {
+                        "sigma": len(one.dummies),
+                        "dummies": [*one.dummies],
+                        "C1": str(one.after),
+                        "O": str(one.gain),
+                        "theta": str(one.theta(limits)),
+                    }
+                    for one in chain
+                ],
+            }
+            for slide, chain in chains
+            if chain
+        ],
+    }
+
+
+def _decision(decision: Decision, limits: Limits) -> dict[str, Any]:
+    variant = decision.variant
+    return {
+        "pass_no": decision.pass_number,
+        "node": variant.slide,
+        "sigma": len(variant.dummies),
+        "dummies": sorted(variant.dummies),
+        "O": str(variant.gain),
+        "theta": str(variant.theta(limits)),
+        "ratio": str(decision.ratio),
+        "accepted": decision.accepted,
+    }
+
 
 Found = dict[str, Any]
 
@@ -34,40 +136,33 @@ _SCHEDULES: Final[dict[str, Callable[[], Schedule]]] = {
 }
 
 
-class Firings:
-    """The sliding manager.
+def firings(cuts: int) -> Driver[FiringCase]:
+    """Return the sliding manager, with tuples cut into so many other sequences of batches."""
+    return Driver("manager", partial(judge_runs, cuts=cuts))
 
-    Args:
-        cuts: into how many other sequences of batches the tuples are cut.
-    """
 
-    name = "manager"
+def judge_runs(case: FiringCase, cuts: int) -> list[Verdict]:
+    """Run the queries of a case in all ways that must agree."""
+    match case:
+        case RemoteACase():
+            found = {"tuple-driven": _remote_a(case)}
+        case RemoteBCase():
+            found = {"timers": _remote_b(case)}
+        case _:
+            found = dict(_scheduled(case, cuts))
+    return [judge_firings(case, one, by) for by, one in found.items()]
 
-    def __init__(self, cuts: int) -> None:
-        self._cuts = cuts
 
-    def run(self, case: FiringCase, /) -> Outcome:
-        """Run the queries of a case in all ways that must agree."""
-        match case:
-            case RemoteACase():
-                found = {"tuple-driven": _remote_a(case)}
-            case RemoteBCase():
-                found = {"timers": _remote_b(case)}
-            case _:
-                found = dict(self._scheduled(case))
-        return Outcome(tuple(judge_firings(case, one, by) for by, one in found.items()))
-
-    def _scheduled(self, case: CountCase | LocalCase | EventCase) -> Iterator[tuple[str, Found]]:
-        for name, schedule in _SCHEDULES.items():
-            for cut in range(self._cuts + 1):
-                draw = random.Random(f"{case.id} {cut}") if cut else None
-                yield (f"{name}, cut {cut}" if cut else name), _cut(case, schedule(), draw)
+def _scheduled(case: CountCase | LocalCase | EventCase, cuts: int) -> Iterator[tuple[str, Found]]:
+    for name, schedule in _SCHEDULES.items():
+        for cut in range(cuts + 1):
+            draw = random.Random(f"{case.id} {cut}") if cut else None
+            yield (f"{name}, cut {cut}" if cut else name), _cut(case, schedule(), draw)
 
 
 def _cut(
     case: CountCase | LocalCase | EventCase, schedule: Schedule, draw: random.Random | None
 ) -> Found:
-    """Run a case in one batch, or in batches that are drawn."""
     match case:
         case LocalCase():
             instants = range(case.start + 1, case.until + 1)
@@ -92,10 +187,6 @@ class _Members(Protocol):
 
 class _Course:
     """Queries that come and go.
-
-    Args:
-        queries: all of them.
-        manager: what they join and leave.
 
     Attributes:
         queries: by their names.
@@ -209,7 +300,6 @@ def _remote_b(case: RemoteBCase) -> Found:
 
 
 def _first(case: FiringCase) -> int:
-    """Return the position of the first tuple."""
     return case.tuples[0].pos if case.tuples else 1
 
 

@@ -1,82 +1,96 @@
-"""Run scenarios of the window operator as pipelines, on the local engine and on Spark.
+"""Scenarios of the window operator whose rows depend on the log alone.
 
-The expected rows and dead letters are those of all steps together, since neither depends on the
-division into calls.
+The definition reads the whole log at once, and a pipeline runs it on the local engine or on Spark.
+So they judge the rows and dead letters of all steps together, not call by call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
 
-from conformance.drivers.driver import NotExpressible, Outcome
+from conformance.cases import Driver, NotExpressible, Verdict
 from conformance.drivers.samza_pipeline import AsPipeline, as_pipeline, is_join
-from conformance.samza.case import Scenario
-from conformance.samza.judge import rows_of, spelled
-from conformance.wid.judge import Verdict
+from conformance.drivers.wid import RunAll, in_few_batches
+from conformance.samza import Scenario, rows_of, setup_of, spell_rows, spelled
 from windowing.engine.reading.batches import batches
-from windowing.model import Pipeline
+from windowing.model.flow import StreamFlow
+from windowing.model.record import Bound, Record
 from windowing.model.rows import Row
 from windowing.runtime import local
+from windowing.semantics import flows
 
-if TYPE_CHECKING:
-    from windowing.engine.reading.pack import RawRows
 
-    Batches = Sequence[Mapping[int, RawRows]]
-    RunAll = Callable[[Sequence[tuple[Pipeline, Batches]]], list[local.Output]]
+def _by_definition(scenario: Scenario) -> list[Verdict] | NotExpressible:
+    if not scenario.of_the_log:
+        return NotExpressible("it depends on calls or a clock, not on the log alone")
+    return [Verdict(scenario.id, DEFINITION.name, _difference(scenario))]
+
+
+DEFINITION = Driver("definition", _by_definition)
+
+
+def _difference(scenario: Scenario) -> str | None:
+    setup = setup_of(scenario)
+    whose = (setup.lanes, setup.disorder, _log(scenario))
+    rows: Sequence[Any]
+    if isinstance(setup.flow, StreamFlow):
+        past_end = bool(setup.options.get("past_end"))
+        rows, refused = flows.rows_of(setup.flow, *whose, past_end=past_end)
+    else:
+        rows, _, refused = flows.pairs_of(setup.flow, *whose)
+    steps = scenario.expected["steps"]
+    dropping = setup.flow.late.policy == "drop"
+    dead = [[letter["lane"], letter["offset"]] for step in steps for letter in step.get("dead", [])]
+    for part, wanted, got in (
+        ("rows", rows_of(scenario.expected), spell_rows(rows)),
+        ("dead", sorted(dead), [] if dropping else sorted([r.lane, r.offset] for r in refused)),
+        ("dropped", sum(s.get("dropped", 0) for s in steps), len(refused) if dropping else 0),
+    ):
+        if spelled(wanted) != spelled(got):
+            return f"{part}: expected {spelled(wanted)}, found {spelled(got)}"
+    return None
+
+
+def _log(scenario: Scenario) -> list[Record | Bound]:
+    """Return each record once, however often it was delivered."""
+    known = {(record.lane, record.offset): record for record in reversed(scenario.records())}
+    return list(reversed(known.values()))
+
 
 _BATCH_ROWS = (1, 4, 1000)
-_ON_SPARK = 3
 
 
-class Local:
-    """The local engine, running pipelines.
+def local_engine(interleavings: int) -> Driver[Scenario]:
+    """Return the local engine; so many other orders of arrival must give the same result."""
 
-    Args:
-        interleavings: number of other orders of arrival that must give the same result.
-    """
-
-    name = "engine"
-
-    def __init__(self, interleavings: int) -> None:
-        self._interleavings = interleavings
-
-    def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
-        """Run a scenario as a pipeline, in several batch cuts and orders of arrival."""
+    def run(scenario: Scenario) -> list[Verdict] | NotExpressible:
         question = as_pipeline(scenario)
         if isinstance(question, NotExpressible):
             return question
-        return Outcome((judge(question, self._interleavings),))
+        return [judge(question, interleavings)]
+
+    return Driver("engine", run)
 
 
-class OnSpark:
-    """The engine on Spark, which runs all scenarios in one stream at the first request.
+def on_spark(
+    scenarios: Iterable[Scenario], interleavings: int, run_all: RunAll
+) -> Driver[Scenario]:
+    """Return the engine on Spark, which runs all these scenarios in one stream when first asked."""
+    pipelines = {scenario.id: as_pipeline(scenario) for scenario in scenarios}
 
-    Args:
-        scenarios: all scenarios that will be requested.
-        interleavings: as in `Local`.
-        run_all: runs many pipelines on Spark.
-    """
-
-    name = "engine on Spark"
-
-    def __init__(self, scenarios: Iterable[Scenario], interleavings: int, run_all: RunAll) -> None:
-        self._pipelines = {scenario.id: as_pipeline(scenario) for scenario in scenarios}
-        self._interleavings, self._run_all = interleavings, run_all
-
-    def run(self, scenario: Scenario, /) -> Outcome | NotExpressible:
-        """Return the verdict on a scenario's part of the stream."""
-        question = self._pipelines[scenario.id]
-        if isinstance(question, NotExpressible):
-            return question
-        return Outcome((self._verdicts[scenario.id],))
-
-    @cached_property
-    def _verdicts(self) -> dict[str, Verdict]:
-        questions = [one for one in self._pipelines.values() if isinstance(one, AsPipeline)]
-        found = judge_on_spark(questions, self._interleavings, self._run_all)
+    @cache
+    def verdicts() -> dict[str, Verdict]:
+        questions = [one for one in pipelines.values() if isinstance(one, AsPipeline)]
+        found = judge_on_spark(questions, interleavings, run_all)
         return {verdict.case: verdict for verdict in found}
+
+    def run(scenario: Scenario) -> list[Verdict] | NotExpressible:
+        question = pipelines[scenario.id]
+        return question if isinstance(question, NotExpressible) else [verdicts()[scenario.id]]
+
+    return Driver("engine on Spark", run)
 
 
 def judge(question: AsPipeline, interleavings: int) -> Verdict:
@@ -93,12 +107,8 @@ def judge_on_spark(
     questions: Sequence[AsPipeline], interleavings: int, run_all: RunAll
 ) -> list[Verdict]:
     """Run scenarios on Spark, all in one stream; return the verdicts in their order."""
-    runs = []
-    for question in questions:
-        for order in _orders(question.once(), interleavings):
-            rows = max(1, -(-len(order.log) // _ON_SPARK))
-            runs.append((order.pipeline, list(batches(order.log, rows, order.pipeline))))
-    outputs = iter(run_all(runs))
+    orders = [order for one in questions for order in _orders(one.once(), interleavings)]
+    outputs = iter(run_all([in_few_batches(one.pipeline, one.log, one.pipeline) for one in orders]))
     return [
         _verdict(question, [next(outputs) for _ in range(1 + interleavings)], "engine on Spark")
         for question in questions
@@ -110,7 +120,6 @@ def _orders(question: AsPipeline, interleavings: int) -> list[AsPipeline]:
 
 
 def _verdict(question: AsPipeline, outputs: Iterable[local.Output], by: str) -> Verdict:
-    """Return the first difference between any output and the scenario's expectation."""
     wanted = _expected(question.scenario)
     for number, output in enumerate(outputs):
         found = _found(question, output)
@@ -131,7 +140,6 @@ def _expected(scenario: Scenario) -> dict[str, list[str]]:
 
 
 def _found(question: AsPipeline, output: local.Output) -> dict[str, list[str]]:
-    """Convert an engine's output to the format of the scenarios."""
     spell = _pair if is_join(question.scenario) else _row
     dead = [
         {

@@ -1,8 +1,11 @@
-"""The engine under test, seen from outside, and what is observed of it."""
+"""The engine under test, seen from outside, and inputs that set ticks, reports and picks apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from windowing.research.engines.parameters import Domain, StreamTuple
@@ -94,3 +97,79 @@ def _checked(answer: Answer, stream: Sequence[StreamTuple]) -> Observed:
         msg = f"{len(answer)} answers to {len(stream)} tuples: a box answers once for each tuple"
         raise ValueError(msg)
     return tuple(tuple(tuple(content) for content in reports) for reports in answer)
+
+
+_SIZES = (
+    *(Size(3, 3, 1), Size(4, 2, 7), Size(5, 3, 10), Size(3, 5, 6)),
+    *(Size(6, 1, 4), Size(7, 7, 2), Size(2, 3, 9), Size(8, 4, 3)),
+)
+SIZES = {
+    Domain.time: (*_SIZES, Size(12, 1, 2)),
+    Domain.tuple: (*_SIZES, Size(2, 7, 1)),
+}
+"""The windows that are asked for; first times differ modulo the slide."""
+
+
+@dataclass(frozen=True, eq=False)  # known by identity: answers are cached by it
+class Experiment:
+    """One input for one size of windows."""
+
+    name: str
+    asked: Size
+    stream: tuple[StreamTuple, ...]
+
+
+@cache
+def experiments(domain: Domain, asked: Size) -> tuple[Experiment, ...]:
+    """Return the inputs for one size of windows."""
+    w, b, f = asked
+    burst = [f, f + 1, f + 2, *[f + 3] * (w + 2), f + 4, f + 5 + w, f + 5 + w + b]
+    in_one_batch = [1, 2, 3, *[4] * (w + 2), 5, 6, 7]
+    steady = range(f, f + 2 * w + 2 * b + 4)
+    gap = _walk(f, 1, w + 3 * b + 1, 1, 2 * w + 1)
+    streams = {
+        "burst": _stream(burst),
+        "burst in one batch": _stream(burst, in_one_batch),
+        "batches": _stream(steady, [place // (w + b) + 1 for place in range(len(steady))]),
+        "gap": _stream(gap),
+        "silence": _stream([f, f + 1, f + w, f + w + b + 2]),
+        "silence in a window": _stream([f + w // 2, f + w // 2, f + 2 * w + b + 2]),
+        "steady": _stream(steady),
+    }
+    if domain is Domain.tuple:
+        lengths = (*range(1, w + b + 3), w + 2 * b, 45, 45, 1)
+        places = [place for place, length in enumerate(lengths) for _ in range(length)]
+        streams["growing bursts"] = _stream(
+            [f + place for place in places], [place + 1 for place in places]
+        )
+    return tuple(Experiment(name, asked, stream) for name, stream in streams.items())
+
+
+@cache
+def drawn(domain: Domain, number: int) -> Experiment:
+    """Return a random experiment; the same for the same number."""
+    chance = Random(f"{domain} {number}")
+    asked = Size(chance.randint(1, 12), chance.randint(1, 12), chance.randint(0, 30))
+    time, batch = asked.first, 1
+    times, batches = [], []
+    for _ in range(chance.randint(8, 40)):
+        times.append(time)
+        batches.append(batch)
+        time += chance.choice([0, 0, 1, 1, 2, chance.randint(0, asked.size + 2 * asked.slide)])
+        batch += chance.choice([0, 1])
+    return Experiment(f"random {number}", asked, _stream(times, batches))
+
+
+def _walk(first: int, *steps: int) -> list[int]:
+    times = [first]
+    for step in steps:
+        times.append(times[-1] + step)
+    return times
+
+
+def _stream(times: Iterable[int], batches: Sequence[int] | None = None) -> tuple[StreamTuple, ...]:
+    """Number tuples in order of arrival; without batches, each tuple has its own."""
+    return tuple(
+        StreamTuple(number, number, time, number if batches is None else batches[number - 1])
+        for number, time in enumerate(times, start=1)
+    )

@@ -1,15 +1,22 @@
-"""Scenarios of policy windows, of operators over them, and of their configurations."""
+"""Scenarios of policy windows, of operators over them, and of their configurations.
+
+A row holds under one profile or both; each profile is judged separately. Where a row leaves the
+order between partitions open, only the order within each partition is compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from conformance.case_lines import read_rows
+from conformance.cases import Verdict, read_rows
+from windowing.model.windows.policy import PolicyError
 
 RuleSet = Literal["both", "paper", "osstreams"]
 Logged = dict[str, Any]
@@ -45,7 +52,6 @@ class _Line(BaseModel):
 
     @property
     def profiles(self) -> list[str]:
-        """The profiles under which the row must hold."""
         return ["paper", "osstreams"] if self.profile == "both" else [self.profile]
 
     @property
@@ -145,9 +151,6 @@ class WindowCase(_Line):
     """A scenario of one window, with every event that it must log.
 
     Attributes:
-        window: `tumbling`, `sliding` or `timeInterval`.
-        interval: lengths of an interval window.
-        input: operations, in the order in which they are applied.
         expected: events, each with the `step` of its operation.
         final: the tuples of each partition at the end; None: not recorded.
         cross_partition_order_unspecified: only the order within a partition counts.
@@ -238,3 +241,127 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
         CaseError: the file cannot be read, or a line, given by number, is not such a scenario.
     """
     return read_rows(path, kind, f"no {kind.__name__}")
+
+
+Final = dict[str, list[int]]
+DriveWindow = Callable[[WindowCase, str], tuple[Sequence[Logged], Final]]
+DriveOperator = Callable[[OperatorCase, str], Sequence[Logged]]
+
+_RELATIVE = 1e-6
+
+
+def judge_window(case: WindowCase, drive: DriveWindow, judged_by: str) -> list[Verdict]:
+    """Judge a scenario of a window, once for each profile under which it holds.
+
+    `drive` runs it under a profile; it returns the events, and the tuples stored at the end.
+    """
+    return _by_profile(case, lambda profile: _window_difference(case, drive, profile), judged_by)
+
+
+def judge_operator(case: OperatorCase, drive: DriveOperator, judged_by: str) -> list[Verdict]:
+    """Judge a scenario of an operator, once for each profile under which it holds."""
+    return _by_profile(case, lambda profile: _operator_difference(case, drive, profile), judged_by)
+
+
+def first_failed(ways: Iterable[list[Verdict]]) -> list[Verdict]:
+    """Return the verdicts of the first way that shows a difference; of none: those of the first."""
+    passed = []
+    for verdicts in ways:
+        if any(one.difference is not None for one in verdicts):
+            return verdicts
+        passed.append(verdicts)
+    return passed[0]
+
+
+def _by_profile(
+    case: WindowCase | OperatorCase, difference: Callable[[str], str | None], judged_by: str
+) -> list[Verdict]:
+    found = [(profile, difference(profile)) for profile in case.profiles]
+    return [
+        Verdict(case.id, f"{judged_by}, {profile}", None if case.informative else one)
+        for profile, one in found
+    ]
+
+
+def _window_difference(case: WindowCase, drive: DriveWindow, profile: str) -> str | None:
+    try:
+        events, final = drive(case, profile)
+    except PolicyError as refused:
+        return None if case.construct_error else f"the window is refused: {refused}"
+    if case.construct_error:
+        return f"expected that the window is refused ({case.construct_error}), got one"
+    expected = [_without_text(event) for event in case.expected]
+    difference = _first(expected, events, _window_groups(case))
+    if difference is None and case.final is not None and case.final != final:
+        difference = f"stored at the end: expected {case.final}, got {final}"
+    return difference
+
+
+def _without_text(event: Logged) -> Logged:
+    """Drop the message of an exception, which is the library's."""
+    if event["event"] != "exception":
+        return event
+    return {name: event[name] for name in ("step", "event", "t") if name in event}
+
+
+def _operator_difference(case: OperatorCase, drive: DriveOperator, profile: str) -> str | None:
+    try:
+        sent = drive(case, profile)
+    except PolicyError as refused:
+        return f"the operator is refused: {refused}"
+    unordered = any(tag.endswith("_unspecified") for tag in case.tags)
+    return _first(case.expected, sent, _by_step, as_sets=unordered)
+
+
+def _window_groups(case: WindowCase) -> Callable[[Logged], tuple[Any, ...]]:
+    if not case.cross_partition_order_unspecified:
+        return _by_step
+    return lambda event: (event["step"], str(event.get("partition")), str(event.get("pane")))
+
+
+def _by_step(event: Logged) -> tuple[Any, ...]:
+    return (event["step"],)
+
+
+def _first(
+    expected: Iterable[Logged],
+    found: Iterable[Logged],
+    group: Callable[[Logged], tuple[Any, ...]],
+    *,
+    as_sets: bool = False,
+) -> str | None:
+    wanted, got = _grouped(expected, group), _grouped(found, group)
+    for place in sorted({*wanted, *got}, key=lambda place: (place[0], str(place[1:]))):
+        left, right = wanted.get(place, []), got.get(place, [])
+        if as_sets:
+            left, right = sorted(left, key=_spelled), sorted(right, key=_spelled)
+        for number in range(max(len(left), len(right))):
+            one = left[number] if number < len(left) else None
+            other = right[number] if number < len(right) else None
+            if not _same(one, other):
+                return f"step {place[0]}: expected {_spelled(one)}, got {_spelled(other)}"
+    return None
+
+
+def _grouped(
+    events: Iterable[Logged], group: Callable[[Logged], tuple[Any, ...]]
+) -> dict[tuple[Any, ...], list[Logged]]:
+    groups: dict[tuple[Any, ...], list[Logged]] = {}
+    for event in events:
+        groups.setdefault(group(event), []).append(event)
+    return groups
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) or isinstance(other, float):
+        numbers = isinstance(one, int | float) and isinstance(other, int | float)
+        return numbers and math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_RELATIVE)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def _spelled(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

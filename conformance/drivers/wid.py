@@ -1,4 +1,4 @@
-"""Run cases of the window language on the local engine, as far as it supports them.
+"""Run cases of the window language on the local engine and on Spark, as far as they express them.
 
 A case becomes a pipeline, and its input a log with lanes in canonical order. The engine returns
 rows without their epoch, and only those late records that no window accepted; this part of
@@ -8,17 +8,18 @@ rows without their epoch, and only those late records that no window accepted; t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import yaml
 
-from conformance.drivers.driver import Outcome
-from conformance.wid import judge as wid
-from conformance.wid.case import Case, question_of
+from conformance import wid
+from conformance.cases import Driver, Verdict
+from conformance.wid import Case, question_of
 from windowing.engine.reading.batches import batches
+from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, WindowError, parse_pipeline
 from windowing.model import progress as spec
 from windowing.model.rows import Row
@@ -26,6 +27,10 @@ from windowing.model.run_errors import ArrivalOrder
 from windowing.model.windows.traits import Order
 from windowing.model.windows.window import ROW_NUM, Window
 from windowing.runtime import local
+
+Batches = Sequence[Mapping[int, RawRows]]
+RunAll = Callable[[Sequence[tuple[Pipeline, Batches]]], list[local.Output]]
+
 
 _TOPIC = "s"
 _FOR_EVER = f"{2**62} us"
@@ -47,42 +52,35 @@ class LogEntry:
     append_us: int | None = None
 
 
-class Local:
-    """The local engine, with the definition for what the engine leaves out.
+def local_engine(interleavings: int) -> Driver[Case]:
+    """Return the local engine, with the definition for what the engine leaves out.
 
-    Args:
-        interleavings: number of other orders of arrival that must give the same result.
+    So many other orders of arrival, `interleavings`, must give the same result.
     """
-
-    name = "engine"
-
-    def __init__(self, interleavings: int) -> None:
-        self._interleavings = interleavings
-
-    def run(self, case: Case, /) -> Outcome:
-        """Run a case in several batch cuts and orders of arrival."""
-        return Outcome(tuple(judge(case, self._interleavings)))
+    return Driver("engine", partial(judge, interleavings=interleavings))
 
 
-class Definition:
-    """The definition of the window language.
-
-    Args:
-        interleavings: as in `Local`.
-    """
-
-    name = "definition"
-
-    def __init__(self, interleavings: int) -> None:
-        self._interleavings = interleavings
-
-    def run(self, case: Case, /) -> Outcome:
-        """Evaluate a case in several orders of arrival."""
-        verdict = wid.judge(case, wid.by_definition, self.name, self._interleavings)
-        return Outcome((verdict,))
+def definition(interleavings: int) -> Driver[Case]:
+    """Return the definition of the window language; `interleavings` as in `local_engine`."""
+    return Driver("definition", partial(_by_definition, interleavings=interleavings))
 
 
-def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
+def on_spark(cases: Sequence[Case], interleavings: int, run_all: RunAll) -> Driver[Case]:
+    """Return the engine on Spark, which runs all these cases in one stream when first asked."""
+
+    @cache
+    def verdicts() -> dict[str, list[Verdict]]:
+        found = judge_on_spark(cases, interleavings, run_all)
+        return {case.id: verdicts for case, verdicts in zip(cases, found, strict=True)}
+
+    return Driver("engine on Spark", lambda case: verdicts()[case.id])
+
+
+def _by_definition(case: Case, interleavings: int) -> list[Verdict]:
+    return [wid.judge(case, wid.by_definition, "definition", interleavings)]
+
+
+def judge(case: Case, interleavings: int) -> list[Verdict]:
     """Judge a case by the engine, and the rest by the definition."""
     try:
         question_of(case)
@@ -97,9 +95,8 @@ def judge(case: Case, interleavings: int) -> list[wid.Verdict]:
         orders = interleavings if rows == _ALL_ORDERS_OF else 0
         verdict = wid.judge(part, evaluate, "engine", orders)
         verdicts.append(verdict)
-    whole = wid.judge(case, wid.by_definition, "definition", interleavings)
     failed = [verdict for verdict in verdicts if verdict.difference is not None]
-    return [failed[0] if failed else verdicts[0], whole]
+    return [failed[0] if failed else verdicts[0], *_by_definition(case, interleavings)]
 
 
 def by_engine(case: Case, batch_rows: int) -> wid.Expected:
@@ -164,7 +161,6 @@ def pipeline_of(case: Case) -> Pipeline:
 
 
 def _window(window: Window) -> str:
-    """Return a window in the syntax of pipeline files, which count microseconds or rows."""
     rows = window.attribute == ROW_NUM
     unit = "rows" if rows else "us"
     length = "LANDMARK" if window.range_ is None else f"{window.range_} {unit}"
@@ -211,7 +207,6 @@ def _partitions(case: Case) -> list[int]:
 
 
 def _names(case: Case) -> dict[str, str]:
-    """Return the name of each lane in the pipeline."""
     partitions = zip(case.lanes, _partitions(case), strict=True)
     return {lane: f"{_TOPIC}/{partition}" for lane, partition in partitions}
 
@@ -225,7 +220,6 @@ def _row(case: Case, window: Window, row: Row) -> list[Any]:
 
 
 def _spelled(disorder: spec.Disorder, here: Mapping[str, str]) -> Any:
-    """Return a generator in the syntax of pipeline files, with the pipeline's lane names."""
     match disorder:
         case spec.Slack(slack_us):
             return {"slack": f"{slack_us} us"}
@@ -267,7 +261,6 @@ def entries_of(case: Case) -> Iterator[LogEntry]:
 
 
 def _control(record: Mapping[str, Any], here: Mapping[str, str]) -> dict[str, Any]:
-    """Return a control record as it is in a topic."""
     if record["c"] == "end":
         return {"end": True}
     if "b" in record:
@@ -277,3 +270,51 @@ def _control(record: Mapping[str, Any], here: Mapping[str, str]) -> dict[str, An
         seen = record["seen"].items()
         control["seen"] = {here.get(lane, lane): ts_us for lane, ts_us in seen}
     return control
+
+
+_SPARK_BATCHES = 3
+
+
+def judge_on_spark(
+    cases: Sequence[Case], interleavings: int, run_all: RunAll
+) -> Iterator[list[Verdict]]:
+    """Judge cases by the engine on Spark, and the rest by the definition.
+
+    So many other orders of arrival, `interleavings`, must give the same result. `run_all` runs many
+    pipelines on Spark.
+    """
+    refused = {case.id: "error" in wid.by_definition(case) for case in cases}
+    accepted = [case for case in cases if not refused[case.id]]
+    found = iter(_on_spark(accepted, interleavings, run_all))
+    for case in cases:
+        if refused[case.id]:
+            yield judge(case, interleavings)
+        else:
+            yield [next(found), *_by_definition(case, interleavings)]
+
+
+def _on_spark(cases: Sequence[Case], interleavings: int, run_all: RunAll) -> list[Verdict]:
+    parts = [engine_part(case) for case in cases]
+    runs = []
+    for part in parts:
+        # The same orders of arrival as in `wid.judge`.
+        for order in (part, *(wid.shuffled(part, seed) for seed in range(interleavings))):
+            runs.append(in_few_batches(pipeline_of(order), list(entries_of(order))))
+    outputs = iter(run_all(runs))
+    found = []
+    for part in parts:
+        given = iter([next(outputs) for _ in range(1 + interleavings)])
+        found.append(wid.judge(part, partial(_next, given), "engine on Spark", interleavings))
+    return found
+
+
+def _next(given: Iterator[local.Output], order: Case) -> wid.Expected:
+    return expected_of(order, next(given))
+
+
+def in_few_batches(
+    pipeline: Pipeline, log: Sequence[LogEntry], numbered: Pipeline | None = None
+) -> tuple[Pipeline, Batches]:
+    """Return a run for Spark; `numbered` is the pipeline by whose lanes entries are numbered."""
+    rows = max(1, -(-len(log) // _SPARK_BATCHES))
+    return pipeline, list(batches(log, rows, numbered))

@@ -1,1 +1,0 @@
-"""Cases of GSN's sliding manager: format and judgement."""

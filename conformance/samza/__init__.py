@@ -1,1 +1,0 @@
-"""Scenarios of the window operator: format and judgement."""

@@ -1,1 +1,0 @@
-"""Scenarios of policy windows and of operators over them: format and judgement."""

@@ -1,1 +1,0 @@
-"""Cases of the window language: format and judgement."""
