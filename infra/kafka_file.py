@@ -59,7 +59,6 @@ class _Again(ValueError):
 
 
 def _load(text: str) -> Any:
-    """Loads documents without repeated keys and aliases."""
     for event in yaml.parse(text, yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
             assert event.start_mark is not None  # noqa: S101 - of a text

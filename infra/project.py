@@ -183,7 +183,6 @@ def read(folder: Path) -> Settings:
 
 
 def _said(file: Path, error: ValidationError) -> str:
-    """Describe the first mistake in the file, with what is allowed there."""
     first = error.errors()[0]
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":

@@ -250,7 +250,6 @@ def write_defaults(
 
 
 def _is_any_alive(layout: Layout, prefix: str) -> bool:
-    """Whether a daemon runs whose name begins so."""
     running = read(layout).running
     return any(is_alive(one.process) for name, one in running.items() if name.startswith(prefix))
 

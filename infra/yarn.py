@@ -274,8 +274,6 @@ def _any_alive(layout: Layout, prefix: str) -> bool:
 
 
 def _settings(layout: Layout, ports: Ports) -> dict[str, dict[str, str]]:
-    """Return the settings of each file of the configuration."""
-
     def at(name: str) -> str:
         return f"{HOST}:{ports[name]}"
 
@@ -360,7 +358,6 @@ def _node_manager(layout: Layout, at: Callable[[str], str]) -> dict[str, str]:
 
 
 def _site(settings: Mapping[str, str]) -> str:
-    """Return settings in Hadoop's XML."""
     lines = [
         f"  <property><name>{name}</name><value>{escape(value)}</value></property>"
         for name, value in settings.items()

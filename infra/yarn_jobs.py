@@ -57,11 +57,8 @@ def submit(
     """Run a Python script as a driver in YARN; at most one running driver per name.
 
     Args:
-        endpoints: of the running stack.
         script: absolute path of the program.
-        args: its arguments.
         name: while a driver with this name is running, it is returned, and nothing is submitted.
-        conf: Spark settings.
         supervise: whether YARN starts the driver again when it dies with an error.
 
     Returns:

@@ -110,7 +110,6 @@ def _finish_change(order: JobOrder) -> None:
 
 
 def _convert(order: JobOrder, change: QueriesChanged) -> None:
-    """Convert the run's state, for the queries that its next batch needs."""
     run = read_run(order.folder)
     before = run.own_pipeline()
     after = after_all(before, change.taken)
@@ -182,7 +181,6 @@ def _run_to_its_end(order: JobOrder) -> bool:
 
 
 def _die(order: JobOrder, attempt: Attempt, error: Exception, reason: str | None = None) -> None:
-    """Give up if there is a reason, or after too many deaths; else raise the error."""
     if reason is None:
         reason = attempt.died(death_of(error))
     if reason is None:

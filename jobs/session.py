@@ -37,7 +37,6 @@ def session(
     """Start a session with the settings that lanes and shards need.
 
     Args:
-        name: name of the application.
         master: where to run; None: decided by spark-submit.
         parallelism: the number of tasks for lanes, and for shards; None: `PARALLELISM`.
         jars: comma-separated, in addition to those in the cluster's settings.

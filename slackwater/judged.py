@@ -53,7 +53,6 @@ class JudgedOutput:
         """Keep the verdict in the run's folder, if there is one.
 
         Args:
-            verdict: the verdict.
             scope: what of the run it is about, if not everything.
         """
         from jobs.runs.verdicts import Judge, keep_verdict
@@ -70,7 +69,6 @@ def judged(
     """Determine the output to judge.
 
     Args:
-        file: the pipeline file.
         table: the given folder of tables; None: none was given.
         run: the given name of a run.
         is_needed: whether a run is needed to determine the output.
@@ -130,7 +128,6 @@ class CommittedOffsets:
     """What a run had committed at some moment, while its job may have gone on.
 
     Attributes:
-        batches: number of batches.
         ends: by lane, the first offset after them.
     """
 

@@ -34,7 +34,6 @@ class Identity:
     Args:
         order: names run, checkpoint, tables and broker; notes are in the folder above the
             checkpoint.
-        pipeline: the run's pipeline.
         owner: the driver's claim on the run.
 
     Attributes:

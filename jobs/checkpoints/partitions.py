@@ -41,12 +41,7 @@ class PartitionsError(RuntimeError):
 
 @dataclass(frozen=True)
 class Acceptance:
-    """The result of accepting partitions.
-
-    Attributes:
-        pipeline: the run's pipeline from now on.
-        lanes: the new lanes.
-    """
+    """The result of accepting partitions."""
 
     pipeline: Pipeline
     lanes: tuple[AddedLane, ...]
@@ -57,7 +52,6 @@ def look(progress: Any, source: Source) -> None:
 
     Args:
         progress: Spark's report on the query; None: nothing reported yet.
-        source: the pipeline's source.
 
     Raises:
         UndeclaredPartition: it has.
@@ -91,7 +85,6 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Acceptance:
         run: a run without a running job.
         pipeline: the user's file. If its generators name lanes, it must already declare the new
             partitions and their settings.
-        bootstrap: `host:port` of the broker.
 
     Raises:
         PartitionsError: no new partition, a live job, it is unknown what was emitted, or the log
@@ -131,7 +124,6 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Acceptance:
 
 
 def _new(source: Source, bootstrap: str) -> list[tuple[Source, int]]:
-    """Return the partitions that exist and are not declared."""
     return [
         (part, partition)
         for part in source.parts

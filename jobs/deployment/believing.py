@@ -30,10 +30,6 @@ def believing_changes(pipeline: Pipeline) -> Pipeline:
 def believe_changes(endpoints: Endpoints, run: runs.Run) -> runs.Run:
     """Let a run believe changes of its queries; a job that lives is stopped for it, and continues.
 
-    Args:
-        endpoints: addresses of the running stack.
-        run: the run.
-
     Raises:
         ConversionError: the run has no batch yet, or its tables are ahead of its checkpoint.
         CheckpointMismatch: it has refused control records by the rule that it has.
@@ -53,7 +49,6 @@ def forget_queries(run: runs.Run, names: Collection[str]) -> None:
     """Let a stopped run never take changes of some names, so that it can continue past them.
 
     Args:
-        run: the run.
         names: of queries that its log adds or removes, behind what the run has committed.
 
     Raises:

@@ -40,9 +40,7 @@ class Deployment:
     """A planned deployment.
 
     Attributes:
-        plan: the action and the run.
         pipeline: the pipeline to run: the file, with the run's place for rows.
-        file: the pipeline file.
         first: per lane, where a new run starts; None: at the beginning.
         said: all of it in sentences.
     """
@@ -56,11 +54,6 @@ class Deployment:
 
 def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
     """Decide what to do, without changing anything.
-
-    Args:
-        endpoints: addresses of the running stack.
-        pipeline: the user's pipeline.
-        wish: the request.
 
     Raises:
         RequestRefusal: the file and the existing runs do not allow it.
@@ -87,7 +80,6 @@ def grow(
     """Convert a run's state for added queries, if that is planned and not done yet.
 
     Args:
-        endpoints: addresses of the running stack.
         deployment: from `prepare`.
         dry_run: check whether it is possible, and change nothing.
 
@@ -112,7 +104,6 @@ def carry_out(
     """Carry out a deployment; stop no jobs that it did not name.
 
     Args:
-        endpoints: addresses of the running stack.
         deployment: from `prepare`.
         max_offsets: maximum offsets per batch; None: the run's limit if it has one.
         available_now: whether to end after reading the existing records.
@@ -178,8 +169,6 @@ def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[in
     """Find where in its log a new run starts, per lane.
 
     Args:
-        endpoints: addresses of the stack.
-        pipeline: the run's pipeline.
         origin: another run, to start at its position; a time, to start with records appended then
             or later; or offsets by lane, as JSON.
 

@@ -42,7 +42,6 @@ class Stream:
 
     Args:
         order: what the job is asked to do.
-        pipeline: the run's pipeline.
         identity: names the batches, and has compared what they belong to.
         metrics: hears of them.
 

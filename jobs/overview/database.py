@@ -26,9 +26,6 @@ _Found = TypeVar("_Found")
 class DatabaseTables:
     """The tables of a run in a system that adds up what is in them, anew each time.
 
-    Args:
-        reader: the run's.
-
     Attributes:
         times: when batches were written.
         problems: what could not be read, and why.
@@ -68,7 +65,6 @@ class DatabaseTables:
         return dead_of(_frame(self.reader.letters(), DEAD), self.times)
 
     def _asked(self, read: Callable[[], _Found]) -> _Found | None:
-        """Return what is read; None, with a problem, if it cannot be."""
         try:
             return read()
         except OutputUnreadable as error:

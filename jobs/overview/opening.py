@@ -29,8 +29,6 @@ def opened(folder: Path, run: str, seen: TableVersion | None) -> tuple[Files, Ta
     """Open a table; return the run's files in it, and its version.
 
     Args:
-        folder: the table's.
-        run: the run.
         seen: the version that was counted; None: none.
 
     Raises:

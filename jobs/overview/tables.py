@@ -19,7 +19,6 @@ class Tables:
 
     Args:
         folder: the folder that they are in.
-        run: the run.
         cache: what is known already; it is brought up to date.
         bytes_max: how large the new files of a table may be to be counted; None: as large as they
             are. Of a table with more, what is known stays.

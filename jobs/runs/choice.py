@@ -21,8 +21,6 @@ def meant(endpoints: Endpoints, file: Path, run: str | None = None) -> Run:
     """Choose the run that a command works on.
 
     Args:
-        endpoints: addresses of the stack.
-        file: the pipeline file.
         run: the run's name, if one was given.
 
     Raises:

@@ -17,14 +17,9 @@ class JobOrder:
     """What a job is asked to do.
 
     Attributes:
-        file: the pipeline file, a copy that is the run's own.
-        run: the run's name.
-        bootstrap: `host:port` of the broker.
         folder: the folder of the run's notes, on this machine.
-        checkpoint: the place of Spark's checkpoint.
         tables: the place of the pipeline's tables, if its sink has any.
         max_offsets: offsets per batch, at most, over all partitions; None: no limit.
-        available_now: whether to end after reading the existing records.
         parallelism: number of tasks for lanes, and for shards; None: the session's default.
         first: per lane, where a new checkpoint starts; None: at the topic's beginning.
         end: per lane, the first offset to leave out; None: read everything.
@@ -77,7 +72,6 @@ def parse_order(arguments: Sequence[str], description: str = "") -> JobOrder:
 
     Args:
         arguments: without the program's name.
-        description: of the program.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("file", metavar="pipeline", type=Path)

@@ -13,7 +13,6 @@ def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[i
     """Return the committed part of a checkpoint: number of batches, and next offset per lane.
 
     Args:
-        checkpoint: the run's checkpoint.
         source: numbers the lanes; None: one topic, whose partitions they are.
     """
     return _newest(checkpoint, "commits", source)
@@ -28,7 +27,6 @@ def planned_offsets(checkpoint: Path, source: Source | None = None) -> dict[int,
 
 
 def _newest(checkpoint: Path, log: str, source: Source | None) -> tuple[int, dict[int, int]]:
-    """Return the number of batches in one of Spark's logs, and where the newest one ends."""
     base, numbers = read_base(checkpoint), [int(p.name) for p in (checkpoint / log).glob("[0-9]*")]
     ends = _plan(checkpoint / "offsets" / str(max(numbers))) if numbers else base.ends
     offsets: dict[int, int] = {}
@@ -41,7 +39,6 @@ def _newest(checkpoint: Path, log: str, source: Source | None) -> tuple[int, dic
 
 
 def _plan(file: Path) -> dict[str, int]:
-    """Return the end of a planned batch, by lane name."""
     by_topic = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
     return {
         f"{topic}/{partition}": offset

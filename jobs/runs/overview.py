@@ -31,12 +31,8 @@ class Overview:
     """The facts about a run.
 
     Attributes:
-        run: the run.
-        life: its state and the reason.
         live: whether commands take it by default.
-        restarts: number of driver deaths since the last committed batch.
         file_differs: how the file that it was submitted with differs now; None: it does not.
-        batches: number of committed batches.
         behind: uncommitted offsets up to the topic's end; None: the broker does not answer.
         last_verify: the last verdict of `verify`; None: there is none.
         last_quality: the same for `quality`.
@@ -93,7 +89,6 @@ def overview(endpoints: Endpoints, pipeline: str, file: Path | None = None) -> I
 
     Args:
         endpoints: addresses of the stack; without a broker or a master, their facts are missing.
-        pipeline: its name.
         file: the current pipeline file; None: the one that each run was submitted with.
 
     Raises:
@@ -112,7 +107,6 @@ def overview_of(
 
     Args:
         about: what is looked up once for several runs.
-        run: the run.
         live: the live run of its pipeline.
         file: as for `overview`.
 
@@ -204,7 +198,6 @@ class Surroundings:
     """What is looked up once for several runs.
 
     Attributes:
-        endpoints: addresses of the stack.
         room: what the cluster says of its jobs; None: it is not there.
         ends: the ends of topics.
     """
@@ -220,7 +213,6 @@ class Surroundings:
 
 
 def _how_far(run: Run, ends: Ends) -> tuple[int, int | None]:
-    """Return the number of committed batches and of uncommitted offsets."""
     if ends.are_unknown:
         return committed_offsets(run.checkpoint)[0], None
     try:

@@ -69,10 +69,8 @@ def submit(
     pipeline's other jobs are stopped first, and superseded by this one.
 
     Args:
-        endpoints: addresses of the running stack.
         pipeline: what to run.
         file: the pipeline file, for its name.
-        run: the run's name.
         beside: keep the pipeline's other jobs running, and the live run as it is.
         may_end: the runs whose jobs may be stopped for it; None: any.
         max_offsets: maximum offsets per batch; None: no limit.
@@ -94,7 +92,6 @@ def submit(
 
 
 def _check_ends(endpoints: Endpoints, wanted: _Wanted) -> None:
-    """Check that no job is stopped without permission."""
     if wanted.may_end is None:
         return
     pipeline, known = wanted.pipeline.name, {wanted.run, *wanted.may_end}
@@ -111,7 +108,6 @@ def take_file(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> None:
     """Replace a run's own copy of the file by one with the same meaning.
 
     Args:
-        endpoints: addresses of the stack.
         run: may be running.
         pipeline: has the run's fingerprint, and its rows where the run's are.
     """
@@ -123,11 +119,6 @@ def take_over(endpoints: Endpoints, run: Run, before: Run) -> list[str]:
     """Make a run beside the live one live, in one write; then stop the old one.
 
     After an interruption, call it again: completed steps are kept.
-
-    Args:
-        endpoints: addresses of the stack.
-        run: the run that takes over.
-        before: the run that it replaces.
 
     Returns:
         The runs whose jobs were stopped.
@@ -168,8 +159,6 @@ def stop(
     """Stop running drivers of a pipeline; return their runs.
 
     Args:
-        endpoints: addresses of the running stack.
-        pipeline: the pipeline.
         keep: a run to keep running.
         only: the run to stop; None: all of them.
         by: the run that supersedes them; None: they are only stopped.
@@ -255,7 +244,6 @@ def _begun_with(folder: Path, pipeline: Pipeline) -> str:
 
 
 def _copy(pipeline: Pipeline, file: Path) -> None:
-    """Write a run's own copy of its file, completely or not at all."""
     written = file.with_name(f".{file.name}.new")
     written.write_text(pipeline.text, encoding="utf-8")
     written.replace(file)

@@ -60,7 +60,6 @@ class Reason:
     """All letters with the same reason.
 
     Attributes:
-        reason: the reason.
         letters: number of letters; a record rejected by two queries has two.
         records: number of distinct records.
         share: share of all records read; None: unknown.
@@ -84,7 +83,6 @@ def by_reason(letters: Iterable[Letter], read: int | None, examples: int) -> lis
     """Summarize letters, the most frequent reason first.
 
     Args:
-        letters: all letters of a run.
         read: number of records read by the run; None: unknown.
         examples: number of examples per reason.
     """
@@ -126,9 +124,7 @@ def letters_of(pipeline: Pipeline, folder: Path, run: str) -> Letters | None:
     """Read a run's dead letters with details; None: only its sink's reader can.
 
     Args:
-        pipeline: the run's.
         folder: folder of the run's tables, for a sink that writes files.
-        run: the run's name.
 
     Raises:
         OutputUnreadable: they are not there, or cannot be read.
@@ -165,7 +161,6 @@ def in_files(
     """Read the dead letters that `run` wrote, each judged again for its details.
 
     Args:
-        pipeline: the pipeline that rejected them.
         file: OUT.dead.jsonl.
         log: the input of that run.
 
