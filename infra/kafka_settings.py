@@ -33,7 +33,7 @@ from pydantic import (
 
 from infra import kafka_file
 from infra.errors import SettingsError
-from infra.small_file import read_small
+from infra.private import read_small
 
 FILE_VARIABLE = "SLACKWATER_KAFKA_FILE"
 """Names the settings file."""

@@ -12,9 +12,8 @@ import yaml
 
 from infra.errors import InfraError
 from infra.kafka_settings import KafkaSettings
-from infra.private import write_private
+from infra.private import read_small, write_private
 from infra.redacted import HIDDEN, is_secret
-from infra.small_file import read_small
 
 SETTINGS_FILE = "settings.yml"
 """The file with a run's settings, in its folder of secrets."""

@@ -30,7 +30,7 @@ from infra.layout import (
     PYTHON_VARIABLE,
     STATE_DIR_VARIABLE,
 )
-from infra.small_file import read_small
+from infra.private import read_small
 
 FILE = "slackwater.yml"
 """Marks the folder of a project."""

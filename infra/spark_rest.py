@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx
 
-from infra import http, jvm, spark_key
-from infra.driver import ALIVE, Driver
+from infra import jvm, spark_key
+from infra.driver import ALIVE, Driver, client
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.locks import locked
@@ -193,7 +193,7 @@ def _call(
 ) -> dict[str, Any]:
     try:
         given = spark_key.headers(endpoints.state_dir)
-        answered = http.client().request(method, url, json=body, headers=given, timeout=REQUEST_S)
+        answered = client().request(method, url, json=body, headers=given, timeout=REQUEST_S)
         if answered.status_code == httpx.codes.FORBIDDEN:
             text = (
                 f"the Spark master at {shown(url)} does not take our token: it was started with "

@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx
 
-from infra import elsewhere, http, spark
-from infra.driver import ALIVE, Driver
+from infra import elsewhere, spark
+from infra.driver import ALIVE, Driver, client
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import ROOT
@@ -232,9 +232,7 @@ def _call(
 ) -> dict[str, Any]:
     url = f"{endpoints.yarn_ui}/ws/v1/cluster/{path}"
     try:
-        answered = http.client().request(
-            method, url, json=body, headers=_HEADERS, timeout=REQUEST_S
-        )
+        answered = client().request(method, url, json=body, headers=_HEADERS, timeout=REQUEST_S)
         if answered.status_code == httpx.codes.NOT_FOUND:
             return {}
         answered.raise_for_status()

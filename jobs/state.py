@@ -19,8 +19,7 @@ import msgspec
 import polars as pl
 from pyspark.sql import SparkSession
 
-from jobs.checkpoints.base import read_base, seed_of
-from jobs.checkpoints.checkpoint import newest
+from jobs.checkpoints.checkpoint import newest, read_base, seed_of
 from jobs.file_run import own_session
 from windowing.engine.convert import convert
 from windowing.engine.fused.settler import KNOWN_LANES

@@ -99,9 +99,8 @@ def judged(
 def _of_folder(file: Path, table: Path | None, run: str | None) -> Run | None:
     """Find the run that wrote the tables; None: no run known here."""
     from infra import stack
-    from jobs.runs.choice import name_in
+    from jobs.runs.choice import live_run, name_in
     from jobs.runs.folder import every_run
-    from jobs.runs.orders import live_run
 
     endpoints = stack.endpoints(only=[], check=False)
     ours = [
@@ -160,7 +159,7 @@ def committed(
     if run is None:
         msg = "--until committed: only runs of this machine have commits: leave it out"
         raise typer.BadParameter(msg)
-    from jobs.runs.offsets import committed_offsets
+    from jobs.checkpoints.checkpoint import committed_offsets
 
     source = of.pipeline.source
     batches, offsets = committed_offsets(run.checkpoint, source)

@@ -126,7 +126,7 @@ def _log_of(
     file: Path, run: str | None, input_: Path | None
 ) -> tuple[Pipeline, Iterable[LogRecord]]:
     """Return the pipeline, as its log makes it, and the log as far as it has been read."""
-    from jobs.runs.offsets import committed_offsets
+    from jobs.checkpoints.checkpoint import committed_offsets
     from slackwater.options import chosen, stack_for
     from slackwater.verify import Log
     from windowing.model import load_pipeline

@@ -21,10 +21,9 @@ from chaos.replay.production import Window, same_windows
 from chaos.verdict.contrast import Change, Contrast
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.runs.choice import meant, name_in
+from jobs.runs.choice import live_run, meant, name_in
 from jobs.runs.life import State
 from jobs.runs.looking import life_of
-from jobs.runs.orders import live_run
 from windowing.model import Pipeline
 
 _POLL_S: Final = 0.5

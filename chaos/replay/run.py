@@ -27,8 +27,8 @@ from infra import drivers
 from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.brokers.topics import lane_ends
+from jobs.runs.choice import live_run
 from jobs.runs.life import State
-from jobs.runs.orders import live_run
 from windowing.model import Pipeline, load_pipeline
 
 News = Callable[[str], None]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from jobs.checkpoints.base import Base, read_base, seed_of, write_base
+from jobs.checkpoints.checkpoint import Base, read_base, seed_of, write_base
 from jobs.checkpoints.plans import Checkpoint, read_checkpoint
 from jobs.checkpoints.stages import STAGES_FILE, is_fused, note_fused
 from jobs.file_run import own_session

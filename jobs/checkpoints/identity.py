@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from jobs.checkpoints.agreement import Agreement, compare
-from jobs.checkpoints.base import read_base
+from jobs.checkpoints.checkpoint import read_base
 from jobs.checkpoints.plans import lanes_of, read_checkpoint, rewrite
 from jobs.checkpoints.topic_facts import TopicIds, topics_of
 from jobs.runs.job_order import JobOrder

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.brokers.topics import end_offsets
-from jobs.checkpoints.base import read_base
-from jobs.checkpoints.checkpoint import newest
+from jobs.checkpoints.checkpoint import newest, read_base
 from jobs.file_run import own_session
 from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.owner import Owner

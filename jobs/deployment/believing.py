@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from infra.endpoints import Endpoints
 from jobs import runs
+from jobs.checkpoints.checkpoint import committed_offsets
 from jobs.checkpoints.conversion import ConversionError, change_file
 from jobs.runs.folder import read_run
-from jobs.runs.offsets import committed_offsets
 from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.file.changes import forgetting
 from windowing.model.file.yaml_lines import spell

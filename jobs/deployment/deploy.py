@@ -9,14 +9,14 @@ from pathlib import Path
 
 from infra.endpoints import Endpoints
 from jobs.brokers.topics import offsets_at
+from jobs.checkpoints.checkpoint import committed_offsets
 from jobs.checkpoints.conversion import Conversion, add_queries
 from jobs.deployment.change import Change, Kind, compare
 from jobs.deployment.decision import KnownRun, Plan, RunAction, Wish, plan
+from jobs.runs.choice import live_run, one_at_a_time
 from jobs.runs.folder import Run, as_accepted, every_run, find, table_of
 from jobs.runs.life import State
 from jobs.runs.looking import life_of
-from jobs.runs.offsets import committed_offsets
-from jobs.runs.orders import live_run, one_at_a_time
 from jobs.runs.placement import Placement, place, with_place
 from jobs.runs.submission import living, submit, take_file
 from windowing.model import Pipeline, PipelineError

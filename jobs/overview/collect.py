@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from infra.errors import InfraError
 from infra.layout import Layout
+from jobs.checkpoints.checkpoint import committed_offsets
 from jobs.overview import cache
 from jobs.overview.freshness import bound_s, freshness
 from jobs.overview.history import history
@@ -40,12 +41,11 @@ from jobs.overview.schema import (
 )
 from jobs.overview.tables import Tables
 from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
+from jobs.runs.choice import live_run
 from jobs.runs.folder import Run, RunError, every_run
-from jobs.runs.offsets import committed_offsets
-from jobs.runs.orders import live_run
 from jobs.runs.overview import Surroundings, overview_of
 from jobs.runs.verdicts import Judge
-from jobs.tools.ways_out import way_out
+from jobs.tools.dead_letters import way_out
 from windowing.engine.plan import plan_of
 from windowing.explain.families import memory_of
 from windowing.explain.pipeline import explain, memory

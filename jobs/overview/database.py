@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from jobs.overview.batch_times import BatchTimes
+from jobs.overview.buckets import BatchTimes
 from jobs.overview.counting import DEAD, METRICS, dead_of, lanes_of, results_of
 from jobs.overview.files import AT, BATCH
 from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results

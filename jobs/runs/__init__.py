@@ -6,6 +6,7 @@ submitted, and a note of how; its rows are in the pipeline's table under the run
 """
 
 from infra.private import SECRETS_FOLDER
+from jobs.checkpoints.checkpoint import committed_offsets, planned_offsets
 from jobs.runs.folder import (
     FAILURE_FILE,
     Run,
@@ -20,7 +21,6 @@ from jobs.runs.folder import (
     table_of,
 )
 from jobs.runs.looking import Progress, progress
-from jobs.runs.offsets import committed_offsets, planned_offsets
 from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit, take_over
 
 __all__ = [

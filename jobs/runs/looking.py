@@ -10,12 +10,12 @@ from pathlib import Path
 
 from infra import drivers
 from infra.endpoints import Endpoints
+from jobs.checkpoints.checkpoint import committed_offsets
 from jobs.runs.attempts import read_attempts
+from jobs.runs.choice import read_order
 from jobs.runs.folder import Run, failure
+from jobs.runs.job_order import job_name
 from jobs.runs.life import Deaths, Facts, Life, State, life
-from jobs.runs.names import job_name
-from jobs.runs.offsets import committed_offsets
-from jobs.runs.orders import read_order
 from jobs.runs.owner import REFUSED_FILE
 from jobs.runs.waiting import lacks
 from windowing.model.source import Source

@@ -13,13 +13,13 @@ from infra.errors import NotReady
 from infra.spark_room import Room
 from jobs.brokers.broker import BrokerError
 from jobs.brokers.topics import TopicError, end_offsets
+from jobs.checkpoints.checkpoint import committed_offsets
+from jobs.runs.choice import live_run
 from jobs.runs.difference import file_differs
 from jobs.runs.folder import Run, RunError, every_run
+from jobs.runs.job_order import job_name
 from jobs.runs.life import Life, State
 from jobs.runs.looking import look_at
-from jobs.runs.names import job_name
-from jobs.runs.offsets import committed_offsets
-from jobs.runs.orders import live_run
 from jobs.runs.targets import address_of
 from jobs.runs.verdicts import Judge, Verdict, last_verdict
 from windowing.model import PipelineError

@@ -14,6 +14,13 @@ from infra.kafka_spelling import hand_over
 from infra.monitoring_settings import lineage_settings, metrics_address, telemetry_settings
 from infra.private import SECRETS_FOLDER, forget
 from jobs.runs.attempts import forget_attempts
+from jobs.runs.choice import (
+    give_order,
+    live_run,
+    name_live,
+    one_at_a_time,
+    withdraw_order,
+)
 from jobs.runs.folder import (
     FAILURE_FILE,
     NOTE_FILE,
@@ -28,19 +35,10 @@ from jobs.runs.folder import (
     table_of,
     write_note,
 )
-from jobs.runs.job_order import JobOrder
+from jobs.runs.job_order import JobOrder, job_name, run_of_job, write_environment
 from jobs.runs.life import Order, State
 from jobs.runs.looking import life_of
-from jobs.runs.names import job_name, run_of_job
-from jobs.runs.orders import (
-    give_order,
-    live_run,
-    name_live,
-    one_at_a_time,
-    withdraw_order,
-)
 from jobs.runs.owner import REFUSED_FILE
-from jobs.runs.secrets import write_environment
 from jobs.runs.targets import targets_folder, withdraw_of
 from windowing.model import Pipeline
 

@@ -10,7 +10,7 @@ from infra.endpoints import Endpoints
 from infra.errors import NotReady
 from infra.spark_room import Room
 from jobs.runs.folder import Run, read_run, runs_folder
-from jobs.runs.names import job_name, pipeline_and_run
+from jobs.runs.job_order import job_name, pipeline_and_run
 
 FileOf = Callable[[tuple[str, str]], Path]
 """Returns the file by which commands find a run, given the names of pipeline and run."""
