@@ -251,15 +251,17 @@ def run_trial(
         pipeline,
         file,
         f"trial-{trial.number}",
-        max_offsets=trial.max_offsets,
-        available_now=True,
-        parallelism=trial.tasks,
-        conf={
-            "spark.cores.max": str(trial.cores),
-            "spark.executor.cores": str(trial.executor_cores),
-        },
-        first=ranged.begins,
-        end=ranged.ends,
+        runs.Options(
+            max_offsets=trial.max_offsets,
+            available_now=True,
+            parallelism=trial.tasks,
+            conf={
+                "spark.cores.max": str(trial.cores),
+                "spark.executor.cores": str(trial.executor_cores),
+            },
+            first=ranged.begins,
+            end=ranged.ends,
+        ),
     )
     try:
         batches = _await_end(endpoints, run, trial)

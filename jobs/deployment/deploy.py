@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from infra.endpoints import Endpoints
@@ -14,7 +14,7 @@ from jobs.checkpoints.conversion import Conversion, add_queries
 from jobs.deployment.change import Change, Kind, compare
 from jobs.deployment.decision import KnownRun, Plan, RunAction, Wish, plan
 from jobs.runs.choice import live_run, one_at_a_time
-from jobs.runs.folder import Run, as_accepted, every_run, find, table_of
+from jobs.runs.folder import Options, Run, as_accepted, every_run, find, table_of
 from jobs.runs.life import State
 from jobs.runs.looking import life_of
 from jobs.runs.placement import Placement, place, with_place
@@ -115,26 +115,17 @@ def carry_out(
     """
     grow(endpoints, deployment)
     planned, pipeline = deployment.plan, deployment.pipeline
-    first: Mapping[int, int] | None = deployment.first
-    end, conf, parallelism = None, None, None
-    if planned.step is not RunAction.begin:
-        options = find(endpoints, pipeline, planned.run).options
-        first, end, conf = options.first, options.end, options.conf
-        parallelism, max_offsets = options.parallelism, max_offsets or options.max_offsets
-    run = submit(
-        endpoints,
-        pipeline,
-        deployment.file,
-        planned.run,
-        beside=planned.beside,
-        may_end=planned.ends,
-        max_offsets=max_offsets,
+    if planned.step is RunAction.begin:
+        before = Options(first=deployment.first)
+    else:
+        before = find(endpoints, pipeline, planned.run).options
+    options = replace(
+        before,
+        max_offsets=max_offsets or before.max_offsets,
         available_now=available_now,
-        parallelism=parallelism,
-        conf=conf,
-        first=first,
-        end=end,
+        beside=planned.beside,
     )
+    run = submit(endpoints, pipeline, deployment.file, planned.run, options, may_end=planned.ends)
     if planned.step is RunAction.attach and planned.takes_file:
         take_file(endpoints, run, pipeline)
     return run

@@ -9,6 +9,7 @@ from infra.private import SECRETS_FOLDER
 from jobs.checkpoints.checkpoint import committed_offsets, planned_offsets
 from jobs.runs.folder import (
     FAILURE_FILE,
+    Options,
     Run,
     RunError,
     RunNameError,
@@ -26,6 +27,7 @@ from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit
 __all__ = [
     "FAILURE_FILE",
     "SECRETS_FOLDER",
+    "Options",
     "Progress",
     "Run",
     "RunError",

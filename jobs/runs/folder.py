@@ -48,7 +48,7 @@ class Options:
         conf: Spark settings in addition to the cluster's.
         first: per partition, where a new checkpoint starts; None: at the beginning.
         end: per partition, the first offset to leave out; None: read everything.
-        beside: whether another run of the pipeline may run at the same time.
+        beside: keep the pipeline's other jobs running, and the live run as it is.
     """
 
     max_offsets: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,15 +50,9 @@ def submit(
     pipeline: Pipeline,
     file: Path,
     run: str,
+    options: Options | None = None,
     *,
-    beside: bool = False,
     may_end: Collection[str] | None = None,
-    max_offsets: int | None = None,
-    available_now: bool = False,
-    parallelism: int | None = None,
-    conf: Mapping[str, str] | None = None,
-    first: Mapping[int, int] | None = None,
-    end: Mapping[int, int] | None = None,
 ) -> Run:
     """Submit a run, or attach to it if it is running already.
 
@@ -69,23 +63,15 @@ def submit(
     Args:
         pipeline: what to run.
         file: the pipeline file, for its name.
-        beside: keep the pipeline's other jobs running, and the live run as it is.
         may_end: the runs whose jobs may be stopped for it; None: any.
-        max_offsets: maximum offsets per batch; None: no limit.
-        available_now: whether to end after reading the existing records.
-        parallelism: number of tasks for lanes, and for shards; None: the job's default.
-        conf: Spark settings in addition to the cluster's.
-        first: per partition, where a new checkpoint starts; None: at the beginning.
-        end: per partition, the first offset to leave out; None: read everything.
 
     Raises:
         RunError: a job is in the way that may not be stopped.
     """
-    options = Options(max_offsets, available_now, parallelism, conf, first, end, beside)
     # Lanes that have joined the run stay with it, whether or not the user's file has them.
     with one_at_a_time(endpoints, pipeline.name):
         accepted = as_accepted(endpoints, pipeline, run)
-        wanted = _Wanted(accepted, file, file.absolute(), run, options, may_end)
+        wanted = _Wanted(accepted, file, file.absolute(), run, options or Options(), may_end)
         return _submit(endpoints, wanted)
 
 

@@ -34,8 +34,9 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def submit(cluster: PretendedCluster, file: Path, run: str, **options: object) -> runs.Run:
-    found = runs.submit(cluster.endpoints, load_pipeline(file), file, run, **options)  # type: ignore[arg-type]
+def submit(cluster: PretendedCluster, file: Path, run: str, **given: object) -> runs.Run:
+    options = runs.Options(**given)  # type: ignore[arg-type]
+    found = runs.submit(cluster.endpoints, load_pipeline(file), file, run, options)
     cluster.settle()
     return found
 
