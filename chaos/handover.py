@@ -21,10 +21,10 @@ from chaos.replay.production import Window, same_windows
 from chaos.verdict.contrast import Change, Contrast, contrast
 from infra.endpoints import Endpoints
 from jobs import runs
-from jobs.runs.choice import meant, name_in
+from jobs.runs.choice import live_run, meant, name_in
 from jobs.runs.life import State
 from jobs.runs.looking import life_of
-from jobs.runs.orders import live_run
+from windowing.model import Pipeline
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.fingerprint import facts_of
 from windowing.model.operators.query import OperatorQuery

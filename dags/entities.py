@@ -71,7 +71,6 @@ class TaskStep:
     """One task.
 
     Attributes:
-        task_id: its name in the DAG.
         kind: how it is carried out.
         verb: the subcommand of `slackwater`, if there is one.
         after: the previous step; empty: it is the first.
@@ -94,8 +93,6 @@ class Deployment:
         file: the pipeline file, relative to the checkout.
         cron: when increments run; None: a continuous job, started by a trigger.
         upkeep: when its tables are tended; None: only on demand.
-        topic: what it reads.
-        table: what it writes.
         keys: the fields of the key of each query, by its name.
         text: of the file, for people to read.
         digest: of the file's content, see `digest_of`.
@@ -163,7 +160,6 @@ def deployment_of(pipeline: Pipeline, file: str) -> Deployment:
     """Derive the deployment of a valid pipeline.
 
     Args:
-        pipeline: as read from the file.
         file: its name relative to the checkout.
 
     Raises:
@@ -271,7 +267,6 @@ def read_file(path: Path, file: str) -> Deployment | BrokenFile:
     """Read one pipeline file.
 
     Args:
-        path: its full name.
         file: its name for commands and people.
     """
     try:
@@ -284,8 +279,6 @@ def broken_file(file: str, error: Exception, path: Path) -> BrokenFile:
     """Say what is wrong with a file that could not be read, or gave no DAG.
 
     Args:
-        file: its name relative to the checkout.
-        error: what was raised.
         path: its full name, which is not shown.
     """
     if isinstance(error, PipelineError):

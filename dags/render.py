@@ -25,16 +25,14 @@ from dags.entities import (
     broken_file,
     read_deployments,
 )
-from dags.operators.action import ACTIONS, DEPLOY, REPLAY
 from dags.operators.alerts import alerts
 from dags.operators.await_progress import AwaitProgress
 from dags.operators.check_again import CheckAgain
 from dags.operators.choose_run import OnChange
-from dags.operators.hand_over import HandOver
 from dags.operators.monitor import MonitorJob
 from dags.operators.publish import PublishNews, PublishTable
-from dags.operators.run_chosen import RunChosen
-from dags.operators.run_command import RunCommand, RunOnSubmitted
+from dags.operators.request import ACTIONS, DEPLOY, REPLAY
+from dags.operators.run_command import HandOver, RunChosen, RunCommand, RunOnSubmitted
 from dags.operators.stop_job import StopJob
 from dags.operators.submit_stream import SubmitStream
 
@@ -285,7 +283,6 @@ def _params_of_replay() -> dict[str, Param]:
 
 
 def _params_of_pace() -> dict[str, Param]:
-    """Return the parameters for time limits, check intervals and batch size."""
     return {
         "wait_minutes": Param(
             360,

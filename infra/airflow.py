@@ -185,7 +185,6 @@ def write_password(layout: Layout, text: str) -> None:
 
 
 def _prepare(layout: Layout, ports: Ports) -> None:
-    """Migrate the database to the installed version; a stamp skips it the next time."""
     command = AIRFLOW_VENV / "bin" / "airflow"
     if not command.exists():
         text = f"Airflow is not installed in {AIRFLOW_VENV}; run `{SETUP}`"

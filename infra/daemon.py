@@ -29,13 +29,11 @@ class Daemon:
 
     Attributes:
         name: unique in the stack; also names the log file.
-        command: the program and its arguments.
         environment: added to the environment that all daemons share.
         check: raises NotReady while the daemon is not healthy; gets the time, in seconds since
             1970, at which its process started, to tell old signs of life from new ones.
         start_s: how long it may take to become healthy.
         stop_s: how long it may take to end after SIGTERM.
-        cwd: its working folder.
         keeps: prefixes of the caller's variables that only this daemon gets.
     """
 
@@ -79,7 +77,6 @@ def shared_environment(layout: Layout, keeps: tuple[str, ...] = ()) -> dict[str,
     """Return the environment of a daemon: the caller's, cleaned, with our marks.
 
     Args:
-        layout: the folders of the stack.
         keeps: prefixes of variables to keep nevertheless.
     """
     kept = {

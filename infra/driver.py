@@ -1,7 +1,10 @@
-"""A driver: one job of the cluster."""
+"""A driver: one job of the cluster; and the HTTP client that asks about it."""
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+import httpx
 
 ALIVE = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING"})
 """States of a driver that is active, or will be."""
@@ -29,3 +32,12 @@ class Driver:
     name: str
     log_dir: Path | None
     news: str = ""
+
+
+@cache
+def client() -> httpx.Client:
+    """Return the client; every request sets its own time-out.
+
+    It keeps no connections alive: a restarted master would not know them.
+    """
+    return httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))

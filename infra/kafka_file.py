@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from infra.errors import SettingsError
+from infra.private import read_small
 from infra.redacted import is_secret
-from infra.small_file import read_small
 
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _PATHS = ("password_file", "ca", "certificate", "key_password_file")
@@ -59,7 +59,6 @@ class _Again(ValueError):
 
 
 def _load(text: str) -> Any:
-    """Loads documents without repeated keys and aliases."""
     for event in yaml.parse(text, yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
             assert event.start_mark is not None  # noqa: S101 - of a text

@@ -33,7 +33,7 @@ from pydantic import (
 
 from infra import kafka_file
 from infra.errors import SettingsError
-from infra.small_file import read_small
+from infra.private import read_small
 
 FILE_VARIABLE = "SLACKWATER_KAFKA_FILE"
 """Names the settings file."""
@@ -79,7 +79,6 @@ class Sasl(_Part):
 
     Attributes:
         mechanism: how the password is proved.
-        username: the user's name.
         password: in a file only as `${NAME}`, a reference to the environment.
         password_file: a file that contains only the password, instead of it.
     """
@@ -288,7 +287,6 @@ def use_addresses(bootstrap: str) -> str:
 
 
 def _override(found: dict[str, Any], given: Mapping[str, str]) -> None:
-    """Override the file's settings by those in variables."""
     for name, path in _VARIABLES.items():
         value = given.get(f"{PREFIX}{name}")
         if not value:
@@ -355,7 +353,6 @@ def _secret(value: SecretStr | None, file: Path | None) -> str:
 
 
 def _first(error: ValidationError) -> str:
-    """Format pydantic's first error, without its input."""
     found = error.errors(include_input=False, include_url=False)[0]
     place = ".".join(map(str, found["loc"]))
     said = found["msg"].removeprefix("Value error, ")

@@ -12,9 +12,8 @@ import yaml
 
 from infra.errors import InfraError
 from infra.kafka_settings import KafkaSettings
-from infra.private import write_private
+from infra.private import read_small, write_private
 from infra.redacted import HIDDEN, is_secret
-from infra.small_file import read_small
 
 SETTINGS_FILE = "settings.yml"
 """The file with a run's settings, in its folder of secrets."""
@@ -36,7 +35,6 @@ def for_python(settings: KafkaSettings, defaults: Mapping[str, Any]) -> dict[str
     Properties that this client does not have apply only to Spark's.
 
     Args:
-        settings: of the cluster.
         defaults: the client's own; they tell which properties it takes, and their types.
 
     Raises:
@@ -67,7 +65,6 @@ def for_java(settings: KafkaSettings, folder: Path) -> dict[str, str]:
     """Convert the settings to properties of a Java client; write secrets into files of a folder.
 
     Args:
-        settings: of the cluster.
         folder: created if needed, readable only by us; the client's process must see it.
 
     Raises:
@@ -106,7 +103,6 @@ def hand_over(settings: KafkaSettings, folder: Path) -> Path:
     A secret from the environment becomes a separate file that only we can read.
 
     Args:
-        settings: of the cluster.
         folder: the run's, for secrets.
 
     Raises:

@@ -14,6 +14,28 @@ from pathlib import Path
 
 from infra.errors import InfraError
 
+BYTES_MAX = 1 << 20
+"""The size limit; chains of certificates are the longest."""
+
+
+class NotSmall(ValueError):
+    """A file is larger than settings or a secret can be."""
+
+
+def read_small(path: Path) -> str:
+    """Read the text of a small file.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is not UTF-8 text, or `NotSmall`.
+    """
+    with path.open("rb") as file:
+        found = file.read(BYTES_MAX + 1)
+    if len(found) > BYTES_MAX:
+        text = f"{path} has more than {BYTES_MAX >> 20} MiB"
+        raise NotSmall(text)
+    return found.decode("utf-8")
+
 
 def write_private(path: Path, text: str) -> str:
     """Write a file that only its owner can read, completely or not at all; return its path."""

@@ -197,7 +197,6 @@ def stop(roots: Sequence[ProcessId], *, grace_s: float) -> None:
 
 
 def _await_end(processes: Iterable[ProcessId], bound_s: float) -> list[ProcessId]:
-    """Wait until the processes have ended, at most `bound_s`; return those that have not."""
     until = time.monotonic() + bound_s
     left = [process for process in processes if is_alive(process)]
     while left and time.monotonic() < until:

@@ -30,7 +30,7 @@ from infra.layout import (
     PYTHON_VARIABLE,
     STATE_DIR_VARIABLE,
 )
-from infra.small_file import read_small
+from infra.private import read_small
 
 FILE = "slackwater.yml"
 """Marks the folder of a project."""
@@ -183,7 +183,6 @@ def read(folder: Path) -> Settings:
 
 
 def _said(file: Path, error: ValidationError) -> str:
-    """Describe the first mistake in the file, with what is allowed there."""
     first = error.errors()[0]
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":

@@ -138,7 +138,6 @@ class Proxy:
             pump.add_done_callback(self._pumps.discard)
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        """Forward one direction of a connection until either side ends it."""
         try:
             while data := await source.read(_CHUNK):
                 now = self._conditions

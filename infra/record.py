@@ -25,9 +25,7 @@ class RunningDaemon:
     """One daemon that was started.
 
     Attributes:
-        process: which process it is.
         recipe: hash of the command and the settings that it was started with.
-        log: its log file.
     """
 
     process: ProcessId
@@ -40,7 +38,6 @@ class Record:
     """What `stack.json` holds; safe to change from several threads.
 
     Attributes:
-        path: the file.
         ports: by name; kept after a stop, so that the next start takes the same ones.
         running: by daemon name.
     """

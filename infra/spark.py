@@ -5,8 +5,9 @@ from pathlib import Path
 
 import httpx
 
-from infra import http, jvm, local_files, redacted, spark_key, spark_size
+from infra import jvm, redacted, spark_key, spark_size
 from infra.daemon import Component, Daemon, Ports
+from infra.driver import client
 from infra.errors import InfraError, NotReady
 from infra.layout import CONNECTOR_JARS, PACKAGES, SETUP, VENV, Layout
 from infra.ports import HOST
@@ -150,7 +151,7 @@ def check_master(ports: Ports) -> None:
         raise NotReady(text)
     url = f"http://{HOST}:{ports['spark-rest']}/v1/submissions/status/none"
     try:
-        code = http.client().get(url, timeout=REQUEST_S).status_code
+        code = client().get(url, timeout=REQUEST_S).status_code
     except httpx.HTTPError as error:
         text = f"{redacted.shown(url)} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
@@ -197,7 +198,7 @@ def page(base: str) -> dict:  # type: ignore[type-arg]
 
 def _get(url: str) -> dict:  # type: ignore[type-arg]
     try:
-        return http.client().get(url, timeout=REQUEST_S).json()  # type: ignore[no-any-return]
+        return client().get(url, timeout=REQUEST_S).json()  # type: ignore[no-any-return]
     except (httpx.HTTPError, ValueError) as error:
         text = f"{redacted.shown(url)} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
@@ -250,7 +251,6 @@ def write_defaults(
 
 
 def _is_any_alive(layout: Layout, prefix: str) -> bool:
-    """Whether a daemon runs whose name begins so."""
     running = read(layout).running
     return any(is_alive(one.process) for name, one in running.items() if name.startswith(prefix))
 
@@ -293,7 +293,7 @@ def environment(host: str, *, conf: Path, scratch: Path) -> dict[str, str]:
         "SPARK_PUBLIC_DNS": HOST,  # for links on the web pages, which are read on this machine
         "SPARK_LOCAL_DIRS": str(scratch),
         # The JVMs of jobs inherit it; daemons, which fetch files for them, use it as well.
-        local_files.CLASS_PATH: local_files.class_path(),
+        jvm.CLASS_PATH: jvm.class_path(),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "PYSPARK_PYTHON": python,

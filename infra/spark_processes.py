@@ -26,7 +26,6 @@ class ClusterProcess:
         job: a driver's submission id, in YARN its application id; an executor's application id;
             else empty.
         executor: an executor's number in the application; else empty.
-        process: which process it is.
         running: whether it was on a processor when we looked.
         forks: whether it has children.
     """

@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx
 
-from infra import http, jvm, spark_key
-from infra.driver import ALIVE, Driver
+from infra import jvm, spark_key
+from infra.driver import ALIVE, Driver, client
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.locks import locked
@@ -40,11 +40,8 @@ def submit(
     """Run a Python script as a driver in the cluster; at most one running driver per name.
 
     Args:
-        endpoints: of the running stack.
         script: absolute path of the program.
-        args: its arguments.
         name: while a driver with this name is running, it is returned, and nothing is submitted.
-        conf: Spark settings.
         supervise: whether the master restarts the driver when it dies with an error.
 
     Returns:
@@ -196,7 +193,7 @@ def _call(
 ) -> dict[str, Any]:
     try:
         given = spark_key.headers(endpoints.state_dir)
-        answered = http.client().request(method, url, json=body, headers=given, timeout=REQUEST_S)
+        answered = client().request(method, url, json=body, headers=given, timeout=REQUEST_S)
         if answered.status_code == httpx.codes.FORBIDDEN:
             text = (
                 f"the Spark master at {shown(url)} does not take our token: it was started with "
@@ -239,11 +236,9 @@ class _Submissions(dict[str, dict[str, Any]]):
         self._path = path
 
     def name_of(self, submission_id: str) -> str:
-        """Return the name of a submission; empty if it is not ours."""
         return next((name for name, one in self.items() if one.get("id") == submission_id), "")
 
     def save(self) -> None:
-        """Write the file, completely or not at all."""
         part = self._path.with_suffix(".part")
         part.write_text(json.dumps(self, indent=2, sort_keys=True))
         part.replace(self._path)

@@ -49,9 +49,6 @@ class Room:
 def look(page: str) -> Room:
     """Ask the master.
 
-    Args:
-        page: base URL of its page.
-
     Raises:
         NotReady: it does not answer.
     """

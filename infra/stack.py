@@ -63,14 +63,12 @@ class DaemonStatus:
     """The status of one daemon.
 
     Attributes:
-        name: of the daemon.
         state: `healthy`, `unwell` (running, but failing its health check), `dead` (was started, and
             has ended) or `stopped`.
         detail: why it is unwell; else empty.
         pid: of its process; None if there is none.
         memory_bytes: resident memory of the process and its descendants; shared memory counts once.
         uptime_s: how long it has been running.
-        log: its log file.
     """
 
     name: str
@@ -95,7 +93,6 @@ def up(
     `down` cleans up.
 
     Args:
-        reporter: gets progress messages.
         only: names of the wanted components, of kafka, spark, airflow and yarn.
         layout: where the state is; default: from the environment, with the broker of the Kafka
             settings, if any.
@@ -170,7 +167,6 @@ def endpoints(
 
     Args:
         layout: where the state is; default: from the environment.
-        only: the wanted components.
         check: whether their processes must be running now; not for chaos, which kills them.
 
     Raises:
@@ -237,7 +233,6 @@ class _News:
 
 
 def _bring_up(name: str, layout: Layout, record: Record, news: _News) -> None:
-    """Start one component until it is healthy; retry once if another program took its port."""
     try:
         _start_component(name, layout, record, news)
     except InfraError:
@@ -288,13 +283,11 @@ def _alive(record: Record) -> list[str]:
 
 
 def _is_current(daemon: Daemon, record: Record) -> bool:
-    """Return whether the daemon is running, with the current command and settings."""
     running = record.running.get(daemon.name)
     return running is not None and running.recipe == _recipe(daemon) and is_alive(running.process)
 
 
 def _recipe(daemon: Daemon) -> str:
-    """Hash the command and settings of a daemon, to detect changes."""
     made_of = json.dumps([daemon.command, sorted(daemon.environment.items())])
     return hashlib.sha256(made_of.encode()).hexdigest()
 

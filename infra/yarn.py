@@ -14,8 +14,9 @@ from xml.sax.saxutils import escape
 
 import httpx
 
-from infra import hadoop_door, http, spark
+from infra import hadoop_door, spark
 from infra.daemon import Component, Daemon, Ports, shared_environment
+from infra.driver import client
 from infra.errors import InfraError, NotReady
 from infra.layout import HADOOP_JARS, STATE_DIR_VARIABLE, Layout
 from infra.ports import HOST
@@ -166,7 +167,7 @@ def _namenode(layout: Layout, ports: Ports) -> dict[str, Any]:
 def _refuses(url: str) -> None:
     """Check that a door is locked for requests that do not know the secret."""
     try:
-        code = http.client().get(url, timeout=REQUEST_S).status_code
+        code = client().get(url, timeout=REQUEST_S).status_code
     except httpx.HTTPError as error:
         text = f"{url} does not answer ({type(error).__name__})"
         raise NotReady(text) from error
@@ -178,7 +179,7 @@ def _refuses(url: str) -> None:
 def _get(url: str, given: Mapping[str, str] | None = None) -> dict[str, Any]:
     wanted = {"Accept": "application/json", **(given or {})}
     try:
-        answer = http.client().get(url, timeout=REQUEST_S, headers=wanted)
+        answer = client().get(url, timeout=REQUEST_S, headers=wanted)
         return dict(answer.raise_for_status().json())
     except (httpx.HTTPError, ValueError) as error:
         text = f"{url} does not answer ({type(error).__name__})"
@@ -274,8 +275,6 @@ def _any_alive(layout: Layout, prefix: str) -> bool:
 
 
 def _settings(layout: Layout, ports: Ports) -> dict[str, dict[str, str]]:
-    """Return the settings of each file of the configuration."""
-
     def at(name: str) -> str:
         return f"{HOST}:{ports[name]}"
 
@@ -360,7 +359,6 @@ def _node_manager(layout: Layout, at: Callable[[str], str]) -> dict[str, str]:
 
 
 def _site(settings: Mapping[str, str]) -> str:
-    """Return settings in Hadoop's XML."""
     lines = [
         f"  <property><name>{name}</name><value>{escape(value)}</value></property>"
         for name, value in settings.items()

@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx
 
-from infra import elsewhere, http, spark
-from infra.driver import ALIVE, Driver
+from infra import elsewhere, spark
+from infra.driver import ALIVE, Driver, client
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
 from infra.layout import ROOT
@@ -57,11 +57,8 @@ def submit(
     """Run a Python script as a driver in YARN; at most one running driver per name.
 
     Args:
-        endpoints: of the running stack.
         script: absolute path of the program.
-        args: its arguments.
         name: while a driver with this name is running, it is returned, and nothing is submitted.
-        conf: Spark settings.
         supervise: whether YARN starts the driver again when it dies with an error.
 
     Returns:
@@ -235,9 +232,7 @@ def _call(
 ) -> dict[str, Any]:
     url = f"{endpoints.yarn_ui}/ws/v1/cluster/{path}"
     try:
-        answered = http.client().request(
-            method, url, json=body, headers=_HEADERS, timeout=REQUEST_S
-        )
+        answered = client().request(method, url, json=body, headers=_HEADERS, timeout=REQUEST_S)
         if answered.status_code == httpx.codes.NOT_FOUND:
             return {}
         answered.raise_for_status()

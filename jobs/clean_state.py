@@ -42,8 +42,6 @@ def run_clean(
 
     Args:
         spark: a session of our settings, with the jars of Spark's Kafka source.
-        pipeline: the pipeline.
-        bootstrap: `host:port` of the broker.
         ends: per lane, the first offset to leave out.
         max_offsets: maximum number of offsets per batch.
         checkpoint: a folder that does not exist yet.

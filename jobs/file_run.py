@@ -40,7 +40,6 @@ def run(
     """Run a pipeline over batches, one micro-batch each, from an empty checkpoint.
 
     Args:
-        pipeline: the pipeline.
         batches: per partition, rows in increasing offset.
         spark: a session to use; default: one is started and stopped.
     """
@@ -62,7 +61,6 @@ def own_session(
     """Provide a session, with its output kept off the terminal; stop it unless it was there before.
 
     Args:
-        name: name of the application.
         master: where it runs; default: on this machine.
         jars: comma-separated, needed besides Spark.
         more: further settings.

@@ -85,7 +85,6 @@ def _together(logs: Sequence[Batches]) -> Iterator[dict[int, RawRows]]:
 
 
 def _emissions(raw: DataFrame, texts: Sequence[str]) -> DataFrame:
-    """Build the plan of `windowing.spark.plan` for all pipelines at once."""
     chunks = RawStream.by_the_jvm(raw).through(_packer(texts), CHUNK_SCHEMA)
     parcels = chunks.groupBy("partition").transformWithStateInPandas(
         _Lanes([LaneStage(text) for text in texts]), PARCEL_SCHEMA, "Append", "None"
@@ -118,7 +117,6 @@ class _Stages(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed 
         self._stages = stages
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Called by Spark once per task."""
         self._store = store_of_key(handle)
 
     def close(self) -> None:

@@ -19,8 +19,7 @@ from infra.errors import InfraError
 from infra.kafka_settings import settings_for
 from jobs.brokers.broker import BrokerRefusal
 from jobs.brokers.topics import TopicError
-from jobs.checkpoints.base import read_base
-from jobs.checkpoints.checkpoint import examine
+from jobs.checkpoints.checkpoint import examine, read_base
 from jobs.checkpoints.conversion import change_queries, check_whole, resume_conversion
 from jobs.checkpoints.identity import Identity
 from jobs.checkpoints.partitions import REFUSED_BATCH, pending
@@ -32,10 +31,8 @@ from jobs.metrics.observer import Place, observed
 from jobs.overview.updater import Updater
 from jobs.runs.attempts import Attempt, TooManyDeaths
 from jobs.runs.folder import FAILURE_FILE, NOTE_FILE, read_run, write_whole
-from jobs.runs.job_order import JobOrder, parse_order
-from jobs.runs.names import job_name
+from jobs.runs.job_order import JobOrder, forget_own, job_name, parse_order, read_environment
 from jobs.runs.owner import REFUSED_FILE, Owner
-from jobs.runs.secrets import forget_own, read_environment
 from jobs.session import session
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.files.places import is_remote
@@ -110,7 +107,6 @@ def _finish_change(order: JobOrder) -> None:
 
 
 def _convert(order: JobOrder, change: QueriesChanged) -> None:
-    """Convert the run's state, for the queries that its next batch needs."""
     run = read_run(order.folder)
     before = run.own_pipeline()
     after = after_all(before, change.taken)
@@ -182,7 +178,6 @@ def _run_to_its_end(order: JobOrder) -> bool:
 
 
 def _die(order: JobOrder, attempt: Attempt, error: Exception, reason: str | None = None) -> None:
-    """Give up if there is a reason, or after too many deaths; else raise the error."""
     if reason is None:
         reason = attempt.died(death_of(error))
     if reason is None:

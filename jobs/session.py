@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from infra import local_files
+from infra import jvm
 from windowing.model.registry import PLUGINS_VARIABLE
 from windowing.spark.plan import SETTINGS
 
@@ -37,7 +37,6 @@ def session(
     """Start a session with the settings that lanes and shards need.
 
     Args:
-        name: name of the application.
         master: where to run; None: decided by spark-submit.
         parallelism: the number of tasks for lanes, and for shards; None: `PARALLELISM`.
         jars: comma-separated, in addition to those in the cluster's settings.
@@ -100,7 +99,7 @@ def _local_files(master: str | None) -> AbstractContextManager[None]:
     """Return the context in which a session's JVM gets the local file system that we have."""
     # Executors elsewhere may not have it, and the driver would tell them to use it.
     here = master is not None and master.startswith("local")
-    return local_files.on_the_class_path() if here else nullcontext()
+    return jvm.on_the_class_path() if here else nullcontext()
 
 
 def _of_workers() -> dict[str, str]:

@@ -18,7 +18,6 @@ def cluster(
     """Provide a function that makes calls on a cluster, with arguments as of `spread`.
 
     Args:
-        name: name of the application.
         master: the cluster, as `spark://host:port` or `local[2]`.
     """
     with own_session(name, master=master) as spark:
@@ -42,7 +41,6 @@ def spread(
     The driver holds two texts per core of the cluster at a time, and their answers.
 
     Args:
-        spark: the session.
         function: a function that executors can import.
         same: its first argument in all calls.
         texts: its second argument.

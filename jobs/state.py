@@ -19,8 +19,7 @@ import msgspec
 import polars as pl
 from pyspark.sql import SparkSession
 
-from jobs.checkpoints.base import read_base, seed_of
-from jobs.checkpoints.checkpoint import newest
+from jobs.checkpoints.checkpoint import newest, read_base, seed_of
 from jobs.file_run import own_session
 from windowing.engine.convert import convert
 from windowing.engine.fused.settler import KNOWN_LANES
@@ -58,8 +57,6 @@ def read_state(
     """Read the tables of all lanes and shards, in order.
 
     Args:
-        spark: a session of our settings.
-        checkpoint: Spark's.
         pipeline: what the run runs.
         batch: read the state at the end of this batch; None: the newest committed.
         shards: show it as this many shards would hold it; None: as it is.
@@ -158,8 +155,6 @@ def converted(
     """Convert the newest committed state of a checkpoint for another pipeline.
 
     Args:
-        spark: a session of our settings.
-        checkpoint: Spark's.
         before: the pipeline that wrote it.
         after: the same, with another number of shards, or more queries.
 
@@ -227,7 +222,6 @@ def as_json(line: dict[str, Any]) -> str:
 
 
 def _plain(value: object) -> object:
-    """Convert what JSON cannot express: bytes to hexadecimal."""
     if isinstance(value, bytes):
         return value.hex()
     raise NotImplementedError

@@ -17,7 +17,6 @@ def submission(run: Run, ui: str | None) -> dict[str, Any]:
     """Describe the result of `submit` or `start`.
 
     Args:
-        run: the submitted run.
         ui: the page of its job at the master, or of the master; None: there is none.
     """
     return {**run.facts(), "ui": ui}
@@ -27,7 +26,6 @@ def progress(found: Progress, pipeline: Pipeline, ui: str | None) -> dict[str, A
     """Describe the progress of a run.
 
     Args:
-        found: the progress.
         pipeline: the pipeline, for the names of lanes.
         ui: as in `submission`.
     """
@@ -46,12 +44,7 @@ def progress(found: Progress, pipeline: Pipeline, ui: str | None) -> dict[str, A
 
 
 def quality(report: QualityReport, run: str) -> dict[str, Any]:
-    """Describe the result of a run's checks.
-
-    Args:
-        report: the report of the checks.
-        run: the run's name.
-    """
+    """Describe the result of a run's checks."""
     return {
         "run": run,
         "passed": report.success,

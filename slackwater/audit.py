@@ -126,7 +126,6 @@ def _in_order(log: Iterable[LogRecord], *, together: bool) -> list[LogRecord]:
 
 
 def _show(found: Audit) -> None:
-    """Print the first impossible windows."""
     from chaos.audit.report import as_data
 
     impossible = [one for one in as_data(found)["told"] if one["verdict"] == "impossible"]

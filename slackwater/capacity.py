@@ -99,7 +99,6 @@ def _windows_of(spec: Pipeline) -> tuple[tuple[Window, ...], int]:
 
 
 def _number(option: str, text: str) -> float:
-    """Parse `50000`, `10k` or `1.5M`."""
     if (found := _NUMBER.fullmatch(text.strip())) is None:
         msg = f"{text!r} is not a number: write digits, and k, M or G for thousands, millions, …"
         raise typer.BadParameter(msg, param_hint=option)

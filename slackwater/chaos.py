@@ -157,7 +157,6 @@ def _kept() -> Path:
 
 
 def _search(runs: int, seed: int, jobs: int | None) -> NoReturn:
-    """Search for every planted bug, and report which checks found it."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from chaos.planted_bugs.convictions import search_all
 

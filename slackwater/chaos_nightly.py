@@ -87,7 +87,6 @@ def _run(
     forever: bool,
     until: float | None,
 ) -> int:
-    """Run the chosen parts; return an exit code."""
     from chaos.nightly.run import Night, in_turn
     from chaos.nightly.verdicts import keep, oldest, read_verdicts
     from chaos.reports.pages import write_contents

@@ -93,7 +93,6 @@ def run(
 
 
 def _folders(plans: Sequence[Path], report: Path | None, kept: Path, seed: int) -> list[Path]:
-    """Choose a folder for the report of each plan."""
     stems = [plan.stem for plan in plans]
     if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
         complain(f"two plans are called {twice[0]}.yml, and would share a report: run one alone")
@@ -118,7 +117,6 @@ def _claim(folders: Sequence[Path]) -> None:
 def _read(
     plans: Sequence[Path], folders: Sequence[Path], seed: int, stack: StackKind
 ) -> tuple[list[PreparedPlan], list[tuple[Path, Path]]]:
-    """Read and check all plans; return those with faults, then the batch comparisons."""
     from chaos.batch_comparison.plan import load_cuts_plan
     from chaos.plan import kind_of
     from chaos.run.fitting import make_order
@@ -232,7 +230,6 @@ def _check_plan(text: str, plan: Path, *, whole: bool) -> None:
     """Check that the plan can be carried out before writing it.
 
     Args:
-        text: the plan.
         plan: its future file.
         whole: whether to check its records too, which are in a file.
     """
@@ -251,9 +248,6 @@ def _check_plan(text: str, plan: Path, *, whole: bool) -> None:
 
 def run_cuts_plan(file: Path) -> CutsReport:
     """Run a batch comparison in a local Spark session.
-
-    Args:
-        file: the plan.
 
     Raises:
         PipelineError: the plan or its pipeline breaks a rule.

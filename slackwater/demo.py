@@ -51,7 +51,6 @@ class Demo:
 
     Attributes:
         max_offsets: maximum offsets per batch, small enough that the job lasts for the faults.
-        console: the console for reports.
         which: the stack, a key of `infra.stack.STACKS`.
     """
 

@@ -188,7 +188,7 @@ def _begun(endpoints: Endpoints, file: Path, run: str | None) -> str | None:
     """
     from chaos.handover import NothingToMigrate
     from jobs.deployment.deploy import known_runs
-    from jobs.runs.orders import live_run
+    from jobs.runs.choice import live_run
     from windowing.model import load_pipeline
 
     spec = load_pipeline(file)
@@ -238,8 +238,7 @@ def reshard(
     The run goes on where it was, with the next batch, into the same tables.
     """
     from jobs.checkpoints.conversion import reshard_run
-    from jobs.runs.choice import meant
-    from jobs.runs.orders import one_at_a_time
+    from jobs.runs.choice import meant, one_at_a_time
 
     endpoints = stack_for(pipeline)
     found = meant(endpoints, pipeline, run)

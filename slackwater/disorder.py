@@ -182,7 +182,6 @@ def punctuate(
 def _send(
     spec: Pipeline, bootstrap: str, to: str, log: Iterable[Entry], progress: Callable[[int], None]
 ) -> None:
-    """Fill a new topic."""
     from jobs.brokers.producing import send_all
     from jobs.brokers.topics import TopicError, create_topic, end_offsets
 
@@ -269,7 +268,6 @@ def _tuned(found: Tuning, clock: ClockName, *, is_asked: bool) -> Iterator[str]:
 
 
 def _proposals(found: Tuning, target: str, *, is_asked: bool) -> Iterator[str]:
-    """Format the proposals: the knee of the curve, and the slack that meets the share."""
     from jobs.tools.times_in_words import in_words
     from windowing.model.lengths import spell_us
 
@@ -337,7 +335,6 @@ class _Log:
     """A log that can be read twice: a file, or a topic up to its end at the first reading.
 
     Args:
-        spec: the pipeline.
         path: the file; None: the pipeline's topic.
         bootstrap: the broker; None: the local stack's.
     """
@@ -374,7 +371,6 @@ def _length_us(option: str, text: str, minimum_us: int = 0) -> int:
 
 
 def _instant(us: int) -> str:
-    """Format an instant as ISO time, or as microseconds outside the calendar."""
     try:
         return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)).isoformat()
     except OverflowError:

@@ -189,7 +189,6 @@ def _execute_will(pipe: int) -> None:
 
 
 def _reaped(child: int) -> int | None:
-    """Return the exit code of the child, if it has ended; also reap adopted orphans."""
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)

@@ -53,7 +53,6 @@ class JudgedOutput:
         """Keep the verdict in the run's folder, if there is one.
 
         Args:
-            verdict: the verdict.
             scope: what of the run it is about, if not everything.
         """
         from jobs.runs.verdicts import Judge, keep_verdict
@@ -70,7 +69,6 @@ def judged(
     """Determine the output to judge.
 
     Args:
-        file: the pipeline file.
         table: the given folder of tables; None: none was given.
         run: the given name of a run.
         is_needed: whether a run is needed to determine the output.
@@ -101,9 +99,8 @@ def judged(
 def _of_folder(file: Path, table: Path | None, run: str | None) -> Run | None:
     """Find the run that wrote the tables; None: no run known here."""
     from infra import stack
-    from jobs.runs.choice import name_in
+    from jobs.runs.choice import live_run, name_in
     from jobs.runs.folder import every_run
-    from jobs.runs.orders import live_run
 
     endpoints = stack.endpoints(only=[], check=False)
     ours = [
@@ -130,7 +127,6 @@ class CommittedOffsets:
     """What a run had committed at some moment, while its job may have gone on.
 
     Attributes:
-        batches: number of batches.
         ends: by lane, the first offset after them.
     """
 
@@ -163,7 +159,7 @@ def committed(
     if run is None:
         msg = "--until committed: only runs of this machine have commits: leave it out"
         raise typer.BadParameter(msg)
-    from jobs.runs.offsets import committed_offsets
+    from jobs.checkpoints.checkpoint import committed_offsets
 
     source = of.pipeline.source
     batches, offsets = committed_offsets(run.checkpoint, source)

@@ -23,10 +23,6 @@ Found = TypeVar("Found")
 def check_classes(spec: Pipeline, file: Path) -> None:
     """Import every class that the pipeline names, in a separate process.
 
-    Args:
-        spec: the pipeline.
-        file: its file, for messages.
-
     Raises:
         PipelineError: with every class that cannot be used.
         BadParameter: the import hangs, or ends the process.

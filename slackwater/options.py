@@ -51,7 +51,6 @@ def chosen(endpoints: Endpoints, file: Path, run: str | None) -> tuple[Run, Pipe
     """Find the run, and the pipeline that it runs: its own copy of the file.
 
     Args:
-        endpoints: addresses of the stack.
         file: the pipeline file, for its name.
         run: the given name of a run.
 

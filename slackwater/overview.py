@@ -125,7 +125,6 @@ def _found(
 
 
 def _show(one: Overview) -> None:
-    """Print a summary of a pipeline that fits a narrow terminal."""
     console = Console(
         highlight=False, markup=False, emoji=False, width=None if err().is_terminal else _WIDTH
     )
@@ -187,7 +186,6 @@ def _lanes(one: Overview) -> Table:
 
 
 def _sentences(one: Overview) -> list[str]:
-    """List what does not fit into the tables."""
     said = [
         f"{windows.query}: the oldest open window is {windows.oldest}; {windows.release} releases "
         "it"

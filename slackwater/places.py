@@ -19,7 +19,6 @@ def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path |
 
     Args:
         outputs: files to write, by their names in messages; None: not requested.
-        inputs: files to read.
 
     Raises:
         BadParameter: a file would overwrite an input or another output, or its folder is missing.

@@ -135,7 +135,6 @@ def _show_history(
 
 
 def _table(found: Sequence[HistoryEntry]) -> None:
-    """Print a line per expectation: how often it was met, when not, and what was found last."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

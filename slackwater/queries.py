@@ -123,8 +123,7 @@ def forget(
     For a run that cannot go on with a change, such as one whose table is there with other columns.
     """
     from jobs.deployment.believing import forget_queries
-    from jobs.runs.choice import meant
-    from jobs.runs.orders import one_at_a_time
+    from jobs.runs.choice import meant, one_at_a_time
 
     endpoints = stack_for(pipeline)
     found = meant(endpoints, pipeline, run)

@@ -152,7 +152,6 @@ def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
 
 
 def _lines(reasons: list[Reason], read: int | None) -> Iterator[str]:
-    """Format the lines for people."""
     of_all = "" if read is None else f" of {read:,} records read"
     if not reasons:
         yield f"no dead letters{of_all}"

@@ -104,7 +104,6 @@ def stop(
 
 
 def _show_runs(found: list[Overview]) -> None:
-    """Print a table that fits a narrow terminal, and sentences below it."""
     table = Table(box=SIMPLE, pad_edge=False)
     for title in ("pipeline", "run", "state"):
         table.add_column(title, overflow="fold")
@@ -138,7 +137,6 @@ def _row(one: Overview) -> list[str | Text]:
 
 
 def _ago(at: datetime) -> str:
-    """Format the age of a time for people."""
     seconds = max(0.0, (datetime.now(UTC) - at).total_seconds())
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= length:
@@ -156,7 +154,6 @@ def _passed(verdict: Verdict | None) -> Text:
 
 
 def _sentences(one: Overview) -> list[str]:
-    """List the details that do not fit into the table."""
     said = [one.life.why] if one.life.why else []
     for name, verdict in (("verify", one.last_verify), ("quality", one.last_quality)):
         if verdict is not None and not verdict.passed:
@@ -272,7 +269,6 @@ def state(
 
 
 def _show_table(line: dict[str, Any]) -> None:
-    """Print the first rows of one table of a lane or a shard."""
     rows = [row if isinstance(row, dict) else {"": row} for row in line["rows"]]
     title = f"{line['part']}: {line['table']}, {len(rows)} rows"
     if len(rows) > _ROWS_SHOWN:

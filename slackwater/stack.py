@@ -51,7 +51,6 @@ def up(
 
 
 def _tell_addresses(endpoints: Endpoints) -> None:
-    """Print the addresses of the stack."""
     from infra import outside
     from infra.redacted import shown
 

@@ -97,7 +97,7 @@ def _accept(spec: Pipeline, run: str | None) -> None:
     from infra import stack
     from jobs import runs
     from jobs.checkpoints.partitions import accept
-    from jobs.runs.orders import live_run
+    from jobs.runs.choice import live_run
     from windowing.model.file.versions import spelled
 
     endpoints = stack.endpoints(only=["kafka"])

@@ -151,7 +151,6 @@ def _judge(
     *,
     keeps: bool,
 ) -> Verdict:
-    """Judge an output by the pipeline that the log makes of the file."""
     from windowing.semantics.changes import UndeclaredChange
     from windowing.semantics.view import following
 
@@ -187,7 +186,6 @@ def _output(
     *,
     postgres: bool,
 ) -> Output:
-    """Read the output from the place given on the command line, or else from the run's sink."""
     from chaos.readers.catalogue import read_output
     from chaos.readers.output import read_files
 
@@ -236,7 +234,6 @@ class Log:
     """The log of a run, or its end, which can be read again.
 
     Attributes:
-        source: the pipeline's.
         file: an EVENTS.jsonl; None: the log is in the source's topics.
         bootstrap: the broker as given.
         first: first offset to read by lane; None: from the beginning.
@@ -282,7 +279,6 @@ def point_of(
     Args:
         text: as of `named_since`.
         of: the run or table that is judged.
-        log: the whole log.
         means: what may be used to read it up to an offset or instant.
         folder: a temporary folder.
 

@@ -81,7 +81,6 @@ def why(
 def _records(
     file: Path, run: str | None, query: str | None, window: str, key: Sequence[str]
 ) -> RowRecords:
-    """Find the records of a window by its rows."""
     from chaos.readers.topic import read_topic
     from jobs.tools.row_records import Span, row_records
     from slackwater.options import chosen, stack_for
@@ -108,7 +107,6 @@ def _records(
 
 
 def _show_records(found: RowRecords, *, as_json: bool) -> None:
-    """Print the records of a window."""
     if as_json:
         say(json.dumps(found.as_json(), ensure_ascii=False))
         return
@@ -128,7 +126,7 @@ def _log_of(
     file: Path, run: str | None, input_: Path | None
 ) -> tuple[Pipeline, Iterable[LogRecord]]:
     """Return the pipeline, as its log makes it, and the log as far as it has been read."""
-    from jobs.runs.offsets import committed_offsets
+    from jobs.checkpoints.checkpoint import committed_offsets
     from slackwater.options import chosen, stack_for
     from slackwater.verify import Log
     from windowing.model import load_pipeline

@@ -27,8 +27,8 @@ from infra import drivers
 from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.brokers.topics import lane_ends
+from jobs.runs.choice import live_run
 from jobs.runs.life import State
-from jobs.runs.orders import live_run
 from windowing.model import Pipeline, load_pipeline
 
 # (cores of all executors, cores of each): one, two or four executors on the local stack.
@@ -286,15 +286,17 @@ def run_trial(
         pipeline,
         file,
         f"trial-{trial.number}",
-        max_offsets=trial.max_offsets,
-        available_now=True,
-        parallelism=trial.tasks,
-        conf={
-            "spark.cores.max": str(trial.cores),
-            "spark.executor.cores": str(trial.executor_cores),
-        },
-        first=ranged.begins,
-        end=ranged.ends,
+        runs.Options(
+            max_offsets=trial.max_offsets,
+            available_now=True,
+            parallelism=trial.tasks,
+            conf={
+                "spark.cores.max": str(trial.cores),
+                "spark.executor.cores": str(trial.executor_cores),
+            },
+            first=ranged.begins,
+            end=ranged.ends,
+        ),
     )
     try:
         batches = _await_end(endpoints, run, trial)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from chaos.history import History
-from jobs.checkpoints.base import read_base
+from jobs.checkpoints.checkpoint import read_base
 from windowing.files.places import is_remote
 
 _POLL_S: Final = 0.1

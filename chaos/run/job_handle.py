@@ -76,8 +76,10 @@ class JobHandle:
             self.pipeline,
             self.file,
             self.run,
-            max_offsets=max(1, int(self.max_offsets * share)),
-            conf={**SETTINGS, **self.settings},
+            runs.Options(
+                max_offsets=max(1, int(self.max_offsets * share)),
+                conf={**SETTINGS, **self.settings},
+            ),
         )
 
     def stop(self) -> None:

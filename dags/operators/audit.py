@@ -21,12 +21,6 @@ class AuditRun(CommandTask):
 
     The verdict is kept in the run's folder, where the pipeline's page finds it. One that passes
     updates the Asset of the audits, with `run`, `verdict` and `at` as `extra`.
-
-    Args:
-        pipeline: the pipeline's name.
-        file: its file.
-        audited: the Asset of its table.
-        asset: the Asset of its audits.
     """
 
     ui_color = "#e8f0fe"

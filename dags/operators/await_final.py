@@ -19,8 +19,6 @@ class AwaitFinal(BaseSensorOperator):
     long as an expectation does not hold, it waits. Between two looks it holds no worker slot.
 
     Args:
-        pipeline: the pipeline's name.
-        query: the query's name.
         until: the instant in ISO 8601, UTC if it names no zone; a template, such as
             `{{ data_interval_end }}`.
         table: the pipeline's output, if it is not called like the pipeline.

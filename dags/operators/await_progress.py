@@ -13,11 +13,10 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from dags.operators.command import ANSWER_S, USAGE_ERROR, CommandError, run_quietly
 from dags.operators.links import SparkDriverLink
-from dags.operators.progress import Progress, progress_arguments
+from dags.operators.progress import Ends, Progress, fixed_ends, progress_arguments
 from dags.operators.run_command import CommandTask
 from dags.operators.stop_job import stop_if_marked_failed
 from dags.operators.submit_stream import Submission
-from dags.operators.targets import Ends, fixed_ends
 
 PATIENCE_S = 180
 """How long progress may be unavailable: the broker or the master may be restarting."""
@@ -29,12 +28,9 @@ class ProgressTrigger(BaseTrigger):
     Its only event holds `progress`, and `problem` – one sentence – unless the target was passed.
 
     Args:
-        file: the pipeline file.
-        run: the job's run.
         until: the target: an offset for each partition.
         deadline_s: when to give up, in seconds since the Unix epoch, so that it survives a restart
             of the triggerer.
-        poll_s: seconds between two polls.
         owns_job: no other task represents the job: marking this one failed stops it.
     """
 
@@ -119,9 +115,7 @@ class AwaitProgress(CommandTask):
     Args:
         file: the pipeline file, for the topic's ends; everything else uses the run's own copy,
             since the file may be edited or removed meanwhile.
-        submit_task_id: the task whose result is the submission.
         owns_job: no other task represents the job: marking this one failed stops it.
-        poll_s: seconds between two polls.
     """
 
     operator_extra_links = (SparkDriverLink(),)

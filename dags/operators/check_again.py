@@ -36,7 +36,6 @@ class DueTrigger(MonitorTrigger):
 
     Args:
         file: the run's own copy of the pipeline file.
-        run: the job's run.
         poll_s: seconds between two checks of the job.
         due_s: when, in seconds since the Unix epoch.
     """
@@ -66,7 +65,6 @@ class CheckAgain(CommandTask):
     check that passed and found something new, it triggers the DAG that updates the Asset.
 
     Args:
-        submit_task_id: the task whose result is the submission.
         publish_task_id: the task that sent the first news.
         news_dag_id: the DAG that sends further news.
     """
@@ -128,7 +126,6 @@ class CheckAgain(CommandTask):
         self._announce(context, submission, news(submission, found, progress.lanes))
 
     def _announce(self, context: Context, submission: Submission, found: dict[str, Any]) -> None:
-        """Have the Asset updated, unless its last event says the same."""
         ti = context["ti"]
         last = ti.xcom_pull(key=_ANNOUNCED) or ti.xcom_pull(task_ids=self.publish_task_id)
         if found == last:

@@ -59,7 +59,6 @@ class Choice:
     """One way to submit.
 
     Attributes:
-        run: the run's name.
         options: for `slackwater submit`, besides the name.
     """
 

@@ -127,9 +127,7 @@ class Command:
     The child has no standard input: Airflow's would keep the end of the task from being noticed.
 
     Args:
-        arguments: of the command.
         log: gets each line of its output.
-        more: variables of its environment, besides those of `environment`.
     """
 
     def __init__(
@@ -204,7 +202,6 @@ async def run_quietly(
     If it goes beyond a limit, or this is cancelled, it is ended with all of its children.
 
     Args:
-        arguments: of the command.
         time_s: how long it may take, in seconds; None: as long as it likes.
         bytes_max: how much it may print to each of its outputs.
 
@@ -253,7 +250,6 @@ class _TooMuch(Exception):
 
 
 async def _content(pipe: asyncio.StreamReader | None, bytes_max: int) -> bytes:
-    """Read a pipe to its end."""
     found = bytearray()
     while pipe is not None and (piece := await pipe.read(_PIECE)):
         found += piece
@@ -291,7 +287,6 @@ async def _until_gone(process: asyncio.subprocess.Process) -> None:
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    """Send a signal to a command and those of its children that are left."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
 

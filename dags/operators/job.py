@@ -23,7 +23,6 @@ class Job:
     """A run of a pipeline, from `slackwater runs`.
 
     Attributes:
-        run: its name.
         state: submitted, waiting, running, restarting, failed, stopping, stopped, superseded or
             finished.
         why: a sentence, if the state needs one; for a stopped run: who has stopped its driver,

@@ -90,6 +90,5 @@ def variables(connection: Any) -> dict[str, str]:
 
 
 def _address(connection: Any) -> str:
-    """Return host and port; a host that lists brokers includes their ports."""
     host = str(connection.host)
     return host if ":" in host or not connection.port else f"{host}:{connection.port}"

@@ -12,13 +12,12 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.triggers.base import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TriggerEvent
 
-from dags.operators import lineage
 from dags.operators.command import ANSWER_S, CommandError, run_quietly
 from dags.operators.job import GAVE_UP, Job, jobs_arguments, jobs_of, named
 from dags.operators.links import SparkDriverLink
 from dags.operators.run_command import CommandTask
 from dags.operators.stop_job import stop_if_marked_failed
-from dags.operators.submit_stream import Submission
+from dags.operators.submit_stream import Submission, lineage_parent
 
 POLL_VARIABLE = "SLACKWATER_MONITOR_SECONDS"
 """Seconds between two polls, instead of POLL_S."""
@@ -40,8 +39,6 @@ class MonitorTrigger(BaseTrigger):
 
     Args:
         file: the run's own copy of the pipeline file: the user's may be edited or removed.
-        run: the job's run.
-        poll_s: seconds between two polls.
     """
 
     def __init__(self, *, file: str, run: str, poll_s: float) -> None:
@@ -66,7 +63,6 @@ class MonitorTrigger(BaseTrigger):
         yield event
 
     async def _look(self) -> TriggerEvent | None:
-        """Poll once; return the event if the job has ended."""
         try:
             jobs = jobs_of(await run_quietly(jobs_arguments(self.file), time_s=ANSWER_S))
         except CommandError as error:
@@ -105,9 +101,6 @@ class MonitorJob(CommandTask):
     A job that gave up for its own reason (`failed`) is deployed again only by a clear, not by
     a retry, which would fail for the same reason. If another DAG run already watches the same run,
     the task is skipped.
-
-    Args:
-        submit_task_id: the task whose result is the submission.
     """
 
     operator_extra_links = (SparkDriverLink(),)
@@ -137,7 +130,7 @@ class MonitorJob(CommandTask):
             raise AirflowSkipException(msg)
         if job.ended:
             self.log.info("%s: it goes on from its checkpoint", job)
-            self._more = lineage.parent(context)
+            self._more = lineage_parent(context)
             self.call("start", file, "--run", run)
         SparkDriverLink().show(self, context, job.ui or submission.get("ui"))
         self.defer(
@@ -168,13 +161,7 @@ def poll_seconds(usual: float) -> float:
 
 
 def watcher(context: Context, submit_task_id: str, run: str) -> str | None:
-    """Find the DAG run in which this task already watches the same run, if any.
-
-    Args:
-        context: of the task.
-        submit_task_id: the task whose result is the submission.
-        run: the run's name.
-    """
+    """Find the DAG run in which this task already watches the same run, if any."""
     ti = context["ti"]
     states = ti.get_task_states(dag_id=ti.dag_id, task_ids=[ti.task_id])
     for dag_run, tasks in states.items():

@@ -1,4 +1,4 @@
-"""Reports to Airflow that a pipeline's table has new content."""
+"""Reports to Airflow that tables, or the reports of a night, have new content."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from airflow.sdk import Asset, BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
+from dags.operators.run_command import CommandTask
 from dags.operators.submit_stream import Submission
 
 
@@ -14,8 +15,6 @@ def news(submission: Submission, quality: dict[str, Any], lanes: dict[str, Any])
     """Return the `extra` of an event: what a downstream DAG may want to know.
 
     Args:
-        submission: the run.
-        quality: the answer of `slackwater quality`.
         lanes: committed offsets by lane, from before the check.
     """
     return {
@@ -35,7 +34,6 @@ class PublishTable(BaseOperator):
     windows that were checked are final (`final_until`, by query): see `await_final`.
 
     Args:
-        asset: the table's Asset.
         submit_task_id, wait_task_id, quality_task_id: the tasks whose results it includes.
     """
 
@@ -91,3 +89,33 @@ class PublishNews(BaseOperator):
             raise AirflowFailException(msg)
         context["outlet_events"][self.asset].extra = extra
         return extra
+
+
+class PublishReports(CommandTask):
+    """Builds one page of all reports in a folder, and updates the Asset.
+
+    The event's `extra` has the verdict of each plan.
+
+    Args:
+        folder: holds a folder for each plan.
+    """
+
+    ui_color = "#e8f5e9"
+
+    def __init__(self, *, asset: Asset, folder: str, **kwargs: Any) -> None:
+        super().__init__(outlets=[asset], **kwargs)
+        self.asset = asset
+        self.folder = folder
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Call `slackwater chaos contents`, whose result is the event's content."""
+        extra = self.call("chaos", "contents", self.folder).result() or {}
+        context["outlet_events"][self.asset].extra = extra
+        return extra
+
+
+class Verdict(BaseOperator):
+    """Does nothing: it is green if all tasks before it are, and decides the DAG run's state."""
+
+    def execute(self, context: Context) -> None:
+        """Do nothing."""

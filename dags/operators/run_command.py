@@ -6,13 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from dags.operators.action import DEPLOY, clear_number, skip_unless
 from dags.operators.command import Command, CommandError, CommandOutput
 from dags.operators.job import Job, jobs_arguments, jobs_of
 from dags.operators.links import DataDocsLink, data_docs_page
-from dags.operators.shown import check_file
+from dags.operators.request import (
+    DEPLOY,
+    HANDOVER,
+    check_file,
+    check_run,
+    clear_number,
+    skip_unless,
+)
 
 
 class CommandTask(BaseOperator):
@@ -79,7 +85,7 @@ class RunCommand(CommandTask):
 
     Args:
         arguments: the command line after `slackwater`.
-        file: the pipeline file, if the command works on it: see `shown`.
+        file: the pipeline file, if the command works on it: see `request`.
     """
 
     operator_extra_links = (DataDocsLink(),)
@@ -121,10 +127,6 @@ class RunOnSubmitted(RunCommand):
     """Calls one subcommand for the submitted run, with the run's own copy of the file.
 
     Both are taken from the task that has submitted it, so that a step cleared later keeps them.
-
-    Args:
-        verb: the subcommand.
-        submit_task_id: the task whose result is the submission.
     """
 
     def __init__(self, *, verb: str, submit_task_id: str, **kwargs: Any) -> None:
@@ -136,3 +138,89 @@ class RunOnSubmitted(RunCommand):
         submission = context["ti"].xcom_pull(task_ids=self.submit_task_id)
         arguments = (submission["file"], "--run", submission["run"], "--json")
         return super().carried_out(context, *arguments, *more)
+
+
+class RunChosen(RunCommand):
+    """Calls one subcommand, unless the DAG run's parameter chooses another.
+
+    Args:
+        choice: the value that chooses this step.
+        options: of the command, by the parameter that has its value; without one it is left out.
+    """
+
+    def __init__(
+        self,
+        *,
+        parameter: str,
+        choice: str,
+        options: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.parameter, self.choice, self.options = parameter, choice, dict(options or {})
+
+    def execute(self, context: Context) -> dict[str, Any] | None:
+        """Run the command, if it is chosen.
+
+        Raises:
+            AirflowSkipException: another one is.
+            AirflowFailException: another run or file is there than was shown.
+        """
+        params = context["params"]
+        if (chosen := params.get(self.parameter)) not in (None, self.choice):
+            msg = f"this DAG run was triggered with {self.parameter} = {chosen}"
+            raise AirflowSkipException(msg)
+        if self.file is not None and (shown := check_file(context, self.file)) is not None:
+            check_run(shown, self.jobs(self.file))
+        given = [(option, params.get(name)) for name, option in self.options.items()]
+        arguments = [f"{option}={value}" for option, value in given if value is not None]
+        return self.carried_out(context, *arguments)
+
+
+class RunPlan(RunChosen):
+    """Calls `slackwater chaos run` for one plan, unless the DAG run's parameter chooses another.
+
+    The seed is the parameter `seed`, else the date: a new one every night, the same for every task
+    and retry of a DAG run.
+
+    Args:
+        report: the folder of its report.
+    """
+
+    def __init__(self, *, plan: str, report: str, **kwargs: Any) -> None:
+        super().__init__(arguments=("chaos", "run", plan), **kwargs)
+        self.report = report
+
+    def carried_out(self, context: Context, *more: str) -> dict[str, Any] | None:
+        """Run the plan; return its result."""
+        seed = str(context["params"].get("seed") or f"{context['dag_run'].run_after:%Y%m%d}")
+        return super().carried_out(context, "--seed", seed, "--report", self.report, *more)
+
+
+class HandOver(CommandTask):
+    """Calls `slackwater handover`, if that is the DAG run's action.
+
+    The two runs are compared where they must agree; if they differ, nothing is changed.
+    """
+
+    ui_color = "#ede7f6"
+
+    def __init__(self, *, file: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file = file
+
+    def execute(self, context: Context) -> None:
+        """Hand over to the run in the parameter `run`.
+
+        Raises:
+            AirflowFailException: it is empty, or another run or file is there than was shown.
+        """
+        skip_unless(HANDOVER, context)
+        run = context["params"].get("run")
+        if not run:
+            msg = "action = handover: name the run that takes over in the parameter `run`"
+            raise AirflowFailException(msg)
+        shown = check_file(context, self.file)
+        if shown is not None:
+            check_run(shown, self.jobs(self.file), run)
+        self.call("handover", self.file, "--to", run)

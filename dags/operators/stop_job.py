@@ -10,11 +10,10 @@ from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from airflow.triggers.base import BaseTrigger
 from asgiref.sync import sync_to_async
 
-from dags.operators.action import STOP, skip_unless
 from dags.operators.command import CommandError, run_quietly
 from dags.operators.job import jobs_arguments, jobs_of, named
+from dags.operators.request import STOP, check_file, check_run, skip_unless
 from dags.operators.run_command import CommandTask
-from dags.operators.shown import check_file, check_run
 
 _FAILED = "failed"
 _TRIES, _PAUSE_S = 3, 5.0
@@ -60,11 +59,6 @@ async def stop_if_marked_failed(trigger: BaseTrigger, file: str, run: str) -> No
 
     For a trigger's `on_kill`, which is also called when the task was cleared or marked a success:
     then the job continues.
-
-    Args:
-        trigger: the one that waits.
-        file: the pipeline file.
-        run: the run's name.
 
     """
     # Airflow 3.3.2 cancels a trigger once a second until it is gone, `on_kill` included.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +12,73 @@ from airflow.sdk import Context, ResumableJobMixin
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from dags.entities import run_name
-from dags.operators import lineage, spark_driver
-from dags.operators.action import clear_number
 from dags.operators.choose_run import Choice, OnChange, Wish, YoungerRunError, choices
 from dags.operators.command import USAGE_ERROR, CommandError, CommandOutput
 from dags.operators.job import Job
 from dags.operators.links import SparkDriverLink
+from dags.operators.progress import fixed_ends
+from dags.operators.request import ShownState, check_file, check_run, clear_number
 from dags.operators.run_command import CommandTask
-from dags.operators.shown import ShownState, check_file, check_run
-from dags.operators.targets import fixed_ends
-from infra.driver import Driver
+from infra import drivers
+from infra.addresses import addresses
+from infra.driver import ALIVE, Driver
+from infra.endpoints import Endpoints
+from infra.errors import InfraError
+from infra.layout import default_layout
+from infra.record import read
+
+PARENT = "OPENLINEAGE_PARENT_ID"
+"""Names the parent, as `namespace/name/run id`."""
+
+_CONFIGURED = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG", "OPENLINEAGE__TRANSPORT")
+
+
+def lineage_parent(context: Context) -> dict[str, str]:
+    """Return the variable that names a task as the parent of the job that it starts.
+
+    None, if nobody receives events, or the environment names a parent already. The run id is the
+    task instance's own, which is another one for every attempt.
+    """
+    if os.environ.get(PARENT) or not any(os.environ.get(name) for name in _CONFIGURED):
+        return {}
+    ti = context["ti"]
+    namespace = os.environ.get("OPENLINEAGE_NAMESPACE") or "slackwater"
+    return {PARENT: f"{namespace}/{ti.dag_id}.{ti.task_id}/{ti.id}"}
+
+
+REST_VARIABLE = "SLACKWATER_SPARK_REST"
+"""Base URL of the REST server of a cluster other than the local stack's."""
+
+FINISHED = "FINISHED"
+
+STARTED = frozenset({"RUNNING", FINISHED})
+"""Whether the driver has its process; it may be running or done."""
+
+
+def look_at(submission_id: str) -> Driver:
+    """Return the driver as the cluster sees it now.
+
+    Raises:
+        AirflowException: the cluster does not answer.
+    """
+    try:
+        endpoints = _endpoints()
+        return drivers.cluster(endpoints).status(endpoints, submission_id)
+    except InfraError as error:
+        raise AirflowException(str(error)) from None
+
+
+def _endpoints() -> Endpoints:
+    # Not infra.stack's: that needs a Kafka client, which Airflow's environment lacks.
+    layout = default_layout()
+    found = addresses(layout, read(layout), ())
+    if rest := os.environ.get(REST_VARIABLE):
+        return replace(found, spark_rest=rest.rstrip("/"), yarn_ui="")
+    if not drivers.can_be_asked(found):
+        text = "the local stack has neither Spark's master nor YARN; start it with `slackwater up`"
+        raise InfraError(text)
+    return found
+
 
 Submission = dict[str, Any]
 """The output of `slackwater submit` – submission_id, run, checkpoint, table, file, ui – and, for
@@ -44,7 +103,6 @@ class SubmitStream(ResumableJobMixin, CommandTask):
     `on_change` decides.
 
     Args:
-        file: the pipeline file.
         first_run: the name of the pipeline's first run; None: from the DAG run.
         available_now: process what is there, then end, instead of running continuously.
         start_timeout_s: how long the cluster may take to start the driver.
@@ -93,7 +151,6 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         """Submit in the first way that is not refused; the log says what that stopped.
 
         Args:
-            context: of the task.
             shown: what was shown to whoever triggered the DAG run.
 
         Raises:
@@ -101,7 +158,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
             AirflowFailException: all ways are refused, and a retry would be too; or another run
                 is the live one than was shown.
         """
-        self._more = lineage.parent(context)
+        self._more = lineage_parent(context)
         before = self.jobs(self.file)
         self._tell("before", before)
         wish = self._wish(context)
@@ -152,15 +209,15 @@ class SubmitStream(ResumableJobMixin, CommandTask):
 
     def get_job_status(self, external_id: Submission, context: Context) -> str:
         """The driver's state according to the master."""
-        return spark_driver.look_at(external_id["submission_id"]).state
+        return look_at(external_id["submission_id"]).state
 
     def is_job_active(self, status: str) -> bool:
         """Whether the driver is running or will be."""
-        return status in spark_driver.ALIVE
+        return status in ALIVE
 
     def is_job_succeeded(self, status: str) -> bool:
         """Whether the driver succeeded; the next step checks whether the log was passed."""
-        return status == spark_driver.FINISHED
+        return status == FINISHED
 
     def poll_until_complete(self, external_id: Submission, context: Context) -> Submission:
         """Wait until the driver is running or has succeeded.
@@ -170,7 +227,7 @@ class SubmitStream(ResumableJobMixin, CommandTask):
         """
         driver = external_id["submission_id"]
         give_up = time.monotonic() + self.start_timeout_s
-        while (seen := spark_driver.look_at(driver)).state not in spark_driver.STARTED:
+        while (seen := look_at(driver)).state not in STARTED:
             if not self.is_job_active(seen.state):
                 msg = f"driver {driver} is {seen.state}; its log is {_log_of(seen)}"
                 raise AirflowException(msg)

@@ -18,8 +18,8 @@ from fastapi import Request
 from sqlalchemy import select
 
 from dags.entities import NIGHTLY
-from dags.operators.action import DEPLOY, HANDOVER, REPLAY, STOP, VERIFY
 from dags.operators.choose_run import OnChange
+from dags.operators.request import DEPLOY, HANDOVER, REPLAY, STOP, VERIFY
 from dags.page.answers import NAME
 
 
@@ -28,8 +28,6 @@ class Blank:
     """A field of a form.
 
     Attributes:
-        name: of the field, and of the DAG run's parameter.
-        label: what it asks for.
         choices: `runs`, `plans`, or empty: free text.
         pattern: what it must look like.
         needed: whether it may not be left empty.
@@ -172,9 +170,6 @@ def start(action: Action, pipeline: str, conf: Mapping[str, Any], user: str) -> 
         the DAG run's id.
 
     Args:
-        action: what is done.
-        pipeline: on whose page.
-        conf: the DAG run's parameters.
         user: who asked for it; shown in Airflow.
 
     Raises:
@@ -207,7 +202,6 @@ def refuse(action: Action, pipeline: str, why: str, user: str) -> None:
 def _entry(
     action: Action, pipeline: str, user: str, more: Mapping[str, Any], run_id: str | None = None
 ) -> Log:
-    """Return an entry like those of Airflow's own API."""
     return Log(
         event=f"{EVENT}{action.name}",
         owner=user,

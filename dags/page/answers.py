@@ -83,7 +83,6 @@ class Answers:
         return Answer(overviews, age_s, self._errors.get(name), name in self._asking)
 
     def _ask(self, name: str, files: Sequence[str]) -> asyncio.Task[None]:
-        """Begin to look for a newer answer, unless that has begun."""
         if name not in self._asking:
             self._asking[name] = asyncio.create_task(self._replace(name, files))
         return self._asking[name]
@@ -124,7 +123,6 @@ def _file(name: str) -> Path:
 
 
 def _write(file: Path, overviews: list[dict[str, Any]]) -> None:
-    """Replace an answer; readers see the old one or the new one."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".json")
     try:

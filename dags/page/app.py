@@ -25,14 +25,13 @@ from starlette.concurrency import run_in_threadpool
 from dags.entities import Deployment, plan_names
 from dags.operators.command import CommandError, pipelines_folder, project_root
 from dags.operators.job import jobs_arguments, jobs_of
-from dags.operators.shown import SHOWN, ShownState, digest_now
+from dags.operators.request import SHOWN, ShownState, digest_now
 from dags.page.actions import ACTION, ACTIONS, Action, comes_from_here, refuse, start, started
 from dags.page.answers import ALL, NAME, Answer, Answers
 from dags.page.calls import Calls
 from dags.page.files import PipelineFiles
 from dags.page.follower import Follower
-from dags.page.rights import MAY_READ, may, may_trigger, readable
-from dags.page.site import Site
+from dags.page.site import MAY_READ, Site, may, may_trigger, readable
 from dags.page.views import charts_of, page, quality_of, row_of, sorted_by_light
 
 PREFIX: Final = "/pipelines"
@@ -72,7 +71,6 @@ class ActionForm(BaseModel):
     """A form, as it was sent.
 
     Attributes:
-        action: the name of the action.
         run, replay_from, replay_to, plan: its fields, empty where the action has none of them.
         shown_run: the run that the page showed as the live one; empty: there was none.
         shown_file: the digest of the file that it showed; empty: it was sent by no page.
@@ -96,9 +94,6 @@ class Window(BaseModel):
     """A window of a run, as an address names it.
 
     Attributes:
-        run: the run.
-        query: its query.
-        window: its id.
         key: its key's values, in the order of the fields.
     """
 
@@ -352,13 +347,11 @@ async def _deployment_of(name: str) -> Deployment:
 
 
 async def _lines(arguments: Sequence[str], request: Request) -> tuple[list[str], str | None]:
-    """Return the lines of JSON that a command prints, or its error."""
     printed, error = await _printed(arguments, request)
     return [line for line in printed if line.startswith("{")], error
 
 
 async def _printed(arguments: Sequence[str], request: Request) -> tuple[Sequence[str], str | None]:
-    """Return the lines that a command prints, or its error."""
     try:
         return (await calls.run(arguments, request)).stdout, None
     except CommandError as error:

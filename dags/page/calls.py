@@ -67,7 +67,6 @@ class Calls:
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        """Wait for a turn."""
         loop = asyncio.get_running_loop()
         if self._turns is None or self._turns[0] is not loop:
             self._turns, self._waiting = (loop, asyncio.Semaphore(AT_ONCE)), 0
@@ -90,7 +89,6 @@ class Calls:
 
 
 async def _gone(request: Request) -> None:
-    """Wait until the client of a request does not wait for the answer any more."""
     message: dict[str, Any] = {}
     while message.get("type") != "http.disconnect":
         message = dict(await request.receive())

@@ -18,7 +18,6 @@ class Line:
     """One line of a chart.
 
     Attributes:
-        name: what it shows.
         values: one per bucket; None: unknown.
         colour: a class of the style sheet, `a` or `b`.
     """
@@ -32,10 +31,8 @@ def chart(title: str, times: Sequence[str], lines: Sequence[Line], unit: str = "
     """Draw lines over common buckets of time.
 
     Args:
-        title: of the chart.
         times: the beginning of each bucket, ISO 8601.
         lines: one or two.
-        unit: of the values.
     """
     known = [value for line in lines for value in line.values if value is not None]
     if not known or len(times) < 1:
@@ -76,7 +73,6 @@ def short(value: float) -> str:
 
 
 def _nice(value: float) -> float:
-    """Return the next 1, 2 or 5 times a power of ten."""
     if value <= 0:
         return 1.0
     power = 10.0 ** floor(log10(value))

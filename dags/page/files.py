@@ -30,8 +30,6 @@ class PipelineFiles:
 
         Args:
             root: the checkout; files in it are named relative to it.
-            folder: of the pipeline files.
-            name: the pipeline's.
         """
         with self._turn:
             files = list(pipeline_files(root, folder))

@@ -85,7 +85,6 @@ class Follower:
             await process.wait()
 
     def _end(self) -> None:
-        """Have the process end, by ending its input."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
         self._process = self._started = None

@@ -1,16 +1,21 @@
-"""What all our pages on Airflow's own site have in common: login, policy, and refusals in words.
+"""What all our pages on Airflow's own site share: login, rights, policy, refusals in words.
 
 Airflow mounts the applications of plugins without authentication, and its own handlers of errors
-do not reach into them.
+do not reach into them. Rights are those of the DAG, as the auth manager grants them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
-from airflow.api_fastapi.core_api.security import get_user
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.api_fastapi.core_api.security import get_user, requires_access_dag
+from airflow.models.dag import DagModel
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
@@ -20,6 +25,30 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import Message, Receive, Scope, Send
 
 from dags.page.views import page
+
+MAY_READ: Final = Depends(requires_access_dag("GET"))
+"""Required of all that shows something of the pipeline `dag_id` of the address."""
+
+
+def may(
+    user: BaseUser, dag_id: str, method: ResourceMethod, entity: DagAccessEntity | None = None
+) -> bool:
+    """Whether a user may do something with a DAG, or with that part of it."""
+    details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))
+    return get_auth_manager().is_authorized_dag(
+        method=method, access_entity=entity, details=details, user=user
+    )
+
+
+def may_trigger(user: BaseUser, dag_id: str) -> bool:
+    """Whether a user may start a run of a DAG."""
+    return may(user, dag_id, "POST", DagAccessEntity.RUN)
+
+
+def readable(user: BaseUser, dag_ids: Sequence[str]) -> list[str]:
+    """Return those of some DAGs that a user may read."""
+    return [dag_id for dag_id in dag_ids if may(user, dag_id, "GET")]
+
 
 PATH_MAX: Final = 1_000
 """The most characters of a path: no name of ours, nor three of them together, is longer."""
@@ -38,9 +67,7 @@ class Site(FastAPI):
     """An application whose pages need a login, and whose every response carries a policy.
 
     Args:
-        title: what its pages are about.
         policy: the headers that say what a browser may do with them.
-        **more: of FastAPI.
     """
 
     def __init__(self, *, title: str, policy: Mapping[str, str], **more: Any) -> None:
@@ -111,7 +138,6 @@ class Site(FastAPI):
 
 
 def _problem_of(scope: Scope) -> HTTPException | None:
-    """Return what is wrong with an address that nothing of ours has; None: nothing is."""
     path, query = str(scope["path"]), bytes(scope["query_string"])
     if len(path) > PATH_MAX or len(query) > QUERY_MAX:
         msg = f"the address is longer than {PATH_MAX:,} characters, or its query than {QUERY_MAX:,}"

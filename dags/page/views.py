@@ -23,12 +23,7 @@ _POINTS: Final = 60
 
 
 def page(template: str, **values: Any) -> str:
-    """Return a page.
-
-    Args:
-        template: its file.
-        values: what the template needs.
-    """
+    """Return a page."""
     return _templates.get_template(template).render(**values)
 
 
@@ -96,8 +91,6 @@ def row_of(line: Mapping[str, Any], run: str, query: str, key: Sequence[str]) ->
 
     Args:
         line: a line of `slackwater newest`.
-        run: its run.
-        query: its query.
         key: the fields of the query's key.
     """
     # A field that is called like another column is called `key.` and its name there.
@@ -146,7 +139,6 @@ def _time(value: str | None) -> str:
 
 
 def _duration(seconds: float | None) -> str:
-    """Write a length of time by its largest unit."""
     if seconds is None:
         return "–"
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):

@@ -20,8 +20,7 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 from dags.entities import NIGHTLY, QUALITY
 from dags.operators.links import DATA_DOCS_PREFIX as PREFIX
 from dags.page.answers import NAME
-from dags.page.rights import MAY_READ, readable
-from dags.page.site import Site
+from dags.page.site import MAY_READ, Site, readable
 from infra.layout import default_layout
 
 POLICY = {

@@ -76,7 +76,6 @@ def brokers(ports: Mapping[str, int], *, proxied: int | None = None, proxy: str 
         ports: the port of each on this machine, by its name on the network.
         proxied: of the first one, as for `broker`; a proxy for one of several does not hide the
             others.
-        proxy: the same.
     """
     voters = ",".join(f"{node}@{name}:{_CONTROLLER}" for node, name in enumerate(ports, 1))
     cluster = {
@@ -108,9 +107,7 @@ def postgres(
 
     Args:
         port: on this machine.
-        user: the owner.
         password: the owner's.
-        database: its name.
         secrets: a folder with passwords, `postgres_NAME` for the owner of database NAME; anyone may
             read them, and the other three arguments are ignored.
     """

@@ -52,7 +52,6 @@ def bring_up(news: News, layout: Layout | None = None) -> bool:
     """Create sure that an engine answers, and that its client is there.
 
     Args:
-        news: called with progress messages.
         layout: the place of our engine's pid file and log.
 
     Returns:
@@ -164,7 +163,6 @@ def _pid_file(layout: Layout) -> Path:
 
 
 def _running() -> list[psutil.Process]:
-    """List processes with this name, except zombies."""
     return [
         one
         for one in psutil.process_iter(["name", "status"])

@@ -41,7 +41,6 @@ class Box:
 
     Attributes:
         name: on its network, and as the host's name inside.
-        image: its image.
         command: its arguments; empty for those of the image.
         environment: added to the image's.
         ports: by port inside, the port on this machine's loopback address.

@@ -31,7 +31,6 @@ class ContainerStack:
 
     Args:
         layout: the folders that this machine and the cluster share.
-        news: called with progress messages.
         brokers: how many. With three, every topic has a replica on each, at least two of them in
             sync; a single one has no replicas, and allows a proxy in front of it.
     """
@@ -165,7 +164,6 @@ class ContainerStack:
             raise NotReady(text)
 
     def _look_for_dead(self, component: str) -> None:
-        """Raise InfraError if a container has ended, with its last output."""
         for name in self._components[component]:
             container = self._session.container(name)
             if container.status == "exited":

@@ -14,7 +14,6 @@ def complaint(url: str, wanted: str) -> str:
     """Say what is wrong; empty if nothing is.
 
     Args:
-        url: of the page.
         wanted: as above; empty if any JSON will do.
     """
     try:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from infra import local_files, spark, spark_key
+from infra import jvm, spark, spark_key
 from infra.images.secrets import offer_tables
 from infra.layout import default_layout
 
@@ -56,7 +56,7 @@ def _kubernetes_executor(given: Mapping[str, str]) -> list[str]:
     numbered = (name for name in given if name.startswith("SPARK_JAVA_OPT_"))
     options = [given[name] for name in sorted(numbered, key=lambda one: int(one.split("_")[-1]))]
     jars = str(Path(spark.spark_class()).parents[1] / "jars" / "*")
-    parts = (given.get("SPARK_CLASSPATH"), jars, given.get(local_files.CLASS_PATH))
+    parts = (given.get("SPARK_CLASSPATH"), jars, given.get(jvm.CLASS_PATH))
     path = ":".join(filter(None, parts))
     memory = given["SPARK_EXECUTOR_MEMORY"]
     facts = {

@@ -61,7 +61,6 @@ def consumer(bootstrap: str, **options: Any) -> Any:
     """Return a consumer of committed records that joins no group and commits nothing.
 
     Args:
-        bootstrap: `host:port` of brokers.
         options: further options of kafka-python.
 
     Raises:
@@ -227,9 +226,7 @@ def refusals(bootstrap: str, doing: str, topic: str = "") -> Iterator[None]:
     """Convert a client's exceptions to one sentence that names user, right and topic.
 
     Args:
-        bootstrap: `host:port` of the broker.
         doing: the operation, as named in ACLs: `describe`, `read`, `write`, `create`, `alter`.
-        topic: the topic.
     """
     try:
         yield
@@ -241,10 +238,7 @@ def broker_error(bootstrap: str, error: Exception, doing: str = "", topic: str =
     """Convert a Kafka client's exception to one sentence with a hint.
 
     Args:
-        bootstrap: `host:port` of the broker.
-        error: the exception.
         doing: the operation, as named in ACLs.
-        topic: the topic.
     """
     settings = settings_for(bootstrap)
     if isinstance(error, SaslAuthenticationFailedError):

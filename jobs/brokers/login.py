@@ -26,7 +26,6 @@ def log_in(connection: socket.socket, host: str, settings: KafkaSettings) -> Non
 
     Args:
         connection: to a broker, with TLS if configured; not usable afterwards.
-        host: the broker's name.
         settings: the cluster's login settings.
 
     Raises:
@@ -63,7 +62,6 @@ def _authenticate(connection: socket.socket, host: str, sasl: Sasl) -> None:
 
 
 def _ask(connection: socket.socket, request: tuple[int, int], body: bytes) -> bytes:
-    """Send a request, and return its answer without the correlation id."""
     head = struct.pack(">hhih", *request, 0, len(_CLIENT)) + _CLIENT
     connection.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
     (length,) = struct.unpack(">i", _exactly(connection, 4))

@@ -32,7 +32,6 @@ def sending(bootstrap: str, topic: str = "") -> Iterator[Any]:
     """Return a producer whose retries neither repeat nor reorder; closing it flushes all records.
 
     Args:
-        bootstrap: `host:port` of a broker.
         topic: the topic, for error messages.
 
     Raises:
@@ -76,9 +75,6 @@ def send_all(
     """Append messages to a topic in order; return how many.
 
     Args:
-        bootstrap: `host:port` of a broker.
-        topic: an existing topic.
-        messages: the messages.
         progress: called periodically, and at the end, with the number sent.
 
     Raises:
@@ -110,8 +106,6 @@ def send_together(
     """Append a control record to each of some partitions, to all of them or to none.
 
     Args:
-        bootstrap: `host:port` of a broker.
-        topic: an existing topic.
         controls: by partition, the JSON of its control record.
         transaction: the transactional id; a sender that still uses it is shut out.
 
@@ -194,7 +188,6 @@ class Signer:
         """Return a control record for a lane, with its signature if it needs one.
 
         Args:
-            lane: the lane's name.
             control: its JSON.
         """
         body = control.encode() if isinstance(control, str) else control

@@ -29,9 +29,7 @@ def kafka_rows(
     """Read the topic as a stream of raw rows.
 
     Args:
-        spark: the session.
         pipeline: its source is read, from the beginning unless a checkpoint says otherwise.
-        bootstrap: `host:port` of the broker.
         max_offsets: offsets per batch, at most, over all partitions; None: no limit.
         first: start offsets by lane number; None: the topic's beginning.
         end: per lane, the first offset to leave out; None: read everything.

@@ -24,9 +24,7 @@ def asking(bootstrap: str, doing: str, topic: str) -> Iterator[Any]:
     """Provide an admin client for a block, and convert its exceptions to one sentence.
 
     Args:
-        bootstrap: `host:port` of the broker.
         doing: the operation, as named in ACLs.
-        topic: the topic.
 
     Raises:
         BrokerError: no broker answers, or it refuses.

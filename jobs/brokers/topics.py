@@ -32,8 +32,6 @@ class Topic:
     """A topic on the broker.
 
     Attributes:
-        name: its name.
-        partitions: number of partitions.
         created: whether this call created it.
     """
 
@@ -47,7 +45,6 @@ def create_topics(pipeline: Pipeline, bootstrap: str) -> list[Topic]:
 
     Args:
         pipeline: its `source` names the topic and the number of partitions.
-        bootstrap: `host:port` of a broker.
 
     Returns:
         The topics of the pipeline, whether created or found.
@@ -117,8 +114,6 @@ def lane_ends(bootstrap: str, source: Source, *, declared_only: bool = False) ->
     """Return, for each lane of a source by its number, the end of its partition.
 
     Args:
-        bootstrap: `host:port` of a broker.
-        source: a pipeline's source.
         declared_only: ignore partitions that the pipeline does not declare.
 
     Raises:
@@ -160,8 +155,6 @@ def offsets_at(bootstrap: str, topic: str, at_us: int) -> dict[int, int]:
     """Return, for each partition, the first offset appended at a time or later, or its end.
 
     Args:
-        bootstrap: `host:port` of a broker.
-        topic: its name.
         at_us: microseconds since 1970, UTC; brokers keep milliseconds, so it is rounded up.
 
     Raises:

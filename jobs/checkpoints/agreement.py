@@ -61,9 +61,7 @@ def compare(
     """Compare a run's checkpoint, tables and topics.
 
     Args:
-        checkpoint: the run's checkpoint.
         tables: the sink's content for the run.
-        topics: the pipeline's topics, by name.
         known: by name, the ids of the topics that the run was started with, as recorded.
         may_be_compacted: the names of topics that the pipeline accepts as compacted.
         fingerprint: fingerprint of the pipeline to run.
@@ -105,7 +103,6 @@ def _compacted(topics: Mapping[str, Topic], accepted: frozenset[str]) -> Iterato
 
 
 def _tables_wrong(checkpoint: Checkpoint, tables: Tables) -> list[str]:
-    """List tables that are missing, behind the checkpoint, or not what the tokens say."""
     done, tokens = checkpoint.committed, tables.tokens
     begun = done >= 0 or tokens or any(one and one.batch is not None for one in _all(tables))
     wrong = []

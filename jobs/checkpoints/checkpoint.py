@@ -1,4 +1,7 @@
-"""A checkpoint before Spark opens it: is it readable, and is its commit log whole?
+"""A checkpoint before Spark opens it: what it continues, how far it is, whether it is whole.
+
+Spark numbers the batches of every checkpoint from 0. Tables, tokens and people count those of the
+run: the checkpoint's, plus those of the base that it continues.
 
 Spark writes `offsets/N` when it plans batch N and `commits/N` when N is done, and on a restart
 resumes from the newest planned batch. If the plan of a committed batch is lost, it would plan
@@ -14,10 +17,88 @@ and the plan is restored.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from windowing.model.run_errors import CheckpointDamaged
+from windowing.model.source import Source
+
+_FILE, _SEED = "base.json", "seed"
+
+
+@dataclass(frozen=True)
+class Base:
+    """What a checkpoint continues; by default nothing, as in a run's first one.
+
+    Attributes:
+        batch: the number of its first batch.
+        ends: by lane name, the offset that it begins with.
+        fingerprints: of the pipelines that wrote the run's earlier batches.
+        after: the name of the folder beside it in which the other checkpoint is kept.
+    """
+
+    batch: int = 0
+    ends: Mapping[str, int] = field(default_factory=dict)
+    fingerprints: tuple[str, ...] = ()
+    after: str = ""
+
+
+def read_base(checkpoint: Path) -> Base:
+    """Return what a checkpoint, which may not exist yet, continues."""
+    file = checkpoint / _FILE
+    if not file.exists():
+        return Base()
+    said = json.loads(file.read_text(encoding="utf-8"))
+    return Base(said["batch"], said["ends"], tuple(said["fingerprints"]), said["after"])
+
+
+def write_base(checkpoint: Path, base: Base) -> None:
+    """Write what a new checkpoint continues, into its folder."""
+    (checkpoint / _FILE).write_text(json.dumps(asdict(base)), encoding="utf-8")
+
+
+def seed_of(checkpoint: Path) -> Path:
+    """Return the folder of the state that a checkpoint with a base begins with."""
+    return checkpoint / _SEED
+
+
+def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[int, dict[int, int]]:
+    """Return the committed part of a checkpoint: number of batches, and next offset per lane.
+
+    Args:
+        source: numbers the lanes; None: one topic, whose partitions they are.
+    """
+    return _newest(checkpoint, "commits", source)
+
+
+def planned_offsets(checkpoint: Path, source: Source | None = None) -> dict[int, int]:
+    """Return the next offset per lane after the newest planned batch, which may be written already.
+
+    Args: as for `committed_offsets`.
+    """
+    return _newest(checkpoint, "offsets", source)[1]
+
+
+def _newest(checkpoint: Path, log: str, source: Source | None) -> tuple[int, dict[int, int]]:
+    base, numbers = read_base(checkpoint), [int(p.name) for p in (checkpoint / log).glob("[0-9]*")]
+    ends = _plan(checkpoint / "offsets" / str(max(numbers))) if numbers else base.ends
+    offsets: dict[int, int] = {}
+    for lane, offset in ends.items():
+        topic, _, partition = lane.rpartition("/")
+        number = int(partition) if source is None else source.number(topic, int(partition))
+        if number is not None:
+            offsets[number] = int(offset)
+    return base.batch + max(numbers, default=-1) + 1, offsets
+
+
+def _plan(file: Path) -> dict[str, int]:
+    by_topic = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
+    return {
+        f"{topic}/{partition}": offset
+        for topic, partitions in by_topic.items()
+        for partition, offset in partitions.items()
+    }
 
 
 def examine(checkpoint: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from jobs.checkpoints.base import Base, read_base, seed_of, write_base
+from jobs.checkpoints.checkpoint import Base, read_base, seed_of, write_base
 from jobs.checkpoints.plans import Checkpoint, read_checkpoint
 from jobs.checkpoints.stages import STAGES_FILE, is_fused, note_fused
 from jobs.file_run import own_session
@@ -69,7 +69,6 @@ def reshard_run(run: Run, shards: int, *, dry_run: bool = False) -> Conversion:
     """Give a stopped run another number of shards.
 
     Args:
-        run: the run.
         shards: how many it will have.
         dry_run: divide the state and compare it, and change nothing.
 
@@ -99,7 +98,6 @@ def add_queries(run: Run, after: Pipeline, *, dry_run: bool = False) -> Conversi
     """Let a stopped run continue with queries in addition to its own.
 
     Args:
-        run: the run.
         after: its pipeline with them.
         dry_run: check whether it is possible, and change nothing.
 
@@ -129,7 +127,6 @@ def change_file(run: Run, after: Pipeline) -> None:
     """Let a stopped run continue with a file that believes other control records.
 
     Args:
-        run: the run.
         after: its pipeline with another rule, or with names that it forgets.
 
     Raises:
@@ -153,7 +150,6 @@ def change_queries(spark: SparkSession, run: Run, after: Pipeline) -> None:
     """Let a run continue with queries that its log has changed; for the driver that owns it.
 
     Args:
-        spark: the driver's session.
         run: the run, whose next batch has the change and is not written yet.
         after: its pipeline with the change.
 
@@ -314,7 +310,6 @@ def _make(run: Run, before: Pipeline, state: ConvertedState, checkpoint: Checkpo
 
 
 def _prepare(run: Run, state: ConvertedState, base: Base) -> None:
-    """Write all that the run will have, into a folder that gets its name when it is complete."""
     folder = run.checkpoint.with_name(f".{_READY}.new")
     remove_folder(folder)
     checkpoint = folder / _CHECKPOINT
@@ -355,6 +350,5 @@ def _free_name(folder: Path, batch: int) -> str:
 
 
 def _new(folder: Path) -> Path:
-    """Return the new checkpoint, wherever it is by now."""
     ready = folder / _READY / _CHECKPOINT
     return ready if ready.exists() else folder / _CHECKPOINT

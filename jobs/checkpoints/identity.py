@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from jobs.checkpoints.agreement import Agreement, compare
-from jobs.checkpoints.base import read_base
+from jobs.checkpoints.checkpoint import read_base
 from jobs.checkpoints.plans import lanes_of, read_checkpoint, rewrite
 from jobs.checkpoints.topic_facts import TopicIds, topics_of
 from jobs.runs.job_order import JobOrder
@@ -34,7 +34,6 @@ class Identity:
     Args:
         order: names run, checkpoint, tables and broker; notes are in the folder above the
             checkpoint.
-        pipeline: the run's pipeline.
         owner: the driver's claim on the run.
 
     Attributes:

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.brokers.topics import end_offsets
-from jobs.checkpoints.base import read_base
-from jobs.checkpoints.checkpoint import newest
+from jobs.checkpoints.checkpoint import newest, read_base
 from jobs.file_run import own_session
 from jobs.runs import FAILURE_FILE, Run
 from jobs.runs.owner import Owner
@@ -40,12 +39,7 @@ class PartitionsError(RuntimeError):
 
 @dataclass(frozen=True)
 class Acceptance:
-    """The result of accepting partitions.
-
-    Attributes:
-        pipeline: the run's pipeline from now on.
-        lanes: the new lanes.
-    """
+    """The result of accepting partitions."""
 
     pipeline: Pipeline
     lanes: tuple[AddedLane, ...]
@@ -56,7 +50,6 @@ def look(progress: Any, source: Source) -> None:
 
     Args:
         progress: Spark's report on the query; None: nothing reported yet.
-        source: the pipeline's source.
 
     Raises:
         UndeclaredPartition: it has.
@@ -90,7 +83,6 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Acceptance:
         run: a run without a running job.
         pipeline: the user's file. If its generators name lanes, it must already declare the new
             partitions and their settings.
-        bootstrap: `host:port` of the broker.
 
     Raises:
         PartitionsError: no new partition, a live job, it is unknown what was emitted, or the log
@@ -130,7 +122,6 @@ def accept(run: Run, pipeline: Pipeline, bootstrap: str) -> Acceptance:
 
 
 def _new(source: Source, bootstrap: str) -> list[tuple[Source, int]]:
-    """Return the partitions that exist and are not declared."""
     return [
         (part, partition)
         for part in source.parts

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs.checkpoints.base import read_base
-from jobs.checkpoints.checkpoint import newest
+from jobs.checkpoints.checkpoint import newest, read_base
 from windowing.model.run_errors import CheckpointDamaged
 from windowing.runtime.token import Stretch, Token
 

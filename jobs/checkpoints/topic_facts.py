@@ -40,7 +40,6 @@ class TopicIds:
     """Looks up the ids of topics repeatedly, over one connection.
 
     Args:
-        bootstrap: `host:port` of the broker.
         source: the source whose topics to look up.
     """
 

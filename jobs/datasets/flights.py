@@ -132,7 +132,6 @@ def flights(first: int | None = None) -> pl.DataFrame:
 
 
 def _json() -> pl.Expr:
-    """Format each flight as JSON, without spaces, in the order of the pipeline's fields."""
     delays = [pl.col(name).cast(pl.String).fill_null("null") for name in ("dep_delay", "arr_delay")]
     return pl.format(
         '{{"sched_us":{},"origin":"{}","carrier":"{}",'
@@ -203,7 +202,6 @@ def events_jsonl(path: str | Path, log: pl.DataFrame | None = None) -> int:
     record from 2099 is rejected here too. The file is written completely or not at all.
 
     Args:
-        path: the file.
         log: what to write; default: `flights()`. Records of other topics than the flights' have a
             `topic`.
 
@@ -248,7 +246,6 @@ class PublishResult:
     Attributes:
         records: number of records in the topic now, including poison and ends.
         appended: number of records appended by this call.
-        seconds: duration of the call.
     """
 
     records: int
@@ -269,8 +266,6 @@ def publish(
     continue from there, after comparing the last record with the expected one.
 
     Args:
-        bootstrap: `host:port` of a broker.
-        progress: called with the progress so far.
         topic: an existing topic with three partitions.
         log: what it must hold; default: `flights()`.
 
@@ -330,10 +325,7 @@ def append(
     """Send rows in order; idempotent, so that a retry neither repeats nor reorders.
 
     Args:
-        bootstrap: `host:port` of a broker.
-        topic: an existing topic.
         rows: `partition`, `value` (text) and `control` (JSON, or null).
-        progress: called with the progress so far.
 
     Raises:
         BrokerError: no broker answers.

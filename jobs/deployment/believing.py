@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from infra.endpoints import Endpoints
 from jobs import runs
+from jobs.checkpoints.checkpoint import committed_offsets
 from jobs.checkpoints.conversion import ConversionError, change_file
 from jobs.runs.folder import read_run
-from jobs.runs.offsets import committed_offsets
 from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.file.changes import forgetting
 from windowing.model.file.yaml_lines import spell
@@ -29,10 +29,6 @@ def believing_changes(pipeline: Pipeline) -> Pipeline:
 
 def believe_changes(endpoints: Endpoints, run: runs.Run) -> runs.Run:
     """Let a run believe changes of its queries; a job that lives is stopped for it, and continues.
-
-    Args:
-        endpoints: addresses of the running stack.
-        run: the run.
 
     Raises:
         ConversionError: the run has no batch yet, or its tables are ahead of its checkpoint.
@@ -53,7 +49,6 @@ def forget_queries(run: runs.Run, names: Collection[str]) -> None:
     """Let a stopped run never take changes of some names, so that it can continue past them.
 
     Args:
-        run: the run.
         names: of queries that its log adds or removes, behind what the run has committed.
 
     Raises:

@@ -125,7 +125,6 @@ def _beginnings_and_ends(queries: QueryChange) -> Iterator[str]:
 
 
 def _effects(old: Pipeline, new: Pipeline) -> Iterator[str]:
-    """Describe how a run continues after a change that keeps the meaning."""
     if not is_version_of(old, new):
         yield (
             f"sink: the rows of this run stay in {_place(old)}, where the others of its batches "

@@ -54,7 +54,6 @@ class Wish:
 
     Attributes:
         file: the pipeline file, as given.
-        pipeline: its name.
         run: the run's name; None: the one that fits the file.
         origin: where a new run starts, as given; None: at the beginning of the log.
         beside: whether to run a new run beside the live one.
@@ -79,7 +78,6 @@ class Plan:
 
     Attributes:
         step: the action on the run.
-        run: its name.
         ends: the runs whose jobs are stopped first.
         beside: whether the live run stays live.
         takes_file: whether an existing run takes the file as its copy; the meaning is the same.
@@ -100,7 +98,6 @@ def plan(wish: Wish, known: Mapping[str, KnownRun], live: str | None) -> Plan:
     """Decide what to do.
 
     Args:
-        wish: the request.
         known: the pipeline's runs, by name.
         live: the one that commands take by default; None: there is none.
 
@@ -143,7 +140,6 @@ def plan(wish: Wish, known: Mapping[str, KnownRun], live: str | None) -> Plan:
 
 
 def _meant(wish: Wish, known: Mapping[str, KnownRun], live: str | None) -> str:
-    """Choose the run if none is named."""
     if live is None:
         return fresh_name(known)
     if known[live].change.goes_on and not wish.beside and wish.origin is None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from infra.endpoints import Endpoints
 from jobs.brokers.topics import offsets_at
+from jobs.checkpoints.checkpoint import committed_offsets
 from jobs.checkpoints.conversion import Conversion, add_queries
 from jobs.deployment.change import Change, Kind, compare
 from jobs.deployment.decision import KnownRun, Plan, RunAction, Wish, plan
-from jobs.runs.folder import Run, as_accepted, every_run, find, table_of
+from jobs.runs.choice import live_run, one_at_a_time
+from jobs.runs.folder import Options, Run, as_accepted, every_run, find, table_of
 from jobs.runs.life import State
 from jobs.runs.looking import life_of
-from jobs.runs.offsets import committed_offsets
-from jobs.runs.orders import live_run, one_at_a_time
 from jobs.runs.placement import Placement, place, with_place
 from jobs.runs.submission import living, submit, take_file
 from windowing.model import Pipeline, PipelineError
@@ -40,9 +40,7 @@ class Deployment:
     """A planned deployment.
 
     Attributes:
-        plan: the action and the run.
         pipeline: the pipeline to run: the file, with the run's place for rows.
-        file: the pipeline file.
         first: per lane, where a new run starts; None: at the beginning.
         said: all of it in sentences.
     """
@@ -56,11 +54,6 @@ class Deployment:
 
 def prepare(endpoints: Endpoints, pipeline: Pipeline, wish: Wish) -> Deployment:
     """Decide what to do, without changing anything.
-
-    Args:
-        endpoints: addresses of the running stack.
-        pipeline: the user's pipeline.
-        wish: the request.
 
     Raises:
         RequestRefusal: the file and the existing runs do not allow it.
@@ -87,7 +80,6 @@ def grow(
     """Convert a run's state for added queries, if that is planned and not done yet.
 
     Args:
-        endpoints: addresses of the running stack.
         deployment: from `prepare`.
         dry_run: check whether it is possible, and change nothing.
 
@@ -112,7 +104,6 @@ def carry_out(
     """Carry out a deployment; stop no jobs that it did not name.
 
     Args:
-        endpoints: addresses of the running stack.
         deployment: from `prepare`.
         max_offsets: maximum offsets per batch; None: the run's limit if it has one.
         available_now: whether to end after reading the existing records.
@@ -124,26 +115,17 @@ def carry_out(
     """
     grow(endpoints, deployment)
     planned, pipeline = deployment.plan, deployment.pipeline
-    first: Mapping[int, int] | None = deployment.first
-    end, conf, parallelism = None, None, None
-    if planned.step is not RunAction.begin:
-        options = find(endpoints, pipeline, planned.run).options
-        first, end, conf = options.first, options.end, options.conf
-        parallelism, max_offsets = options.parallelism, max_offsets or options.max_offsets
-    run = submit(
-        endpoints,
-        pipeline,
-        deployment.file,
-        planned.run,
-        beside=planned.beside,
-        may_end=planned.ends,
-        max_offsets=max_offsets,
+    if planned.step is RunAction.begin:
+        before = Options(first=deployment.first)
+    else:
+        before = find(endpoints, pipeline, planned.run).options
+    options = replace(
+        before,
+        max_offsets=max_offsets or before.max_offsets,
         available_now=available_now,
-        parallelism=parallelism,
-        conf=conf,
-        first=first,
-        end=end,
+        beside=planned.beside,
     )
+    run = submit(endpoints, pipeline, deployment.file, planned.run, options, may_end=planned.ends)
     if planned.step is RunAction.attach and planned.takes_file:
         take_file(endpoints, run, pipeline)
     return run
@@ -178,8 +160,6 @@ def offsets_of(endpoints: Endpoints, pipeline: Pipeline, origin: str) -> dict[in
     """Find where in its log a new run starts, per lane.
 
     Args:
-        endpoints: addresses of the stack.
-        pipeline: the run's pipeline.
         origin: another run, to start at its position; a time, to start with records appended then
             or later; or offsets by lane, as JSON.
 

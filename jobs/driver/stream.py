@@ -11,8 +11,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from infra.private import SECRETS_FOLDER
 from jobs.brokers.rows import kafka_rows
-from jobs.checkpoints.base import Base, read_base, seed_of
-from jobs.checkpoints.checkpoint import mend, newest
+from jobs.checkpoints.checkpoint import Base, mend, newest, read_base, seed_of
 from jobs.checkpoints.identity import Identity
 from jobs.checkpoints.partitions import look, pending
 from jobs.checkpoints.stages import decide_fused
@@ -20,9 +19,8 @@ from jobs.driver.noting import noting
 from jobs.driver.orphan import Orphan, executors
 from jobs.metrics.observer import Metrics
 from jobs.runs.attempts import Attempt
-from jobs.runs.job_order import JobOrder
-from jobs.runs.names import job_name
-from jobs.runs.orders import is_live
+from jobs.runs.choice import is_live
+from jobs.runs.job_order import JobOrder, job_name
 from jobs.session import session
 from windowing.engine.changes import QueriesChanged
 from windowing.model import Pipeline
@@ -42,7 +40,6 @@ class Stream:
 
     Args:
         order: what the job is asked to do.
-        pipeline: the run's pipeline.
         identity: names the batches, and has compared what they belong to.
         metrics: hears of them.
 

@@ -15,7 +15,6 @@ class RunningEngine:
 
     Attributes:
         box: takes experiments.
-        version: the engine's.
     """
 
     box: Box
@@ -29,7 +28,6 @@ class LiveEngine:
     Attributes:
         name: as in commands.
         mode: the mode, likewise.
-        title: for people.
         profile: the profile that should describe it; None: the model is known not to express it.
         opened: starts it, and ends it afterwards.
     """

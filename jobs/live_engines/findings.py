@@ -20,9 +20,6 @@ class ProbeResult(NamedTuple):
     """A live engine, and what a probe found.
 
     Attributes:
-        engine: the engine in its mode.
-        version: the engine's version.
-        domain: of its windows.
         finding: what it is.
     """
 

@@ -24,12 +24,8 @@ class FlinkWindows:
     """Windows of event time in Flink SQL, with a watermark after each tuple.
 
     Args:
-        process: the program.
         windows: `tvf`: table functions (TUMBLE, HOP); `group`: GROUP BY HOP, as before them.
         said: where the program writes what it has to say.
-
-    Attributes:
-        version: Flink's.
     """
 
     def __init__(self, process: subprocess.Popen[str], windows: str, said: IO[bytes]) -> None:

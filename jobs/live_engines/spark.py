@@ -40,7 +40,6 @@ class SparkWindows:
     """`window()` over event time, with a watermark that has no delay.
 
     Args:
-        spark: a session of the application.
         mode: output mode: `append`, `update` or `complete`.
     """
 

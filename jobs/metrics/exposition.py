@@ -36,8 +36,6 @@ class Exposition:
     """The metrics of one run.
 
     Args:
-        pipeline: the pipeline's name.
-        run: the run's name.
         now_s: a clock, in seconds since 1970.
     """
 

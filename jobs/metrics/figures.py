@@ -32,13 +32,10 @@ class LaneFigures:
     Attributes:
         progress_us: its progress by event time after the batch; None: unknown since the driver
             started, or none yet.
-        ended: whether it has ended.
         offset: the first offset that is not read yet.
         end: the end of its partition, when the batch was planned.
-        records: records read.
         redelivered: records that came again, without effect.
         late: by query, late records that no window took.
-        dead: dead letters by reason.
     """
 
     progress_us: int | None = None
@@ -61,7 +58,6 @@ class Counts:
 
     Attributes:
         rows: rows by query and pane.
-        lanes: by lane.
     """
 
     rows: Mapping[str, Mapping[str, int]]
@@ -103,7 +99,6 @@ def counts_of(written: WrittenBatch) -> Counts:
 
 
 def _lanes(written: WrittenBatch) -> Iterator[dict[str, Any]]:
-    """Yield the counts of each lane; every query counts the same records."""
     if written.lanes is not None:
         lanes = pl.DataFrame(pl.from_arrow(written.lanes.select(_COLUMNS)))
         most, last = pl.col("read", "redelivered").max(), pl.col("ended", "progress_us").last()

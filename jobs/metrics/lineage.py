@@ -60,8 +60,6 @@ class Subject:
     """The job of which events tell.
 
     Attributes:
-        pipeline: the pipeline.
-        run: the run's name.
         bootstrap: `host:port` of brokers, separated by commas.
         tables: the folder of the tables, if the sink writes any.
     """
@@ -88,7 +86,6 @@ class Lineage:
     """The events of one driver.
 
     Args:
-        subject: the job.
         now_s: a clock, in seconds.
     """
 

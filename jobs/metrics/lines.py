@@ -21,7 +21,6 @@ class Lines:
     """The writer of a run's lines.
 
     Args:
-        folder: the run's.
         bytes_max: how long a file may become.
     """
 

@@ -45,9 +45,6 @@ class Place:
     """Where a run's metrics go.
 
     Attributes:
-        pipeline: the pipeline's name.
-        run: the run's name.
-        folder: the run's.
         source: names the lanes.
         address: host and port of the endpoint, port 0 for a free one; None: no endpoint.
         targets: the folder for Prometheus; None: there is none.

@@ -28,7 +28,6 @@ class TableVersion(msgspec.Struct):
     """A version of a table.
 
     Attributes:
-        version: its number.
         stamp: size, time and number of the file of that commit, which a table that was put back or
             made again does not share.
         files: digests of the run's data files.
@@ -44,11 +43,8 @@ class Cache(msgspec.Struct):
 
     Attributes:
         format: the number of this format.
-        tables: the folder of the tables.
         seen: by table, the version that was counted.
         results: by query, what is in its table.
-        lanes: what is in the table of metrics.
-        dead: what is in the table of dead letters.
         times: some batches and when they were written, in microseconds.
     """
 

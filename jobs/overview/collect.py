@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from infra.errors import InfraError
 from infra.layout import Layout
+from jobs.checkpoints.checkpoint import committed_offsets
 from jobs.overview import cache
 from jobs.overview.freshness import bound_s, freshness
 from jobs.overview.history import history
@@ -40,12 +41,11 @@ from jobs.overview.schema import (
 )
 from jobs.overview.tables import Tables
 from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
+from jobs.runs.choice import live_run
 from jobs.runs.folder import Run, RunError, every_run
-from jobs.runs.offsets import committed_offsets
-from jobs.runs.orders import live_run
 from jobs.runs.overview import Surroundings, overview_of
 from jobs.runs.verdicts import Judge
-from jobs.tools.ways_out import way_out
+from jobs.tools.dead_letters import way_out
 from windowing.engine.plan import plan_of
 from windowing.explain.families import memory_of
 from windowing.explain.pipeline import explain, memory
@@ -63,10 +63,7 @@ class _Known:
     """What is known of a run.
 
     Attributes:
-        run: the run.
-        pipeline: what it runs.
         state: what `slackwater runs --json` says of it.
-        at: now.
         tables: what its tables say; None: its sink has others.
         results, counts, dead: the same by table; None or absent: unreadable.
         metrics: what its driver has written of its batches.
@@ -102,10 +99,8 @@ def overview(
 
     Args:
         about: the stack; without a broker or a master, what they know is missing.
-        name: the pipeline's name.
         file: its file; None: the project has none.
         run: the run; None: the live one.
-        at: now.
 
     Raises:
         InfraError: the master does not answer.
@@ -143,7 +138,6 @@ def overview(
 
 
 def _pipeline(run: Run | None, file: Path | None, problems: list[str]) -> Pipeline | None:
-    """Return the pipeline: the run's own copy, or the file."""
     try:
         if run is not None:
             return run.own_pipeline()
@@ -154,7 +148,6 @@ def _pipeline(run: Run | None, file: Path | None, problems: list[str]) -> Pipeli
 
 
 def _nothing() -> dict[str, Any]:
-    """Return the parts of which nothing is known."""
     size = StateSize(bytes=None, rows=None, bound=None)
     batches = Batches(count=0, last_at=None, median_ms=None, p95_ms=None)
     lists = ("lanes", "open_windows", "history", "dead_letters", "quality")
@@ -164,7 +157,6 @@ def _nothing() -> dict[str, Any]:
 def _never_run(
     about: Surroundings, pipeline: Pipeline | None, problems: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the parts that depend on a run, of a pipeline without one."""
     grey = light(Facts(state=None))
     never = Freshness(final_until=None, age_s=None, sentence=NEVER_RUN)
     tables = about.endpoints.state_dir / "tables" / (pipeline.output if pipeline else "")
@@ -223,7 +215,6 @@ def _tables(run: Run, pipeline: Pipeline) -> Tables | DatabaseTables | None:
 
 
 def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str, Any]:
-    """Return the parts that depend on a run."""
     pipeline = known.pipeline
     stand = Stand.of(pipeline, known.counts, known.metrics)
     waiting = open_windows(stand)
@@ -327,7 +318,6 @@ def _state_size(known: _Known) -> StateSize:
 
 
 def _links(about: Surroundings, run: Run, state: Mapping[str, Any]) -> list[Link]:
-    """Return places to continue from, those that there are."""
     docs = Layout(about.endpoints.state_dir).data_docs(run.pipeline) / "index.html"
     places = {
         "tables": str(run.table),

@@ -8,8 +8,7 @@ from typing import Any, Final, cast
 import polars as pl
 from polars.exceptions import PolarsError
 
-from jobs.overview.batch_times import BatchTimes
-from jobs.overview.buckets import Buckets, of_times
+from jobs.overview.buckets import BatchTimes, Buckets, of_times
 from jobs.overview.files import AT, BATCH, Files, Unreadable, rows_in, unreadable, written
 from jobs.overview.totals import (
     EXAMPLES_MAX,

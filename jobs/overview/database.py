@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from jobs.overview.batch_times import BatchTimes
+from jobs.overview.buckets import BatchTimes
 from jobs.overview.counting import DEAD, METRICS, dead_of, lanes_of, results_of
 from jobs.overview.files import AT, BATCH
 from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
@@ -25,9 +25,6 @@ _Found = TypeVar("_Found")
 @dataclass
 class DatabaseTables:
     """The tables of a run in a system that adds up what is in them, anew each time.
-
-    Args:
-        reader: the run's.
 
     Attributes:
         times: when batches were written.
@@ -68,7 +65,6 @@ class DatabaseTables:
         return dead_of(_frame(self.reader.letters(), DEAD), self.times)
 
     def _asked(self, read: Callable[[], _Found]) -> _Found | None:
-        """Return what is read; None, with a problem, if it cannot be."""
         try:
             return read()
         except OutputUnreadable as error:

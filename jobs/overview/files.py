@@ -26,9 +26,7 @@ class AddedFile:
     """A file that was added to a table.
 
     Attributes:
-        path: its path in the table's folder.
         batches: the smallest and the largest batch in it; None: unknown.
-        at_us: when it was committed.
         size: in bytes.
     """
 
@@ -43,7 +41,6 @@ class Files:
     """The files of a run in a table, some of which have been counted.
 
     Attributes:
-        folder: the table's.
         fresh: those that have not been counted.
         whole: whether these are all files.
         elsewhere: reads columns of all rows of a table that is not on this machine.
@@ -83,7 +80,6 @@ def added_since(
 
     Args:
         table: its folder.
-        run: the run.
         seen: the version that was counted.
     """
     if seen is None or stamp(table, seen.version) != seen.stamp:
@@ -127,7 +123,6 @@ def rows_in(files: Files, columns: Mapping[str, Any]) -> pl.LazyFrame:
     """Return columns of the rows in files that have not been counted.
 
     Args:
-        files: the files.
         columns: their types; a column that a file lacks is null.
     """
     if files.elsewhere is not None:

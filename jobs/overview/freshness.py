@@ -58,8 +58,6 @@ def freshness(stand: Stand, flow: Flow, at: datetime, last_batch_us: int | None)
 
     Args:
         stand: how far the lanes are.
-        flow: the query.
-        at: now.
         last_batch_us: when the last batch was written; None: unknown.
     """
     if not is_timed(stand.pipeline, flow):

@@ -23,7 +23,6 @@ def history(
         results: what the tables of its queries say.
         counts: what the table of metrics says; None: unreadable.
         dead: what the table of dead letters says; None: unreadable.
-        metrics: the driver's.
     """
     read = counts.history if counts else Buckets()
     letters, measured = dead.history if dead else Buckets(), metrics.history()
@@ -63,7 +62,6 @@ def _late(line: Sequence[int] | None) -> int | None:
 
 
 def _mean_ms(line: Sequence[int] | None) -> float | None:
-    """Return the mean time of a bucket's batches, in milliseconds."""
     if line is None or not line[0]:
         return None
     return round(line[1] / line[0] / 1000, 1)

@@ -42,10 +42,6 @@ class ExpectationResult:
     Attributes:
         at: when it was checked.
         query: the query; None: every query's records.
-        expectation: its name.
-        passed: whether it held.
-        observed: what was observed.
-        threshold: what is allowed.
         sentence: the result in words.
     """
 
@@ -151,7 +147,6 @@ def verdicts_of(
     """Return the last verdicts, the newest first, and what could not be read.
 
     Args:
-        run: the run.
         state_dir: the state folder, which has the reports of chaos runs.
         names: the pipeline's name and that of its file, by which plans may name it.
     """

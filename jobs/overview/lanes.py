@@ -32,7 +32,6 @@ class Stand:
     """How far the lanes of a run are.
 
     Attributes:
-        pipeline: what it runs.
         progress: by lane, in microseconds of event time.
     """
 
@@ -59,7 +58,6 @@ class Stand:
         """Return it, given each lane's progress.
 
         Args:
-            pipeline: what it runs.
             progress_us: by lane; None, or a missing lane: none yet.
             ended: lanes that have ended.
         """
@@ -207,7 +205,6 @@ def lanes(
         stand: how far they are.
         counts: what the table of metrics says; None: unreadable.
         dead: what the table of dead letters says; None: unreadable.
-        metrics: the driver's.
         offsets: where they are on the log.
         releases_us: where the oldest open window of each query ends.
     """

@@ -46,7 +46,6 @@ class Light(Part):
     """A light.
 
     Attributes:
-        colour: the colour.
         reasons: why it is not green, a sentence each; for a green one, what speaks for it.
     """
 
@@ -58,9 +57,7 @@ class CheckOutcome(Part):
     """What a check has found.
 
     Attributes:
-        at: when.
         passed: whether all was as it should be.
-        sentence: the result.
     """
 
     at: Instant
@@ -88,7 +85,6 @@ class OutputStatus(Part):
     """The output of a query.
 
     Attributes:
-        query: its name.
         light: quality, freshness and the last proof, as one light.
         quality: the last check of its expectations; None: none was made.
         freshness: how far its results are final.
@@ -118,10 +114,8 @@ class Lane(Part):
         offset: the next offset after the last committed batch.
         end: the end of its partition; None: no broker answers.
         behind: offsets up to there that are not committed.
-        records: number of records read.
         late: late records that no window took, counted for each query; None: not counted.
         late_share: their share of the records, over all queries.
-        dead: number of dead letters.
         silent_since: when a batch last read something of it; None: unknown, or it is not silent.
         ended: whether its end was declared.
         holds_back: whether it is the lane that the oldest open window waits for.
@@ -148,7 +142,6 @@ class OpenWindows(Part):
     """The open windows of a query.
 
     Attributes:
-        query: its name.
         open: number of windows between the progress of the stream and that of its furthest lane,
             whatever their keys; None: this is not countable by time.
         oldest: the first of them, in words.
@@ -168,12 +161,8 @@ class Bucket(Part):
 
     Attributes:
         at: the beginning of the bucket, by the wall clock.
-        rows: rows written.
         revisions: those of them that revise an earlier row.
-        records: records read.
         late: late records that no window took, counted for each query; None: not counted.
-        dead: dead letters.
-        batches: number of batches.
         batch_ms: their mean time in milliseconds; None: not recorded.
         state_bytes: size of the state at its end; None: not recorded.
     """
@@ -208,8 +197,6 @@ class DeadLetters(Part):
     """All dead letters with the same reason.
 
     Attributes:
-        reason: the reason.
-        count: how many.
         remedy: what to do about it.
         examples: some of them, the newest first.
     """
@@ -225,7 +212,6 @@ class StateSize(Part):
 
     Attributes:
         bytes: what the state stores hold in memory, after the last batch; None: not recorded.
-        rows: its rows.
         bound: what bounds it.
     """
 
@@ -250,13 +236,7 @@ class Batches(Part):
 
 
 class QualityPoint(Part):
-    """What one check of an expectation has found.
-
-    Attributes:
-        at: when.
-        passed: whether it held.
-        observed: what was observed.
-    """
+    """What one check of an expectation has found."""
 
     at: Instant
     passed: bool
@@ -268,8 +248,6 @@ class QualityOverTime(Part):
 
     Attributes:
         query: the query whose output it is about; None: about the whole run.
-        expectation: its name.
-        threshold: what is allowed.
         points: the checks, the oldest first.
     """
 
@@ -283,10 +261,7 @@ class PastVerdict(Part):
     """A verdict on the run.
 
     Attributes:
-        kind: the command that judged.
-        at: when.
         passed: None: it could not be decided.
-        sentence: the result.
         href: the path of its report; None: it has no page.
     """
 
@@ -314,7 +289,6 @@ class Overview(Part):
 
     Attributes:
         at: when this was found.
-        pipeline: its name.
         file: its file; None: the project has none of this name.
         run: the run that this is about; None: it has never run.
         state: what `slackwater runs --json` says of that run.
@@ -322,12 +296,8 @@ class Overview(Part):
         light: the worst of its outputs' lights.
         outputs: its outputs, in the order of the file.
         lanes: its lanes, by number.
-        open_windows: per query.
         history: the run's life, the oldest bucket first.
         dead_letters: by reason, the most frequent first.
-        state_size: the size of the state.
-        batches: the batches.
-        quality: expectations over time.
         verdicts: the last verdicts, the newest first.
         plan: what `slackwater explain` prints.
         links: places to continue from.

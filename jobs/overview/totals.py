@@ -51,13 +51,11 @@ class LaneCount(msgspec.Struct):
     """What the table of metrics says of a lane.
 
     Attributes:
-        read: records read.
         dropped: late records that were dropped, over all queries.
         batch: its last batch.
         heard: the last batch that has read something of it; -1: none.
         heard_us: when that was written; None: unknown.
         progress_us: its progress after the last batch; None: none yet.
-        ended: whether it has ended.
     """
 
     read: int
@@ -83,7 +81,6 @@ class LaneCounts(msgspec.Struct):
     """What is in the table of metrics.
 
     Attributes:
-        lanes: by name.
         history: records read, late records dropped, and batches, by time.
         last: the newest batch; -1: there is none.
     """
@@ -107,10 +104,8 @@ class Letter(msgspec.Struct):
     """A dead letter that is kept as an example.
 
     Attributes:
-        batch: its batch.
         lane, offset: its position.
         at_us: when it was written; None: unknown.
-        value: the refused value.
     """
 
     batch: int
@@ -124,7 +119,6 @@ class Reason(msgspec.Struct):
     """All dead letters with a reason.
 
     Attributes:
-        count: how many.
         examples: the newest of them.
     """
 
@@ -143,7 +137,6 @@ class DeadLetterTotals(msgspec.Struct):
     """What is in the table of dead letters.
 
     Attributes:
-        reasons: by reason.
         lanes: their number by lane.
         late: the number of those that were late, by lane.
         history: their number, and that of the late ones, by time.

@@ -35,9 +35,7 @@ class Updater:
     """The updater of one run's counts.
 
     Args:
-        run_folder: the run's.
         tables: the folder of its tables.
-        run: the run's name.
         of_results: the names of those with results.
         bytes_max: how large new files of a table may be to be read here; None: of any size.
         clock: seconds that only go forward.

@@ -6,8 +6,10 @@ submitted, and a note of how; its rows are in the pipeline's table under the run
 """
 
 from infra.private import SECRETS_FOLDER
+from jobs.checkpoints.checkpoint import committed_offsets, planned_offsets
 from jobs.runs.folder import (
     FAILURE_FILE,
+    Options,
     Run,
     RunError,
     RunNameError,
@@ -20,12 +22,12 @@ from jobs.runs.folder import (
     table_of,
 )
 from jobs.runs.looking import Progress, progress
-from jobs.runs.offsets import committed_offsets, planned_offsets
 from jobs.runs.submission import living, start, stop, stop_all, stop_run, submit, take_over
 
 __all__ = [
     "FAILURE_FILE",
     "SECRETS_FOLDER",
+    "Options",
     "Progress",
     "Run",
     "RunError",

@@ -30,7 +30,6 @@ class LoggedChange:
     """A change in a run's log.
 
     Attributes:
-        run: the run.
         copies: by lane name, the offset of its copy.
     """
 
@@ -42,8 +41,6 @@ def write_change(run: Run, bootstrap: str, queries: Mapping[str, Any]) -> Logged
     """Write a change of the queries into every lane of a run's log, or into none.
 
     Args:
-        run: the run.
-        bootstrap: `host:port` of the broker.
         queries: what is under `queries` in the control record.
 
     Raises:
@@ -68,7 +65,6 @@ def costs(run: Run, added: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Say what queries would add to the state of a run, by name.
 
     Args:
-        run: the run.
         added: what is under `queries.add` in the control record.
 
     Raises:

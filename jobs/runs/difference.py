@@ -20,7 +20,6 @@ def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> li
 
     Args:
         endpoints: their state folder has the run.
-        run: the run.
         file: the file to compare with; None: the one that the run was submitted with.
     """
     now = file or run.given

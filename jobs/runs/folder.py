@@ -43,12 +43,11 @@ class Options:
 
     Attributes:
         max_offsets: maximum offsets per batch; None: no limit.
-        available_now: whether to end after reading the existing records.
         parallelism: number of tasks for lanes, and for shards; None: the job's default.
         conf: Spark settings in addition to the cluster's.
         first: per partition, where a new checkpoint starts; None: at the beginning.
         end: per partition, the first offset to leave out; None: read everything.
-        beside: whether another run of the pipeline may run at the same time.
+        beside: keep the pipeline's other jobs running, and the live run as it is.
     """
 
     max_offsets: int | None = None
@@ -74,11 +73,8 @@ class Run:
     """One run of a pipeline.
 
     Attributes:
-        pipeline: its name.
-        run: the run's name.
         submission_id: the driver's, at the cluster.
         folder: its notes.
-        checkpoint: Spark's checkpoint.
         table: the pipeline's table folder, shared by all its runs.
         file: the run's own copy of the pipeline file.
         given: the file that it was submitted with, as given; None: the note does not say.
@@ -223,7 +219,6 @@ def write_note(run: Run, folder: Path | None = None) -> None:
     """Write a run's note, completely or not at all.
 
     Args:
-        run: the run.
         folder: where to; None: the run's folder.
     """
     options = asdict(run.options)
@@ -250,7 +245,6 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     Args:
         endpoints: their state folder has the run; there may be no run with this name.
         pipeline: the file as the user has it.
-        run: the run's name.
     """
     if not (folder_of(endpoints, pipeline, run) / NOTE_FILE).exists():
         return pipeline

@@ -1,15 +1,41 @@
-"""What a job is asked to do, and how that is spelled as the arguments of its program."""
+"""What a run's job is asked to do: its name at the cluster, its arguments, its private files."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from infra.kafka_spelling import SECRETS_MARKER
 from infra.monitoring_settings import LOCAL, parse_address, write_address
+from infra.private import ENVIRONMENT_FILE, SECRETS_FOLDER, forget, write_private
+from jobs.runs.attempts import read_attempts
+from jobs.runs.folder import NOTE_FILE
 from windowing.files.places import place
+
+_OURS = "slackwater"
+
+
+def job_name(pipeline: str, run: str) -> str:
+    """Return the name of a run's job; names of pipelines and runs have no colon."""
+    return f"{_OURS}:{pipeline}:{run}"
+
+
+def run_of_job(job: str, pipeline: str) -> str | None:
+    """Return the pipeline's run whose job has this name; None: it is another program's job."""
+    return found[1] if (found := pipeline_and_run(job)) and found[0] == pipeline else None
+
+
+def pipeline_and_run(job: str) -> tuple[str, str] | None:
+    """Return pipeline and run of a job; None: it is not one of ours."""
+    match job.split(":"):
+        case [ours, pipeline, run] if ours == _OURS:
+            return pipeline, run
+    return None
 
 
 @dataclass(frozen=True)
@@ -17,14 +43,9 @@ class JobOrder:
     """What a job is asked to do.
 
     Attributes:
-        file: the pipeline file, a copy that is the run's own.
-        run: the run's name.
-        bootstrap: `host:port` of the broker.
         folder: the folder of the run's notes, on this machine.
-        checkpoint: the place of Spark's checkpoint.
         tables: the place of the pipeline's tables, if its sink has any.
         max_offsets: offsets per batch, at most, over all partitions; None: no limit.
-        available_now: whether to end after reading the existing records.
         parallelism: number of tasks for lanes, and for shards; None: the session's default.
         first: per lane, where a new checkpoint starts; None: at the topic's beginning.
         end: per lane, the first offset to leave out; None: read everything.
@@ -77,7 +98,6 @@ def parse_order(arguments: Sequence[str], description: str = "") -> JobOrder:
 
     Args:
         arguments: without the program's name.
-        description: of the program.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("file", metavar="pipeline", type=Path)
@@ -113,3 +133,35 @@ def _place(text: str) -> Path:
         return place(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def write_environment(folder: Path, variables: Mapping[str, str]) -> Path | None:
+    """Write the variables of a run's drivers; return their file; None: there are none."""
+    (folder / ENVIRONMENT_FILE).unlink(missing_ok=True)
+    if not variables:
+        return None
+    return Path(write_private(folder / ENVIRONMENT_FILE, json.dumps(dict(variables))))
+
+
+def read_environment(file: Path) -> dict[str, str]:
+    """Return the variables that a driver is given; none if their file is gone."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        sys.stderr.write(f"{file} is gone: what it says of lineage and telemetry is not known\n")
+        return {}
+    return {name: str(value) for name, value in found.items()}
+
+
+def forget_own(folder: Path) -> None:
+    """Delete the secrets of a driver that ends for good, unless another driver has its run.
+
+    Args:
+        folder: the run's, or of a job that was started by hand: there, only what we made goes.
+    """
+    if read_attempts(folder).living is not None:
+        return
+    if (folder / NOTE_FILE).exists():
+        forget(folder)
+    elif (folder / SECRETS_FOLDER / SECRETS_MARKER).exists():
+        shutil.rmtree(folder / SECRETS_FOLDER, ignore_errors=True)

@@ -119,7 +119,6 @@ class Life:
     """The state of a run.
 
     Attributes:
-        state: the state.
         why: a sentence; for a waiting run, what it waits for; for a failed one, the reason.
     """
 

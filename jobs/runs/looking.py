@@ -10,12 +10,12 @@ from pathlib import Path
 
 from infra import drivers
 from infra.endpoints import Endpoints
+from jobs.checkpoints.checkpoint import committed_offsets
 from jobs.runs.attempts import read_attempts
+from jobs.runs.choice import read_order
 from jobs.runs.folder import Run, failure
+from jobs.runs.job_order import job_name
 from jobs.runs.life import Deaths, Facts, Life, State, life
-from jobs.runs.names import job_name
-from jobs.runs.offsets import committed_offsets
-from jobs.runs.orders import read_order
 from jobs.runs.owner import REFUSED_FILE
 from jobs.runs.waiting import lacks
 from windowing.model.source import Source
@@ -34,7 +34,6 @@ class Look:
     """An observation of a run.
 
     Attributes:
-        life: its state and the reason.
         deaths: deaths of its drivers since one was last healthy.
         log: the folder of the driver's output, if it is on this machine.
     """
@@ -105,7 +104,6 @@ def _launches(log: Path | None) -> tuple[int, str | None]:
 
 
 def _text(file: Path) -> str:
-    """Read as much of a driver's output as its first starts fill."""
     if not file.exists():
         return ""
     with file.open("rb") as lines:
@@ -123,8 +121,6 @@ class Progress:
     """The progress of a run.
 
     Attributes:
-        state: the state of the run.
-        batches: number of committed batches.
         committed: per partition, the next offset after the last committed batch.
         behind: offsets up to the target that are not committed yet.
         error: why the job gave up, else None.
@@ -154,8 +150,6 @@ def progress(
     """Return the progress of a run towards the offsets `until` (per lane, exclusive).
 
     Args:
-        endpoints: addresses of the stack.
-        run: the run.
         until: the target, by lane number.
         source: numbers the lanes; None: one topic, whose partitions they are.
     """

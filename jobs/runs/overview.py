@@ -13,13 +13,13 @@ from infra.errors import NotReady
 from infra.spark_room import Room
 from jobs.brokers.broker import BrokerError
 from jobs.brokers.topics import TopicError, end_offsets
+from jobs.checkpoints.checkpoint import committed_offsets
+from jobs.runs.choice import live_run
 from jobs.runs.difference import file_differs
 from jobs.runs.folder import Run, RunError, every_run
+from jobs.runs.job_order import job_name
 from jobs.runs.life import Life, State
 from jobs.runs.looking import look_at
-from jobs.runs.names import job_name
-from jobs.runs.offsets import committed_offsets
-from jobs.runs.orders import live_run
 from jobs.runs.targets import address_of
 from jobs.runs.verdicts import Judge, Verdict, last_verdict
 from windowing.model import PipelineError
@@ -31,12 +31,8 @@ class Overview:
     """The facts about a run.
 
     Attributes:
-        run: the run.
-        life: its state and the reason.
         live: whether commands take it by default.
-        restarts: number of driver deaths since the last committed batch.
         file_differs: how the file that it was submitted with differs now; None: it does not.
-        batches: number of committed batches.
         behind: uncommitted offsets up to the topic's end; None: the broker does not answer.
         last_verify: the last verdict of `verify`; None: there is none.
         last_quality: the same for `quality`.
@@ -93,7 +89,6 @@ def overview(endpoints: Endpoints, pipeline: str, file: Path | None = None) -> I
 
     Args:
         endpoints: addresses of the stack; without a broker or a master, their facts are missing.
-        pipeline: its name.
         file: the current pipeline file; None: the one that each run was submitted with.
 
     Raises:
@@ -112,7 +107,6 @@ def overview_of(
 
     Args:
         about: what is looked up once for several runs.
-        run: the run.
         live: the live run of its pipeline.
         file: as for `overview`.
 
@@ -204,7 +198,6 @@ class Surroundings:
     """What is looked up once for several runs.
 
     Attributes:
-        endpoints: addresses of the stack.
         room: what the cluster says of its jobs; None: it is not there.
         ends: the ends of topics.
     """
@@ -220,7 +213,6 @@ class Surroundings:
 
 
 def _how_far(run: Run, ends: Ends) -> tuple[int, int | None]:
-    """Return the number of committed batches and of uncommitted offsets."""
     if ends.are_unknown:
         return committed_offsets(run.checkpoint)[0], None
     try:

@@ -50,7 +50,6 @@ class Owner:
     """A driver's claim on a run.
 
     Args:
-        folder: the run's.
         beat_s: how often to show that it is alive, in seconds.
         silent_s: how long to wait for a beat from another machine's driver, or for the end of a
             driver on this machine, in seconds.

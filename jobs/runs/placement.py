@@ -43,7 +43,6 @@ def place(pipeline: Pipeline, clashes: Clashes) -> Placement:
     """Find the first version of a sink's tables that can hold the rows of a pipeline.
 
     Args:
-        pipeline: the pipeline to run.
         clashes: checks tables; tables that do not exist have no clashes.
     """
     base, passed, number = pipeline.output, dict[str, list[str]](), 1
@@ -70,7 +69,6 @@ def with_place(pipeline: Pipeline, name: str, *, like: Pipeline | None = None) -
     """Return the pipeline unchanged, except that its rows go to this folder or schema.
 
     Args:
-        pipeline: the user's pipeline.
         name: name of the folder or schema.
         like: the pipeline whose kind of sink and layout to use; None: its own.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,13 @@ from infra.kafka_spelling import hand_over
 from infra.monitoring_settings import lineage_settings, metrics_address, telemetry_settings
 from infra.private import SECRETS_FOLDER, forget
 from jobs.runs.attempts import forget_attempts
+from jobs.runs.choice import (
+    give_order,
+    live_run,
+    name_live,
+    one_at_a_time,
+    withdraw_order,
+)
 from jobs.runs.folder import (
     FAILURE_FILE,
     NOTE_FILE,
@@ -28,19 +35,10 @@ from jobs.runs.folder import (
     table_of,
     write_note,
 )
-from jobs.runs.job_order import JobOrder
+from jobs.runs.job_order import JobOrder, job_name, run_of_job, write_environment
 from jobs.runs.life import Order, State
 from jobs.runs.looking import life_of
-from jobs.runs.names import job_name, run_of_job
-from jobs.runs.orders import (
-    give_order,
-    live_run,
-    name_live,
-    one_at_a_time,
-    withdraw_order,
-)
 from jobs.runs.owner import REFUSED_FILE
-from jobs.runs.secrets import write_environment
 from jobs.runs.targets import targets_folder, withdraw_of
 from windowing.model import Pipeline
 
@@ -52,15 +50,9 @@ def submit(
     pipeline: Pipeline,
     file: Path,
     run: str,
+    options: Options | None = None,
     *,
-    beside: bool = False,
     may_end: Collection[str] | None = None,
-    max_offsets: int | None = None,
-    available_now: bool = False,
-    parallelism: int | None = None,
-    conf: Mapping[str, str] | None = None,
-    first: Mapping[int, int] | None = None,
-    end: Mapping[int, int] | None = None,
 ) -> Run:
     """Submit a run, or attach to it if it is running already.
 
@@ -69,32 +61,21 @@ def submit(
     pipeline's other jobs are stopped first, and superseded by this one.
 
     Args:
-        endpoints: addresses of the running stack.
         pipeline: what to run.
         file: the pipeline file, for its name.
-        run: the run's name.
-        beside: keep the pipeline's other jobs running, and the live run as it is.
         may_end: the runs whose jobs may be stopped for it; None: any.
-        max_offsets: maximum offsets per batch; None: no limit.
-        available_now: whether to end after reading the existing records.
-        parallelism: number of tasks for lanes, and for shards; None: the job's default.
-        conf: Spark settings in addition to the cluster's.
-        first: per partition, where a new checkpoint starts; None: at the beginning.
-        end: per partition, the first offset to leave out; None: read everything.
 
     Raises:
         RunError: a job is in the way that may not be stopped.
     """
-    options = Options(max_offsets, available_now, parallelism, conf, first, end, beside)
     # Lanes that have joined the run stay with it, whether or not the user's file has them.
     with one_at_a_time(endpoints, pipeline.name):
         accepted = as_accepted(endpoints, pipeline, run)
-        wanted = _Wanted(accepted, file, file.absolute(), run, options, may_end)
+        wanted = _Wanted(accepted, file, file.absolute(), run, options or Options(), may_end)
         return _submit(endpoints, wanted)
 
 
 def _check_ends(endpoints: Endpoints, wanted: _Wanted) -> None:
-    """Check that no job is stopped without permission."""
     if wanted.may_end is None:
         return
     pipeline, known = wanted.pipeline.name, {wanted.run, *wanted.may_end}
@@ -111,7 +92,6 @@ def take_file(endpoints: Endpoints, run: Run, pipeline: Pipeline) -> None:
     """Replace a run's own copy of the file by one with the same meaning.
 
     Args:
-        endpoints: addresses of the stack.
         run: may be running.
         pipeline: has the run's fingerprint, and its rows where the run's are.
     """
@@ -123,11 +103,6 @@ def take_over(endpoints: Endpoints, run: Run, before: Run) -> list[str]:
     """Make a run beside the live one live, in one write; then stop the old one.
 
     After an interruption, call it again: completed steps are kept.
-
-    Args:
-        endpoints: addresses of the stack.
-        run: the run that takes over.
-        before: the run that it replaces.
 
     Returns:
         The runs whose jobs were stopped.
@@ -168,8 +143,6 @@ def stop(
     """Stop running drivers of a pipeline; return their runs.
 
     Args:
-        endpoints: addresses of the running stack.
-        pipeline: the pipeline.
         keep: a run to keep running.
         only: the run to stop; None: all of them.
         by: the run that supersedes them; None: they are only stopped.
@@ -255,7 +228,6 @@ def _begun_with(folder: Path, pipeline: Pipeline) -> str:
 
 
 def _copy(pipeline: Pipeline, file: Path) -> None:
-    """Write a run's own copy of its file, completely or not at all."""
     written = file.with_name(f".{file.name}.new")
     written.write_text(pipeline.text, encoding="utf-8")
     written.replace(file)

@@ -27,11 +27,8 @@ def announce(folder: Path, targets: Path | None, address: str, pipeline: str, ru
     """Write the address of a run's endpoint.
 
     Args:
-        folder: the run's.
         targets: the folder for Prometheus; None: there is none.
         address: `host:port`.
-        pipeline: the pipeline's name.
-        run: the run's name.
 
     Raises:
         OSError: it cannot be written.
@@ -56,8 +53,6 @@ def withdraw_of(
     """Remove the addresses of a pipeline's runs that are stopped, also of those that died.
 
     Args:
-        endpoints: addresses of the stack.
-        pipeline: its name.
         keep: a run whose address stays.
         only: the run whose address goes; None: all.
     """

@@ -35,7 +35,6 @@ class Verdict:
     Attributes:
         at: when, in ISO 8601 and UTC.
         passed: whether everything was as it should be.
-        sentence: the result.
     """
 
     at: str
@@ -49,10 +48,8 @@ def keep_verdict(
     """Store a verdict in the run's folder, as the last one of its kind and in the history.
 
     Args:
-        run: the run.
         judge: the command that judged.
         passed: whether everything was as it should be.
-        sentence: the result.
         href: the page of its report, if there is one.
     """
     verdict = Verdict(datetime.now(UTC).isoformat(timespec="seconds"), passed, sentence)

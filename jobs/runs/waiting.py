@@ -10,7 +10,7 @@ from infra.endpoints import Endpoints
 from infra.errors import NotReady
 from infra.spark_room import Room
 from jobs.runs.folder import Run, read_run, runs_folder
-from jobs.runs.names import job_name, pipeline_and_run
+from jobs.runs.job_order import job_name, pipeline_and_run
 
 FileOf = Callable[[tuple[str, str]], Path]
 """Returns the file by which commands find a run, given the names of pipeline and run."""
@@ -22,8 +22,6 @@ def lacks(endpoints: Endpoints, run: Run, driver: str | None) -> str | None:
     """Say what a run waits for, and which job has it; None: nothing, or unknown.
 
     Args:
-        endpoints: addresses of the stack.
-        run: the run.
         driver: the state of its driver at the master.
     """
     if driver not in ("SUBMITTED", "RUNNING"):
@@ -72,7 +70,6 @@ def said(name: str, what: str, room: Room, drivers: Mapping[str, str], file_of: 
     """Say which jobs a job waits for, and how to free their cores.
 
     Args:
-        name: the job's name.
         what: `driver` or `executors`.
         room: the cluster's jobs and free resources.
         drivers: the names of jobs by the ids of their drivers.

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jobs.tools.ways_out import way_out
 from windowing.engine.reading.batches import Entry
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import Detail, detail, late_detail
@@ -22,6 +21,38 @@ from windowing.engine.reading.values import read_value
 from windowing.model import Pipeline
 from windowing.spark.sinks import reader_of
 from windowing.spark.sinks.reader import OutputReader
+
+_WAYS_OUT = {
+    "change_too_late": "write the change with a later `from` or `until`, into every partition",
+    "not_allowed": "a control record that source.control does not believe: find out who writes it; "
+    "believe more (all), or sign it, if it is yours",
+    "after_end": "nothing may follow an end record: write to a new topic or partition",
+    "malformed": "the producer sends something else than a JSON object, or a control record that "
+    "is none; `slackwater record` gives you the record",
+    "missing_event_time": "let the producer set the event time, or name another field under "
+    "source.event_time",
+    "bad_event_time": "let the producer send the unit that source.event_time names, or name its "
+    "unit there",
+    "time_out_of_range": "look at the producer's clock and unit, or move source.event_time.min and "
+    "max",
+    "time_ahead": "look at the producer's clock, or allow more under source.event_time.max_ahead",
+    "unknown_field": "declare the field under source.fields, or pass over all such by "
+    "source.unknown_fields: ignore",
+    "null_key": "let the producer set it, or put a ? behind its type: null is a key then",
+    "bad_type": "let the producer send the declared type, or declare what it sends (? allows null)",
+    "bad_expression": "a derived field cannot be computed of it: guard the expression",
+    "late": "allow more disorder (`slackwater tune` shows the cost), or take late records by "
+    "late: {policy: update}",
+    "out_of_retention": "allow more disorder (`slackwater tune`), or a longer retention",
+}
+
+
+def way_out(reason: str) -> str:
+    """Return what to do about dead letters with a reason."""
+    if reason.startswith("rule:"):
+        return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
+    return _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
+
 
 _PLACE = ("source", "partition", "offset")
 _COLUMNS = (*_PLACE, "query", "reason", *Detail._fields)
@@ -60,7 +91,6 @@ class Reason:
     """All letters with the same reason.
 
     Attributes:
-        reason: the reason.
         letters: number of letters; a record rejected by two queries has two.
         records: number of distinct records.
         share: share of all records read; None: unknown.
@@ -84,7 +114,6 @@ def by_reason(letters: Iterable[Letter], read: int | None, examples: int) -> lis
     """Summarize letters, the most frequent reason first.
 
     Args:
-        letters: all letters of a run.
         read: number of records read by the run; None: unknown.
         examples: number of examples per reason.
     """
@@ -126,9 +155,7 @@ def letters_of(pipeline: Pipeline, folder: Path, run: str) -> Letters | None:
     """Read a run's dead letters with details; None: only its sink's reader can.
 
     Args:
-        pipeline: the run's.
         folder: folder of the run's tables, for a sink that writes files.
-        run: the run's name.
 
     Raises:
         OutputUnreadable: they are not there, or cannot be read.
@@ -165,7 +192,6 @@ def in_files(
     """Read the dead letters that `run` wrote, each judged again for its details.
 
     Args:
-        pipeline: the pipeline that rejected them.
         file: OUT.dead.jsonl.
         log: the input of that run.
 

@@ -50,7 +50,6 @@ class Beat:
     """A bound for one silent partition.
 
     Attributes:
-        partition: the partition.
         silent_us: how long it has been silent; None: always.
         bound_us: lower bound for all following records.
         control: the control record that states it, as JSON.
@@ -118,10 +117,8 @@ def beats(
     """Compute bounds for all partitions that have been silent for longer than `silent_us`.
 
     Args:
-        pipeline: reads the topic.
         delays: delays of every lane.
         seen: what was read from the topic before `now_us`.
-        now_us: the clock.
         silent_us: how long a partition must have been silent.
         by_clock: also derive bounds from the wall clock; else only from other partitions' records.
     """
@@ -168,7 +165,6 @@ class Watch:
     """Reads a topic's records as they arrive.
 
     Args:
-        pipeline: reads the topic.
         consumer: one that joins no group.
     """
 
@@ -285,8 +281,6 @@ def emit(
     A bound that does not exceed the last one of its partition is not written.
 
     Args:
-        pipeline: reads the topic.
-        bootstrap: `host:port` of a broker.
         delays: delays of every lane.
         silent_us: how long a partition must have been silent.
         every_s: seconds between two checks; None: check once.

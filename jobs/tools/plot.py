@@ -55,8 +55,6 @@ def plot(
 
     Args:
         table_dir: folder of the output tables; the query `hourly` has its own folder in it.
-        run: the run's name.
-        png: the file to write.
         start: first instant of the week, UTC; default: the week, from a Monday, with the most
             revised windows.
 
@@ -119,7 +117,6 @@ def _busiest_week(windows: pl.DataFrame) -> datetime:
 
 
 def _figure(week: pl.DataFrame, begin: datetime) -> Figure:
-    """Return the picture: a panel per origin, one scale."""
     origins = week["origin"].unique().sort().to_list()
     with mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(11, 2.1 * len(origins) + 1.9))

@@ -96,9 +96,6 @@ def punctuations(
     """Determine the positions of bounds.
 
     Args:
-        pipeline: the pipeline that reads the log.
-        recording: the whole log.
-        every_us: the step.
         per: a field; bounds for each of its values are added where they exceed the lane's own.
 
     Raises:
@@ -129,7 +126,6 @@ def _believed(pipeline: Pipeline, lane: pl.DataFrame) -> pl.Series:
 
 
 def _limited(bounds: Ints, believed: pl.Series) -> Ints:
-    """Cap bounds at what is accepted there, without letting them fall."""
     limited: Ints = np.maximum.accumulate(np.minimum(bounds, believed.to_numpy()))
     return limited
 
@@ -181,9 +177,6 @@ def punctuated(
     up; gaps stay. It takes the append time of the record before it.
 
     Args:
-        log: the recorded log.
-        stops: result of `punctuations`.
-        source: the topic's name.
         end: partitions that get an end after their last record.
     """
     shift: dict[int, int] = {}

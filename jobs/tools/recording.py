@@ -127,8 +127,6 @@ def write_events(
     """Write a log as EVENTS.jsonl; return the number of lines. The file appears complete or not.
 
     Args:
-        path: the file.
-        log: what to write.
         progress: called periodically with the number of lines.
 
     Raises:

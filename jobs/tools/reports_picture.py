@@ -27,7 +27,6 @@ def draw(
     Args:
         reported: reports of one or two engines, by title.
         domain: of the windows.
-        stream: the input.
         picture: the file, PNG or SVG.
 
     Raises:

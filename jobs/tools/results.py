@@ -31,8 +31,6 @@ def of_run(table: Path, run: str, query: Flow, *, history: bool = False) -> pl.D
 
     Args:
         table: folder of the table that has the query's rows, and perhaps those of others.
-        run: the run's name.
-        query: the query.
         history: whether to return every revision, not only the newest.
 
     Raises:
@@ -110,7 +108,6 @@ def _text(value: object) -> str | None:
 
 
 def _json(value: Any) -> Any:
-    """Convert a value for JSON, with infinities as in OUT.jsonl."""
     if isinstance(value, list):
         return [_json(part) for part in value]
     if isinstance(value, float) and math.isinf(value):

@@ -60,7 +60,6 @@ class Row:
 
     Attributes:
         wid, start, end: its number and extent.
-        revision: its number.
         records: how many records it holds.
         offsets: by lane, the first and the last of them.
     """
@@ -82,7 +81,6 @@ class WindowRecord:
         at: the windowing attribute.
         append_us: when the broker appended it; None: unknown.
         revision: the first revision that shows it; None: progress is per key, and it is unknown.
-        value: its text.
     """
 
     lane: str
@@ -98,7 +96,6 @@ class RowRecords:
     """A window's rows and its records.
 
     Attributes:
-        sought: the window.
         rows: its rows, by revision.
         records: its records, by lane and offset.
     """
@@ -138,11 +135,7 @@ def row_records(
     """Find the records of a window by its rows.
 
     Args:
-        pipeline: the run's.
         tables: the folder of its tables.
-        run: the run.
-        sought: the window.
-        read: reads the log.
 
     Raises:
         NoRows: the run's table has no row of the window, or a record's membership in it does not
@@ -232,7 +225,6 @@ def _rows(table: Path, run: str, sought: WindowRef, schema: Mapping[str, Any]) -
 
 
 def _schema(pipeline: Pipeline, query: Query) -> dict[str, Any]:
-    """Return the columns that are read of a query's table."""
     kinds = query.key_kinds(pipeline.source.fields)
     key = {"key": pl.Struct({name: _TYPES[kind] for name, kind in kinds.items()})}
     return {**_COLUMNS, **(key if kinds else {})}

@@ -17,7 +17,6 @@ class TopicCounts:
     """The result for the events of one topic.
 
     Attributes:
-        topic: its name.
         records: number of the file's records for it.
         appended: number of them appended now; the others existed already.
     """
@@ -39,8 +38,6 @@ def send_events(
     them, from 0 and without gaps.
 
     Args:
-        pipeline: reads the topics.
-        bootstrap: `host:port` of a broker.
         entries: the log, checked: of the pipeline's lanes, in order.
         progress: called periodically with the number of records sent to a topic.
 

@@ -31,7 +31,6 @@ def draw_slides(pipeline: Pipeline, families: Sequence[Family], path: Path) -> N
     """Draw the sliding graph of each family.
 
     Args:
-        pipeline: the pipeline.
         families: of its queries; at least one.
         path: the file to write, PNG or SVG by its suffix.
 

@@ -112,7 +112,6 @@ def tune(
 
     Args:
         pipeline: its windows, late modes and keys matter; its generator does not.
-        recording: the log.
         target: the share of late records to stay within.
         clock: latency is measured by the newest event time so far, or by the broker's append time.
         progress: called for each setting.
@@ -260,14 +259,12 @@ class Scale:
         return low
 
     def _late(self, lane: pl.DataFrame, before_us: Ints) -> np.ndarray:
-        """Find which records of a lane are late for some window, given the progress before each."""
         late = np.zeros(len(lane), dtype=bool)
         for query in self._queries:
             late |= late_for_some(query, lane["ts_us"].to_numpy(), before_us)
         return late
 
     def _after(self, lane: pl.DataFrame, setting: Slack | SlackRows) -> Ints:
-        """Return a lane's progress after each record."""
         generator = generator_of(setting, self._names[lane["partition"][0]])
         return np.maximum.accumulate(generator.bounds(lane, []))
 

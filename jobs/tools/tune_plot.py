@@ -40,7 +40,6 @@ def picture(tuning: Tuning, name: str) -> Figure:
 
 
 def _lags(axes: Any, tuning: Tuning) -> None:
-    """Draw the share of records that are further behind than each lag."""
     lags_s = tuning.lags_us / _SECOND_US
     beyond = 100 * (1 - np.arange(1, len(lags_s) + 1) / len(lags_s))
     axes.step(lags_s, beyond, where="post", color=_COLOURS["time"])
@@ -58,7 +57,6 @@ def _lags(axes: Any, tuning: Tuning) -> None:
 
 
 def _curve(axes: Any, tuning: Tuning, measure: str) -> None:
-    """Plot a measure against latency: a curve per kind of slack, punctuation as the reference."""
     for kind, label in (("time", "slack in time"), ("rows", "slack in rows")):
         points = _points([cost for cost in tuning.costs if cost.kind == kind], measure)
         axes.plot(*points, color=_COLOURS[kind], marker="o", markersize=3.5, label=label)
@@ -86,7 +84,6 @@ def _curve(axes: Any, tuning: Tuning, measure: str) -> None:
 
 
 def _proposals(tuning: Tuning) -> dict[int, tuple[str, str]]:
-    """List the proposed slacks in time, with a label and a colour."""
     found = {tuning.slack_us: (f"{float(100 * tuning.target):g}% late", "#222222")}
     if tuning.knee_us is not None:
         found[tuning.knee_us] = ("knee", "#e08e00")

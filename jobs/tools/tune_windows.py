@@ -126,7 +126,6 @@ def _summing(pipeline: Pipeline, query: Query, place: str) -> tuple[Pipeline, Qu
 
 
 def _rows(pipeline: Pipeline, query: Query, read: pl.DataFrame) -> pl.DataFrame:
-    """Return all rows of a query, after the end of all lanes."""
     plan = plan_flow(query, pipeline)
     lane_part, tables = plan.lane_part(pipeline), dict[str, list[pl.DataFrame]]()
     for (partition,), lane in read.partition_by("partition", as_dict=True).items():
@@ -143,7 +142,6 @@ def _rows(pipeline: Pipeline, query: Query, read: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check_lanes(query: Query, records: pl.DataFrame) -> None:
-    """Check that each unit arrives in one lane."""
     unit = unit_columns(query)
     units = records.group_by(unit) if unit else records.group_by(pl.lit(0))
     if units.agg(pl.col("partition").n_unique())["partition"].to_numpy().max(initial=0) > 1:
@@ -158,7 +156,6 @@ def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[
     """Return the end of each window, and the progress that closes it (ENDED: only a lane's end).
 
     Args:
-        query: the query.
         records: as for `first_rows`.
         truth: the first rows if nothing is late.
     """
@@ -185,7 +182,6 @@ def _closings_of_unit(window: Window, unit: pl.DataFrame) -> tuple[Ints, Ints]:
 
 
 def _units(query: Query, records: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Return the records of each unit, in canonical order."""
     unit = unit_columns(query)
     ordered = records.sort("ts_us", "partition", "offset")
     parts = ordered.partition_by(unit, maintain_order=True) if unit else []

@@ -23,7 +23,6 @@ def draw_windows(pipeline: Pipeline, path: Path) -> None:
     """Draw the first windows of every query, one below the other, each on its own scale.
 
     Args:
-        pipeline: the pipeline.
         path: the file to write, PNG or SVG by its suffix.
 
     Raises:

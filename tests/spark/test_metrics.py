@@ -19,7 +19,7 @@ from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topics
 from jobs.metrics.lines import LINES_FILE, read_lines
 from jobs.overview import cache
-from jobs.runs.secrets import write_environment
+from jobs.runs.job_order import write_environment
 from jobs.runs.targets import address_of
 from tests.unit.jobs.metrics.test_lineage import clean_environment, receiver
 from tests.unit.jobs.metrics.test_telemetry import Receiver, by_labels, receiving

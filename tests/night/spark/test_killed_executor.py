@@ -45,7 +45,7 @@ def test_a_killed_executor_and_a_killed_driver_change_nothing(layout: Layout) ->
     create_topics(pipeline, endpoints.kafka_bootstrap)
     log = flights.flights().head(12_000)
     flights.publish(endpoints.kafka_bootstrap, log=log)
-    run = runs.submit(endpoints, pipeline, PIPELINE, "hurt", max_offsets=2_000)
+    run = runs.submit(endpoints, pipeline, PIPELINE, "hurt", runs.Options(max_offsets=2_000))
 
     def batches() -> int:
         return runs.committed_offsets(run.checkpoint)[0]

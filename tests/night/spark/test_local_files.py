@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra import local_files
+from infra import jvm
 from tests.chmod import recording
 
 OURS = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
@@ -55,8 +55,8 @@ def ran(folder: Path, more: dict[str, str], class_path: str | None = None) -> Ra
     folder.mkdir()
     with recording(folder.with_suffix(".calls")) as calls:
         given = dict(os.environ)
-        given.pop(local_files.CLASS_PATH, None)
-        given |= {} if class_path is None else {local_files.CLASS_PATH: class_path}
+        given.pop(jvm.CLASS_PATH, None)
+        given |= {} if class_path is None else {jvm.CLASS_PATH: class_path}
         command = [sys.executable, "-c", PROGRAM, str(folder), json.dumps(more)]
         done = subprocess.run(command, env=given, check=True, stdout=subprocess.PIPE, text=True)
         paths = [path for path in folder.rglob("*") if path.parent != folder]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra import doctor, jars, layout, local_files, setup
+from infra import doctor, jars, jvm, layout, setup
 from infra.images import spark_start
 from infra.setup import SetupError, Step
 
@@ -222,7 +222,7 @@ def test_an_executor_in_a_pod_has_what_its_driver_tells_it_to_use() -> None:
     named = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_IP")
     more = ("RESOURCE_PROFILE_ID", "EXECUTOR_POD_NAME", "EXECUTOR_MEMORY")
     given = {f"SPARK_{name}": "1" for name in (*named, *more)}
-    arguments = spark_start._kubernetes_executor(given | {local_files.CLASS_PATH: "a:b"})
+    arguments = spark_start._kubernetes_executor(given | {jvm.CLASS_PATH: "a:b"})
     assert arguments[arguments.index("-cp") + 1].endswith("/jars/*:a:b")
 
 

@@ -18,8 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from infra import spark_rest
 from infra.endpoints import Endpoints
 from jobs import runs
+from jobs.runs.job_order import run_of_job
 from jobs.runs.life import SILENT_DEATHS_MAX, State
-from jobs.runs.names import run_of_job
 from jobs.runs.overview import Overview, overview
 from windowing.model import load_pipeline
 

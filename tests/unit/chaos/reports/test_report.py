@@ -14,7 +14,7 @@ from chaos.reports.timeline import lag, progress_days, throughput, timeline
 from chaos.run.commit_watcher import CommitWatcher, JobFailed
 from chaos.run.runner import RunReport
 from chaos.verdict.check import Check, Outcome
-from jobs.checkpoints.base import Base, write_base
+from jobs.checkpoints.checkpoint import Base, write_base
 
 PLAN = """\
 name: small

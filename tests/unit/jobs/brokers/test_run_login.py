@@ -14,7 +14,7 @@ from infra.endpoints import Endpoints
 from infra.kafka_settings import FILE_VARIABLE, PREFIX, settings
 from infra.layout import ROOT
 from jobs import runs
-from jobs.runs.secrets import read_environment
+from jobs.runs.job_order import read_environment
 from tests.unit.jobs.master import Master
 from windowing.model import load_pipeline
 

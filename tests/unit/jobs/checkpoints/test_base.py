@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from jobs.checkpoints.base import Base, read_base, write_base
+from jobs.checkpoints.checkpoint import (
+    Base,
+    committed_offsets,
+    planned_offsets,
+    read_base,
+    write_base,
+)
 from jobs.checkpoints.plans import lanes_of, read_checkpoint, rewrite
-from jobs.runs.offsets import committed_offsets, planned_offsets
 from windowing.runtime.token import Stretch, Token
 
 HEAD = 'v1\n{"batchWatermarkMs":0,"conf":{}}'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.checkpoints.base import Base, read_base, seed_of
+from jobs.checkpoints.checkpoint import Base, read_base, seed_of
 from jobs.checkpoints.conversion import (
     ConversionError,
     _prepare,

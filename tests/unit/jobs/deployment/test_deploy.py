@@ -14,11 +14,10 @@ from infra.endpoints import Endpoints
 from jobs import runs
 from jobs.deployment import deploy
 from jobs.deployment.decision import RequestRefusal, RunAction, Wish
-from jobs.runs.choice import meant
+from jobs.runs.choice import live_run, meant
 from jobs.runs.difference import file_differs
 from jobs.runs.life import State
 from jobs.runs.looking import life_of
-from jobs.runs.orders import live_run
 from tests.unit.jobs.master import Master
 from windowing.model import Pipeline, load_pipeline
 from windowing.spark.sinks.table import TableSink

@@ -18,10 +18,9 @@ from jobs.brokers.broker import BrokerError, BrokerRefusal
 from jobs.brokers.topics import TopicError
 from jobs.runs.attempts import Attempt, read_attempts
 from jobs.runs.folder import FAILURE_FILE, NOTE_FILE
-from jobs.runs.job_order import JobOrder
+from jobs.runs.job_order import JobOrder, forget_own, write_environment
 from jobs.runs.life import DEATHS_MAX
 from jobs.runs.owner import REFUSED_FILE
-from jobs.runs.secrets import forget_own, write_environment
 from tests.unit.jobs.driver.test_failures import IN_FOREACH_BATCH
 from tests.unit.life.machine import FILE, GOOD
 from windowing.model import PipelineError

@@ -12,11 +12,10 @@ import pytest
 from infra import spark_rest
 from infra.errors import InfraError
 from jobs import runs
-from jobs.runs.choice import meant
+from jobs.runs.choice import LIVE_FILE, give_order, live_run, meant
 from jobs.runs.folder import NOTE_FILE, Options, RunError, every_run, read_run, write_note
 from jobs.runs.life import Order, State
 from jobs.runs.looking import life_of
-from jobs.runs.orders import LIVE_FILE, give_order, live_run
 from tests.unit.life.machine import BAD, FILE, GOOD
 from tests.unit.life.pretended import PretendedCluster
 from windowing.model import PipelineError, load_pipeline
@@ -35,8 +34,9 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def submit(cluster: PretendedCluster, file: Path, run: str, **options: object) -> runs.Run:
-    found = runs.submit(cluster.endpoints, load_pipeline(file), file, run, **options)  # type: ignore[arg-type]
+def submit(cluster: PretendedCluster, file: Path, run: str, **given: object) -> runs.Run:
+    options = runs.Options(**given)  # type: ignore[arg-type]
+    found = runs.submit(cluster.endpoints, load_pipeline(file), file, run, options)
     cluster.settle()
     return found
 

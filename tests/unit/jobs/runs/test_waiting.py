@@ -10,7 +10,7 @@ import pytest
 from infra.errors import NotReady
 from infra.spark_room import room
 from infra.spark_size import AT_ONCE_VARIABLE, borne, pipelines_at_once, size_for
-from jobs.runs.names import job_name, pipeline_and_run, run_of_job
+from jobs.runs.job_order import job_name, pipeline_and_run, run_of_job
 from jobs.runs.waiting import said
 
 GIB = 1 << 30

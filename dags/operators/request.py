@@ -1,4 +1,4 @@
-"""What a page showed when its button was pressed, and whether that still is so.
+"""What a DAG run was asked to do, and what was shown to whoever asked.
 
 Between a look at a page and the task that carries out an action there may be days: another run may
 be the live one by then, or the file another one. Then nothing is done. A DAG run that was triggered
@@ -13,12 +13,34 @@ from pathlib import Path
 from typing import Any, Final
 
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from dags.entities import digest_of
 from dags.operators.command import project_root
 from dags.operators.job import Job, meant
 from windowing.model.file.yaml_lines import SHARED_LIMITS
+
+DEPLOY, STOP, HANDOVER, VERIFY, REPLAY = "deploy", "stop", "handover", "verify", "replay"
+ACTIONS = (DEPLOY, STOP, HANDOVER, VERIFY, REPLAY)
+"""Values of the parameter `action`."""
+
+
+def skip_unless(action: str, context: Context) -> None:
+    """Skip a task that the DAG run's action does not need; the tasks after it are skipped too.
+
+    Raises:
+        AirflowSkipException: the action is a different one. A DAG without the parameter deploys.
+    """
+    wanted = context["params"].get("action", DEPLOY)
+    if wanted != action:
+        msg = f"this DAG run was triggered with action = {wanted}"
+        raise AirflowSkipException(msg)
+
+
+def clear_number(context: Context) -> int:
+    """Return how often the DAG run has been cleared: distinguishes a new attempt from a retry."""
+    return context["dag_run"].clear_number or 0
+
 
 SHOWN: Final = "shown"
 """The key in a DAG run's `conf`: `{"run": NAME or null, "file": DIGEST}`."""
@@ -67,7 +89,6 @@ class ShownState:
         """Say that the file is another one now; None: it is the same.
 
         Args:
-            file: its name.
             digest: of its content now; None: it is gone.
         """
         if digest == self.digest:
@@ -96,11 +117,7 @@ def _named(run: str | None) -> str:
 
 
 def digest_now(file: str) -> str | None:
-    """Return the digest of a pipeline file's content; None: there is no such file.
-
-    Args:
-        file: its name, relative to the checkout.
-    """
+    """Return the digest of a pipeline file's content; None: there is no such file."""
     path: Path = project_root() / file
     try:
         if not path.is_file():
