@@ -59,6 +59,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "windowing/engine/rows": (
         "tests/unit/engine/rows",
+        "tests/unit/engine/test_joins.py",
         "tests/unit/conformance/test_spl.py",
         "tests/unit/runtime/standalone",
     ),

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chaos.simulator.draw.wish import JOIN as JOIN_OF_RECORDS
+from chaos.simulator.draw.wish import POLICY_JOIN
 from tests.strategies import Event, entry, interleavings, join_cases
 from tests.unit.engine.test_engine import agreed, defined, lines
 from windowing.engine.reading.batches import batches
@@ -19,11 +21,12 @@ from windowing.runtime.local import LocalEngine
 _FEW = max(settings.default.max_examples // 3, 6) if settings.default else 6
 
 
+@pytest.mark.parametrize("kind", [JOIN_OF_RECORDS, POLICY_JOIN])
 @settings(max_examples=_FEW)
 @given(data=st.data())
-def test_engine_equals_definition(data: st.DataObject) -> None:
+def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
     """Another interleaving, other cuts, redelivered batches, and a restart with other cuts."""
-    case = data.draw(join_cases())
+    case = data.draw(join_cases(kind=kind))
     spec = parse_pipeline(case.pipeline)
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
     restarted = data.draw(st.integers(0, len(log)))

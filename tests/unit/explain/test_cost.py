@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.engine.families.test_changes import ALIKE, HEAD, LATER, QUERY
+from tests.unit.engine.families.test_families import ALIKE, HEAD, LATER, QUERY
 from windowing.engine.plan import plan_of
 from windowing.engine.tuning import tuned
 from windowing.explain.pipeline import UnknownQuery, cost
