@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from tests.strategies import entry
-from tests.unit.engine.fused.test_fused import PIPELINE
 from tests.unit.engine.test_convert import ENDS, EVENTS, as_snapshot, stores
+from tests.unit.engine.test_fused import PIPELINE
 from windowing.engine.added import why_not
 from windowing.engine.convert import convert
 from windowing.engine.plan import plan_of

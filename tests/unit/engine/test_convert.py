@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.strategies import entry
-from tests.unit.engine.fused.test_fused import PIPELINE
+from tests.unit.engine.test_fused import PIPELINE
 from windowing.engine.convert import ConvertedState, convert
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.state import MemoryStore

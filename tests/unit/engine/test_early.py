@@ -1,4 +1,4 @@
-"""Early rows, by a policy or because lanes are silent: provisional, and taken back where they do not come."""
+"""Early rows, by a policy or because lanes are silent: provisional, and taken back if need be."""
 
 from __future__ import annotations
 

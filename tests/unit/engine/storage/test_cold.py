@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.strategies.logs import Entry, entry
+from tests.strategies import Entry, entry
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.cold import Move, _horizon
 from windowing.engine.tuning import tuned
