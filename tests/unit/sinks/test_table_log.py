@@ -16,7 +16,6 @@ from deltalake.exceptions import CommitFailedError
 
 from tests.unit.sinks.test_data_files import filled, rows_of
 from tests.unit.sinks.test_sink_tokens import batches
-from tests.unit.sinks.test_table_log import a_file, created, log_of, token
 from windowing.files.places import is_remote
 from windowing.files.table_rows import dataset_of, folder_of, rows_in
 from windowing.model.run_errors import TableConflict, TokenMismatch
