@@ -18,6 +18,7 @@ from tests.strategies.cases import (
     events_text,
     interleavings,
     join_cases,
+    lane_of,
     thresholds,
 )
 
@@ -34,5 +35,6 @@ __all__ = [
     "events_text",
     "interleavings",
     "join_cases",
+    "lane_of",
     "thresholds",
 ]

@@ -6,7 +6,7 @@ Hypothesis is the source of every choice, so it shrinks what it has found.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -63,6 +63,14 @@ def entry(event: Event) -> Entry:
     control = json.dumps(event["control"]).encode() if "control" in event else None
     place = (event["source"], event["partition"], event["offset"])
     return Entry(*place, value, control, event.get("append_us"))
+
+
+def lane_of(contents: Iterable[Event], partition: int = 0) -> list[Entry]:
+    """The records of a partition of topic s, from what each holds: a value or a control."""
+    return [
+        entry({"source": "s", "partition": partition, "offset": offset, **content})
+        for offset, content in enumerate(contents)
+    ]
 
 
 def events_text(events: list[Event]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.strategies import entry
+from tests.strategies import Entry, lane_of
 from tests.unit.engine.test_convert import as_snapshot, resharded
 from windowing.engine.added import why_not
 from windowing.engine.families.boundaries import Boundaries, reduced
@@ -24,7 +24,6 @@ from windowing.model.run_errors import CheckpointMismatch
 from windowing.runtime.local import LocalEngine, run
 from windowing.semantics import evaluate
 from windowing.semantics.effective import effective
-from windowing.semantics.log import LogEntry
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -97,10 +96,8 @@ queries:
 def test_members_at_once_give_what_each_gives(accumulation: str, mode: str, rows: int) -> None:
     """7, 18, 31 and 41 are late for the first of their windows, and on time for later ones."""
     pipeline = parse_pipeline(SLIDING.format(accumulation=accumulation, mode=mode))
-    log = [
-        entry({"source": "s", "partition": 0, "offset": at, "value": {"ts": ts, "v": at}})
-        for at, ts in enumerate((5, 13, 33, 7, 18, 35, 50, 31, 80, 41, 199))
-    ]
+    times = (5, 13, 33, 7, 18, 35, 50, 31, 80, 41, 199)
+    log = lane_of({"value": {"ts": ts, "v": at}} for at, ts in enumerate(times))
     with tuned(members_at_once_from=1):
         found = run(pipeline, batches(log, rows, pipeline)).rows
     assert sorted(row_lines(found)) == sorted(row_lines(evaluate(pipeline, log).rows))
@@ -183,12 +180,11 @@ JOINS = {
 }
 
 
-def log(at: int, change: dict[str, Any]) -> list[LogEntry]:
+def log(at: int, change: dict[str, Any]) -> list[Entry]:
     """A lane with a record of each instant, and a change of the queries among them."""
     contents: list[dict[str, Any]] = [{"value": {"ts": ts, "k": ts % 3}} for ts in range(100)]
     contents.insert(at, {"control": {"queries": change}})
-    place = {"source": "s", "partition": 0}
-    return [entry({**place, "offset": number, **one}) for number, one in enumerate(contents)]
+    return lane_of(contents)
 
 
 ENDS = "until: 1970-01-01T00:00:01Z, "

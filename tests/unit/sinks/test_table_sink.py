@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
 from tests.sampling import sampled
-from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
+from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases, lane_of
 from windowing.engine.reading.batches import batches
 from windowing.engine.tuning import Tuning
 from windowing.model import Pipeline, parse_pipeline
@@ -113,11 +113,7 @@ queries: {{q: {{window: {window}, group_by: [k], aggregates: {{n: count}}}}}}
 
 
 def log_of(*times: int) -> list[Entry]:
-    events = [
-        {"source": "s", "partition": 0, "offset": offset, "value": {"ts": ts, "k": offset % 7}}
-        for offset, ts in enumerate(times)
-    ]
-    return [entry(event) for event in events]
+    return lane_of({"value": {"ts": ts, "k": n % 7}} for n, ts in enumerate(times))
 
 
 _RETRACTED = product(

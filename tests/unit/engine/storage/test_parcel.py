@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from tests.strategies import entry
+from tests.strategies import lane_of
 from tests.strategies.columns import tables
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.frames import from_bytes, to_bytes
@@ -98,17 +98,7 @@ def test_each_attribute_has_its_own_promises(
         window=window, disorder=disorder, disorder_of=disorder_of, group_by=group_by
     )
     pipeline = parse_pipeline(text)
-    log = [
-        entry(
-            {
-                "source": "s",
-                "partition": 0,
-                "offset": n,
-                "value": {"ts": n, "seq": n, "g": "abc"[n % 3], "h": n % 2},
-            }
-        )
-        for n in range(24)
-    ]
+    log = lane_of({"value": {"ts": n, "seq": n, "g": "abc"[n % 3], "h": n % 2}} for n in range(24))
     rows = run(pipeline, batches(log, 5)).rows
     wanted = row_lines(evaluate(pipeline, log).rows)
     assert wanted
