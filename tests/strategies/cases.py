@@ -99,13 +99,11 @@ def cases(
     """A pipeline and a log for it.
 
     Args:
-        draw: given by Hypothesis.
         kind: the class of all windows, one of `KINDS`, or `OPERATORS`; for others than sliding
             ones, PATTR occurs as well.
         wide: windows may be aligned at their starts, later rows discarding or retracting.
         bad_values: whether spoilt values occur (times out of range and records after the end may
             occur in any case).
-        records_max: the greatest number of records.
         number: some windows lie over a plain number instead of the event time.
     """
     wish = Wish(
