@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from benchmarks import tables, width
 from benchmarks.old_run import OldRun
-from benchmarks.tables import costs_of
-from benchmarks.width import Cost, CountingStore, Width, costs_of, growth
+from benchmarks.width import Cost, CountingStore, Width, growth
 from jobs.runs.folder import read_run
 
 
 @pytest.mark.parametrize(("size", "rows"), [(0, 0), (7, 7)])
 def test_every_batch_is_written(tmp_path: Path, size: int, rows: int) -> None:
-    costs = [*costs_of(size, 3, tmp_path)]
+    costs = [*tables.costs_of(size, 3, tmp_path)]
     assert all(cost.cpu_ms > 0 for cost in costs)
     table = DeltaTable(str(tmp_path / "windows"))
     assert table.transaction_version("run") == 2
@@ -35,7 +35,7 @@ NARROW = Width(keys=50, windows=200, partitions=2, batches=140, batch_rows=100)
 
 
 def test_state_stops_growing_once_windows_close() -> None:
-    costs = list(costs_of(NARROW))
+    costs = list(width.costs_of(NARROW))
     assert len(costs) == NARROW.batches
     assert costs[0].state_bytes < costs[99].state_bytes
     assert 0.7 < growth(costs, "state_bytes") < 1.3
