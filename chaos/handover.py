@@ -24,7 +24,6 @@ from jobs import runs
 from jobs.runs.choice import live_run, meant, name_in
 from jobs.runs.life import State
 from jobs.runs.looking import life_of
-from windowing.model import Pipeline
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.fingerprint import facts_of
 from windowing.model.operators.query import OperatorQuery

@@ -31,14 +31,14 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "windowing/engine/convert.py": ("tests/unit/engine/test_convert.py",),
     "windowing/engine/early.py": ("tests/unit/engine/test_early.py",),
-    "windowing/engine/families": ("tests/unit/engine/families",),
+    "windowing/engine/families": ("tests/unit/engine/test_families.py",),
     "windowing/engine/storage/cold.py": ("tests/unit/engine/storage/test_cold.py",),
     "windowing/engine/storage/formats.py": (
         "tests/unit/engine/storage/test_formats.py",
         "tests/unit/engine/test_schema.py",
     ),
     "windowing/engine/storage/frames.py": ("tests/unit/engine/storage/test_parcel.py",),
-    "windowing/engine/fused": ("tests/unit/engine/fused",),
+    "windowing/engine/fused": ("tests/unit/engine/test_fused.py",),
     "windowing/engine/storage/groups.py": ("tests/unit/engine/storage/test_groups.py",),
     "windowing/engine/reading": (
         "tests/unit/engine/test_rules.py",
@@ -46,9 +46,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/unit/engine/test_control.py",
         "tests/unit/engine/test_limits.py",
     ),
-    "windowing/engine/loops": ("tests/unit/engine/loops", "tests/unit/engine/fused"),
+    "windowing/engine/loops": (
+        "tests/unit/engine/test_loops.py",
+        "tests/unit/engine/test_fused.py",
+    ),
     "windowing/engine/storage/parcel.py": (
-        "tests/unit/engine/test_routes.py",
+        "tests/unit/engine/storage/test_parcel.py",
         "tests/unit/engine/test_pack.py",
     ),
     "windowing/engine/plan.py": ("tests/unit/engine/test_plan.py",),
@@ -59,6 +62,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "windowing/engine/rows": (
         "tests/unit/engine/rows",
+        "tests/unit/engine/test_joins.py",
         "tests/unit/conformance/test_spl.py",
         "tests/unit/runtime/standalone",
     ),

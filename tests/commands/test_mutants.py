@@ -191,7 +191,8 @@ def test_every_file_of_the_product_has_a_room_with_tests_that_are_there() -> Non
     assert len(files) > 100
     for file in files:
         assert judges_of(file.as_posix())
-    assert judges_of("windowing/engine/families/wide.py")[0] == "tests/unit/engine/families"
+    shared = judges_of("windowing/engine/families/wide.py")
+    assert shared[0] == "tests/unit/engine/test_families.py"
     store = judges_of("windowing/engine/storage/state.py")
     assert store[0] == "tests/unit/engine/storage/test_state.py"
 

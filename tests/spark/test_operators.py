@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.strategies.logs import Event, entry
+from tests.strategies import Event, entry
 from tests.unit.engine.rows.test_hosted import drawn_log, interleaved, pipeline
 from windowing.engine.reading.batches import batches
 from windowing.engine.reading.pack import RawRows

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.strategies import entry
-from tests.unit.engine.fused.test_fused import PIPELINE
+from tests.unit.engine.test_fused import PIPELINE
 from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.model.file.versions import with_shards

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,20 +12,40 @@ import pytest
 
 from chaos.readers.log import read_events
 from windowing.engine.reading.batches import batches
-from windowing.model import Pipeline
+from windowing.model import Pipeline, load_pipeline
 from windowing.runtime.local import run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-from tests.unit.spark.test_windowed import (
-    PROJECT,
-    of,
-    shop,  # noqa: F401 - a fixture
-)
-
+PROJECT = Path(__file__).parents[2] / "slackwater" / "template"
 PAGE = Path(__file__).parents[2] / "docs" / "own-job.md"
 SCHEMA = "partition int, offset long, value string, control string"
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+    """A new project's pipeline and events, the latter as two files of lines for Spark."""
+    (tmp_path / "pipelines").symlink_to(PROJECT / "pipelines")
+    (tmp_path / "records").mkdir()
+    pipeline = load_pipeline(PROJECT / "pipelines" / "orders.yml")
+    lines = [
+        json.dumps(
+            {
+                "partition": record.partition,
+                "offset": record.offset,
+                "value": None if record.value is None else record.value.decode(),
+                "control": None if record.control is None else record.control.decode(),
+            }
+        )
+        for record in read_events(PROJECT / "data" / "events.jsonl", pipeline.source)
+    ]
+    for number, part in enumerate((lines[:150], lines[150:])):
+        file = tmp_path / "records" / f"{number}.json"
+        file.write_text("\n".join(part) + "\n")
+        os.utime(file, (number + 1, number + 1))
+    monkeypatch.chdir(tmp_path)
+    return pipeline
 
 
 def example() -> str:
@@ -32,6 +54,10 @@ def example() -> str:
     for name in ("records", "revenue", "checkpoint"):
         code = code.replace(f'"{name}"', f'"{whole(name)}"')
     return str(code)
+
+
+def of(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [row for row in rows if row["kind"] == kind]
 
 
 def whole(name: str) -> str:

@@ -8,9 +8,19 @@ it knows occurs here, too.
 from chaos.simulator.draw import KINDS
 from chaos.simulator.draw.values import HARD_FLOATS
 from chaos.simulator.draw.wish import OPERATORS
-from tests.strategies.logs import Case, Entry, Event, entry, events_text, interleavings
-from tests.strategies.pipelines import cases, join_cases
-from tests.strategies.thresholds import any_thresholds, thresholds
+from tests.strategies.cases import (
+    Case,
+    Entry,
+    Event,
+    any_thresholds,
+    cases,
+    entry,
+    events_text,
+    interleavings,
+    join_cases,
+    lane_of,
+    thresholds,
+)
 
 __all__ = [
     "HARD_FLOATS",
@@ -25,5 +35,6 @@ __all__ = [
     "events_text",
     "interleavings",
     "join_cases",
+    "lane_of",
     "thresholds",
 ]

@@ -37,7 +37,6 @@ def tables(
     """Columns of one length, as they are after decoding.
 
     Args:
-        draw: given by Hypothesis.
         types: by column, as in a pipeline file: a `?` behind it makes nulls possible.
         largest: by column of ints, the largest absolute value.
         rows: how many rows.

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from tests.strategies.logs import Case, Event
+from tests.strategies.cases import Case, Event
 from windowing.engine import columns
 
 ENGINE = tuple(

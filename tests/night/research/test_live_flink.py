@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jobs.live_engines.flink import flink_windows
-from tests.unit.research.streams import one_by_one
+from tests.unit.research.boxes import one_by_one
 from windowing.research.engines.parameters import Domain
 from windowing.research.prober.experiments import Refused, Size
 

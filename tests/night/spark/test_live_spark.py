@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jobs.live_engines.spark import SparkWindows
-from tests.unit.research.streams import one_by_one, stream_of
+from tests.unit.research.boxes import one_by_one, stream_of
 from windowing.research.engines.parameters import Domain
 from windowing.research.prober.experiments import Refused, Size
 

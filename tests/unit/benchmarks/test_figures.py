@@ -11,6 +11,8 @@ import pytest
 from benchmarks import figures
 from benchmarks.cases import CASE, CASES
 from benchmarks.events import END_US, Load, as_lines, batch_files, dataset
+from benchmarks.figures import markdown
+from benchmarks.lines import lines_of_code, table
 from benchmarks.runs import OURS, RunTiming
 
 
@@ -71,3 +73,45 @@ def test_a_smaller_set_has_the_same_density() -> None:
 def test_the_cases_are_those_of_the_results() -> None:
     assert list(CASE) == [case.name for case in CASES]
     assert CASE["kafka_json_sliding_10_1"].from_topic
+
+
+SOURCE = '''
+"""A docstring."""
+
+import os
+from a import (
+    b,
+)
+
+
+def check_nothing(x):
+    """No operator."""
+    return x
+
+
+class Sum:
+    """Adds.
+
+    More.
+    """
+
+    def __init__(
+        self,
+        x,  # a comment
+    ):
+        self.x = [  # this line counts
+            x,
+        ]
+        text = """two
+        lines"""
+'''
+
+
+def test_what_counts() -> None:
+    """`class`, `def`, two arguments, two of the list, two of the text."""
+    assert lines_of_code(SOURCE) == 8
+
+
+def test_the_page_shows_what_is_counted() -> None:
+    page = Path("benchmarks/policies.md").read_text(encoding="utf-8")
+    assert "\n".join(markdown(table())) in page, "run `.venv/bin/python -m benchmarks.lines`"

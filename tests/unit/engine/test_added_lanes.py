@@ -1,191 +1,20 @@
-"""Lanes that join a running pipeline: the definition's bytes, whenever the engine got to know them.
-
-A run reads the lanes that it began with; the others join one after the other, each from a snapshot
-of a job that knew nothing of it, at the progress that this had. What comes out is what the
-definition says of the whole log with the record of the joining, and what an engine gives that knew
-all lanes from the start, however the log is cut.
-"""
+"""Lanes added to a running pipeline, by hand; simulated runs add them to every class of windows."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-import yaml
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
-from tests.strategies import KINDS, Case, Entry, cases, entry, interleavings, join_cases
-from windowing.engine.plan import plan_of
+from tests.strategies import Entry, entry
 from windowing.engine.progress.idle import IdleLanes
 from windowing.engine.reading.batches import batches
-from windowing.engine.shard import Shard
 from windowing.engine.storage.state import MemoryStore
-from windowing.engine.wids import ENDED, NOTHING_YET
-from windowing.model import Pipeline, Query, parse_pipeline
+from windowing.model import Pipeline, parse_pipeline
 from windowing.model.errors import PipelineError
-from windowing.model.rows import dead_letter_lines, row_lines
-from windowing.model.run_errors import ArrivalOrder, CheckpointMismatch, UndeclaredPartition
-from windowing.model.windows.window import Window
-from windowing.runtime.local import LocalEngine, Output
+from windowing.model.rows import row_lines
+from windowing.model.run_errors import CheckpointMismatch, UndeclaredPartition
+from windowing.runtime.local import LocalEngine
 from windowing.semantics import evaluate
 from windowing.semantics.log import BadLogError
-from windowing.semantics.units import ArrivalOrderError
-
-_OVER_A_VALUE = [kind for kind in KINDS if "row" not in kind]
-_EXAMPLES = max(settings.default.max_examples // 10, 3) if settings.default else 3
-_BATCH_ROWS = st.sampled_from([1, 3, 8, 50])
-
-Document = dict[str, Any]
-
-
-class RefusedAsItShould(Exception):
-    """Rows are counted as they arrive, and nothing says in which lane: no lane may join."""
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=_EXAMPLES)
-@given(data=st.data())
-def test_every_class(kind: str, data: st.DataObject) -> None:
-    check(data.draw(cases(kind=kind, wide=True)), data)
-
-
-@pytest.mark.parametrize("kind", _OVER_A_VALUE)
-@settings(max_examples=_EXAMPLES)
-@given(data=st.data())
-def test_windows_over_another_attribute(kind: str, data: st.DataObject) -> None:
-    check(data.draw(cases(kind=kind, wide=True, number=True)), data)
-
-
-@settings(max_examples=3 * _EXAMPLES)
-@given(data=st.data())
-def test_joins(data: st.DataObject) -> None:
-    check(data.draw(join_cases()), data)
-
-
-def check(case: Case, data: st.DataObject) -> None:
-    document = yaml.safe_load(case.pipeline)
-    sources = sources_of(document)
-    for source in sources.values():
-        source.pop("joined", None)  # lanes join here, and nowhere else
-    late = data.draw(st.sampled_from(sorted(sources)))
-    many = sources[late]["partitions"]
-    if many == 1:
-        return  # and no lane is left to join
-    leaving = data.draw(st.integers(1, many - 1))
-    names = [f"{late}/{number}" for number in range(many - leaving, many)]
-    for name in names:
-        shrink(sources[late], name)
-    log = [entry(event) for event in data.draw(interleavings(case.lanes))]
-    try:
-        found, pipeline = live(document, names, log, data)
-        outcome = evaluate(pipeline, log)
-        whole = [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
-        assert sorted(set(found)) == sorted(whole)
-        engine = LocalEngine(pipeline)
-        for batch in batches(log, data.draw(_BATCH_ROWS), pipeline):
-            engine.feed(batch)
-        assert sorted(lines(engine.output)) == sorted(whole)
-    except RefusedAsItShould:
-        return
-    except (ArrivalOrder, ArrivalOrderError):
-        with pytest.raises(ArrivalOrderError):
-            evaluate(parse_pipeline(case.pipeline), log)
-
-
-def live(
-    document: Document, names: list[str], log: list[Entry], data: st.DataObject
-) -> tuple[list[str], Pipeline]:
-    """Run a log through engines that get to know lanes one after the other."""
-    pipeline = parse_pipeline(yaml.safe_dump(document))
-    engine, left, sent = LocalEngine(pipeline), list(log), []
-    for name in names:
-        known = {pipeline.source.lane(number) for number in range(pipeline.source.partitions)}
-        readable = [one for one in left if f"{one.source}/{one.partition}" in known]
-        taken = readable[: data.draw(st.integers(0, len(readable)))]
-        for batch in batches(taken, data.draw(_BATCH_ROWS), pipeline):
-            engine.feed(batch)
-        left = [one for one in left if not any(one is other for other in taken)]
-        sent += lines(engine.output)
-        ahead = data.draw(st.sampled_from([0, 0, 0, 1, 20]))
-        timed = pipeline.source.event_time.field
-        at = {field: us + ahead for field, us in highest(pipeline, engine).items()}
-        assume(all(us < ENDED for us in at.values()))
-        grow(document, name, pipeline.source.partitions, timed, at)
-        if any(counted(query.window) for query in pipeline.of(Query)):
-            with pytest.raises(PipelineError, match="E_ARRIVAL_ORDER"):
-                parse_pipeline(yaml.safe_dump(document))
-            raise RefusedAsItShould
-        pipeline = parse_pipeline(yaml.safe_dump(document))
-        snapshot, engine = engine.snapshot(), LocalEngine(pipeline)
-        engine.restore(snapshot)
-    for batch in batches(left, data.draw(_BATCH_ROWS), pipeline):
-        engine.feed(batch)
-    return sent + lines(engine.output), pipeline
-
-
-def counted(window: Window) -> bool:
-    """Whether it counts rows as they arrive, with no PATTR to say whose they are."""
-    return window.traits.counts_arrivals and window.pattr is None
-
-
-def sources_of(document: Document) -> dict[str, Document]:
-    """The sources of a pipeline file, by topic."""
-    if "source" in document:
-        return {document["source"]["topic"]: document["source"]}
-    sides = (document["join"][side]["source"] for side in ("left", "right"))
-    return {source["topic"]: source for source in sides}
-
-
-_GONE: dict[str, list[tuple[Document, Any]]] = {}
-"""What a case's generators said of the lanes that were taken out of it."""
-
-
-def shrink(source: Document, name: str) -> None:
-    """Take a lane out of a source, and out of what its generators say of it."""
-    source["partitions"] -= 1
-    _GONE[name] = []
-    for named in _by_lane(source):
-        _GONE[name].append((named, named.pop(name)))
-
-
-def grow(document: Document, name: str, number: int, timed: str, at: dict[str, int]) -> None:
-    """Let a lane join, with what generators said of it."""
-    source = sources_of(document)[name.rpartition("/")[0]]
-    source["partitions"] += 1
-    for named, value in _GONE[name]:
-        named[name] = value
-    attribute = source["event_time"]["field"]
-    own = {attribute if field == timed else field: us for field, us in at.items()}
-    source.setdefault("joined", {})[name] = {"lane": number, "at": own}
-
-
-def _by_lane(source: Document) -> list[Document]:
-    """The parts of a source's generators that name lanes."""
-    found = []
-    for generator in (source["disorder"], *source.get("disorder_of", {}).values()):
-        if isinstance(generator, dict):
-            found += [generator["heartbeat"]] if "heartbeat" in generator else []
-            per = generator.get("ordered_per")
-            found += [per["members"]] if isinstance(per, dict) and "members" in per else []
-    return found
-
-
-def highest(pipeline: Pipeline, engine: LocalEngine) -> dict[str, int]:
-    """By attribute, the largest progress that any shard knows of any unit; none: left out."""
-    found: dict[str, int] = {}
-    for values in engine.snapshot().shards:
-        store = MemoryStore()
-        store.restore(values)
-        for attribute, us in Shard(plan_of(pipeline)).highest(store).items():
-            found[attribute] = max(found.get(attribute, us), us)
-    return {attribute: us for attribute, us in found.items() if us != NOTHING_YET}
-
-
-def lines(output: Output) -> list[str]:
-    """All of an output, spelled as in files."""
-    return [*row_lines(output.rows), *dead_letter_lines(output.dead_letters)]
-
 
 PIPELINE = """
 name: p

@@ -6,11 +6,13 @@ checkpoint with the log cut anew. Repeated rows are equal to the byte, or a sink
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import KINDS, Case, any_thresholds, cases, entry, interleavings
+from tests.strategies import KINDS, Case, any_thresholds, cases, entry, interleavings, lane_of
 from windowing.engine.reading.batches import batches
 from windowing.model import parse_pipeline
 from windowing.model.rows import dead_letter_lines, row_lines
@@ -21,24 +23,17 @@ from windowing.semantics.units import ArrivalOrderError
 from windowing.semantics.windows.landmark import EndlessLandmarkError
 
 _CLASSES = [kind for kind in KINDS if kind != "sliding"]
-_OVER_A_VALUE = [kind for kind in KINDS if "row" not in kind]
+_OVER_A_VALUE = [(kind, True) for kind in KINDS if "row" not in kind]
 # The sliding ones have their own tests; the other classes share the time that one would have.
 _EXAMPLES = max(settings.default.max_examples // 10, 3) if settings.default else 3
 _BATCH_ROWS = st.sampled_from([1, 3, 7, 8, 20, 50])
 
 
-@pytest.mark.parametrize("kind", _CLASSES)
+@pytest.mark.parametrize(("kind", "number"), [*product(_CLASSES, [False]), *_OVER_A_VALUE])
 @settings(max_examples=_EXAMPLES)
 @given(data=st.data())
-def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
-    check(data.draw(cases(kind=kind, wide=True)), data=data)
-
-
-@pytest.mark.parametrize("kind", _OVER_A_VALUE)
-@settings(max_examples=_EXAMPLES)
-@given(data=st.data())
-def test_windows_over_another_attribute(kind: str, data: st.DataObject) -> None:
-    check(data.draw(cases(kind=kind, wide=True, number=True)), data=data)
+def test_engine_equals_definition(kind: str, data: st.DataObject, *, number: bool) -> None:
+    check(data.draw(cases(kind=kind, wide=True, number=number)), data=data)
 
 
 @any_thresholds
@@ -56,15 +51,15 @@ def check(case: Case, *, data: st.DataObject) -> None:
     restarted = data.draw(st.integers(0, len(log)))
     engine = LocalEngine(pipeline)
     try:
-        for batch in batches(log[:restarted], first_rows):
+        for batch in batches(log[:restarted], first_rows, pipeline):
             engine.feed(batch)
             if data.draw(st.integers(0, 5)) == 0:
                 engine.feed(batch)
         checkpoint = engine.snapshot()
-        for batch in batches(log[restarted:], first_rows):
+        for batch in batches(log[restarted:], first_rows, pipeline):
             engine.feed(batch)
         engine.restore(checkpoint)
-        for batch in batches(log[restarted:], second_rows):
+        for batch in batches(log[restarted:], second_rows, pipeline):
             engine.feed(batch)
     except ArrivalOrder:
         assert expected is None
@@ -86,11 +81,7 @@ def test_a_time_that_leaps_ahead_gives_an_error_and_not_a_billion_landmark_windo
         "queries:\n"
         "  q: {window: RANGE LANDMARK SLIDE 6 us WATTR ts, aggregates: {n: count}}\n"
     )
-    times = (1, 10**17)
-    log = [
-        entry({"source": "s", "partition": 0, "offset": offset, "value": {"ts": ts}})
-        for offset, ts in enumerate(times)
-    ]
+    log = lane_of({"value": {"ts": ts}} for ts in (1, 10**17))
     with pytest.raises(EndlessLandmarkError, match=r"query q: .* 16,666,666,666,666,6.* max_ahead"):
         evaluate(pipeline, log)
     (batch,) = batches(log, 10)

@@ -1,26 +1,21 @@
-"""Early rows, by a policy or because lanes are silent: provisional, and of no influence."""
+"""Early rows, by a policy or because lanes are silent: provisional, and taken back if need be."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import Case, Event, cases, entry
-from tests.unit.engine.test_engine import defined, lines
+from tests.strategies import entry
 from tests.unit.engine.test_sessions import log, pipeline
 from windowing.engine.reading.batches import batches
-from windowing.model import Pipeline, PipelineError, Query, parse_pipeline
+from windowing.model import PipelineError, parse_pipeline
 from windowing.model.rows import Row
 from windowing.runtime.local import LocalEngine
-from windowing.semantics import evaluate
 
-_FEW = max(settings.default.max_examples // 6, 3) if settings.default else 3
 _SOME = max(settings.default.max_examples // 2, 8) if settings.default else 8
-_KINDS = ["sliding", "landmark", "session"]
 
 
 @pytest.mark.parametrize("policy", ["{every: 10 s}", "{records: 2}"])
@@ -110,78 +105,6 @@ def test_what_early_rows_showed_comes_or_is_taken_back_once(data: st.DataObject)
 
 def _identity(row: Row) -> tuple[object, ...]:
     return row.query, row.window_id, row.key
-
-
-@settings(max_examples=_FEW)
-@given(data=st.data())
-def test_rows_never_depend_on_early_ones(data: st.DataObject) -> None:
-    kind = data.draw(st.sampled_from(_KINDS))
-    case = data.draw(cases(kind=kind, records_max=12))
-    policy = data.draw(st.sampled_from(["", "early: {every: 3 us}", "early: {records: 1}"]))
-    text = f"{case.pipeline}\n{policy}\n"
-    if data.draw(st.booleans()):
-        text = with_timeout(text)
-    spec = parse_pipeline(text)
-    engine = LocalEngine(spec)
-    for number, batch in enumerate(batches(map(entry, case.events), data.draw(st.integers(1, 5)))):
-        engine.feed(batch, wall_us=number * data.draw(st.integers(0, 4)))
-    assert lines(engine.output) == defined(spec, case)
-
-
-@settings(max_examples=_FEW)
-@given(data=st.data())
-def test_silent_lanes_are_left_out_of_early_rows(data: st.DataObject) -> None:
-    """What silent lanes alone hold back is what would be sent if they had ended."""
-    case = data.draw(cases(kind=data.draw(st.sampled_from(_KINDS)), records_max=12))
-    spec = parse_pipeline(with_timeout(case.pipeline))
-    if any(query.late.policy == "update" for query in spec.of(Query)):
-        return  # what late records add stands in no early row
-    engine, heard, clock_us, seen = LocalEngine(spec), {}, 0, list[Event]()
-    for events in cut(case, data):
-        clock_us += data.draw(st.integers(0, 4))
-        lanes = range(spec.source.partitions)
-        heard = {lane: heard.get(lane, clock_us) for lane in lanes}
-        heard |= {event["partition"]: clock_us for event in events}
-        seen += events
-        for batch in batches(map(entry, events), 100):
-            engine.feed(batch, wall_us=clock_us)
-        silent = [lane for lane, at_us in heard.items() if clock_us - at_us >= 3]
-        check_shown(spec, engine.output.early, seen, silent)
-
-
-def with_timeout(text: str) -> str:
-    return text.replace("  disorder:", "  idle_timeout: 3 us\n  disorder:", 1)
-
-
-def cut(case: Case, data: st.DataObject) -> list[list[Event]]:
-    """The log in batches."""
-    events, size = case.events, data.draw(st.integers(1, 5))
-    return [events[start : start + size] for start in range(0, len(events), size)]
-
-
-def check_shown(
-    spec: Pipeline, early: Sequence[Row], seen: Sequence[Event], silent: Sequence[int]
-) -> None:
-    """Compare the last early row of each window that silent lanes hold back with the definition."""
-    if not silent or len(silent) == spec.source.partitions:
-        return
-    shown = {(row.query, row.window_id, row.key): row for row in early}
-    ends = [
-        {"source": "s", "partition": lane, "offset": 10**6, "control": {"end": True}}
-        for lane in silent
-    ]
-    now = {(row.query, row.window_id, row.key) for row in evaluate(spec, map(entry, seen)).rows}
-    for row in evaluate(spec, map(entry, [*seen, *ends])).rows:
-        key = (row.query, row.window_id, row.key)
-        if key in now or row.revision or row.retracts:
-            continue
-        found = shown[key]
-        assert (found.records, found.values, found.offsets) == (
-            row.records,
-            row.values,
-            row.offsets,
-        )
-        assert found.pane == "early"
 
 
 def test_a_lane_that_speaks_again_is_late_for_nothing() -> None:

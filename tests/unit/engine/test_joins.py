@@ -8,38 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import Event, entry, interleavings, join_cases
-from tests.unit.engine.test_engine import agreed, defined, lines
-from windowing.engine.reading.batches import batches
+from chaos.simulator.draw.wish import JOIN as JOIN_OF_RECORDS
+from chaos.simulator.draw.wish import POLICY_JOIN
+from tests.strategies import Event, entry, join_cases
+from tests.unit.engine.test_classes import check
+from tests.unit.engine.test_engine import agreed
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.rows import row_lines
-from windowing.runtime.local import LocalEngine
 
 _FEW = max(settings.default.max_examples // 3, 6) if settings.default else 6
 
 
+@pytest.mark.parametrize("kind", [JOIN_OF_RECORDS, POLICY_JOIN])
 @settings(max_examples=_FEW)
 @given(data=st.data())
-def test_engine_equals_definition(data: st.DataObject) -> None:
-    """Another interleaving, other cuts, redelivered batches, and a restart with other cuts."""
-    case = data.draw(join_cases())
-    spec = parse_pipeline(case.pipeline)
-    log = [entry(event) for event in data.draw(interleavings(case.lanes))]
-    restarted = data.draw(st.integers(0, len(log)))
-    first_rows, second_rows = (data.draw(st.integers(1, 12)) for _ in range(2))
-    engine = LocalEngine(spec)
-    for batch in batches(log[:restarted], first_rows, spec):
-        engine.feed(batch)
-        if data.draw(st.integers(0, 3)) == 0:
-            engine.feed(batch)
-    checkpoint = engine.snapshot()
-    for batch in batches(log[restarted:], first_rows, spec):
-        engine.feed(batch)
-    engine.restore(checkpoint)
-    for batch in batches(log[restarted:], second_rows, spec):
-        engine.feed(batch)
-    assert sorted(set(lines(engine.output))) == sorted(defined(spec, case))
+def test_engine_equals_definition(kind: str, data: st.DataObject) -> None:
+    check(data.draw(join_cases(kind=kind)), data=data)
 
 
 JOIN = """

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import Case, Event, entry
+from tests.strategies import Case, Event, entry, lane_of
 from tests.unit.engine.test_classes import check
 from tests.unit.engine.test_engine import defined, lines
 from tests.unit.sinks.test_table_sink import written
@@ -241,7 +241,7 @@ def test_a_time_beyond_is_a_dead_letter(ts: int) -> None:
     for name, value in _PLAIN.items():
         text = text.replace(name, value)
     pipeline = parse_pipeline(text)
-    log = [entry({"source": "s", "partition": 0, "offset": 0, "value": {"ts": ts, "n": 1}})]
+    log = lane_of([{"value": {"ts": ts, "n": 1}}])
     (dead,) = run(pipeline, batches(log, 1)).dead_letters
     assert (dead.reason, dead.query) == ("time_out_of_range", None)
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sampling import sampled
-from tests.strategies import KINDS, Case, Entry, cases, entry, join_cases
+from tests.strategies import KINDS, Case, cases, entry, join_cases, lane_of
 from tests.strategies.names import (
     PLAIN,
     STRANGE,
@@ -132,11 +132,8 @@ queries:
 def shown(fields: dict[str, str], key: list[str], mean: str, *values: dict[str, object]) -> list:
     text = PIPELINE.replace("FIELDS", json.dumps(fields)).replace("KEY", json.dumps(key))
     pipeline = parse_pipeline(text.replace("MEAN", json.dumps(mean)))
-    log: list[Entry] = [
-        entry({"source": "s", "partition": 0, "offset": offset, "value": {"ts": 1, **value}})
-        for offset, value in enumerate(values)
-    ]
-    log.append(entry({"source": "s", "partition": 0, "offset": 99, "control": {"end": True}}))
+    contents = [{"value": {"ts": 1, **value}} for value in values]
+    log = lane_of([*contents, {"control": {"end": True}}])
     rows = [json.loads(line) for line in row_lines(run(pipeline, batches(log, 1, pipeline)).rows)]
     return [[row["key"], row["values"]["n"], row["values"]["m"]] for row in rows]
 
@@ -191,10 +188,7 @@ def test_an_event_time_under_fields_too_orders_records_by_the_time(
     text = text.replace("RANGE 10 us SLIDE 10 us", "RANGE 1 day SLIDE 1 day")
     pipeline = parse_pipeline(text.replace("m: MEAN", "m: first(v), w: argmax(v), u: last(v)"))
     contents = [{"value": {"ts": ts, "v": v}} for v, ts in enumerate(times)]
-    log = [
-        entry({"source": "s", "partition": 0, "offset": offset, **content})
-        for offset, content in enumerate([*contents, {"control": {"end": True}}])
-    ]
+    log = lane_of([*contents, {"control": {"end": True}}])
     (row,) = run(pipeline, batches(log, 9, pipeline)).rows
     assert row.values == {"n": 2, "m": 1, "w": 1_704_096_000_000_000, "u": 0}
     assert list(row_lines(evaluate(pipeline, log).rows)) == list(row_lines([row]))

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.unit.engine.test_families import ALIKE, HEAD, LATER, QUERY
+from windowing.engine.plan import plan_of
+from windowing.engine.tuning import tuned
 from windowing.explain.capacity import (
     UNIT_COSTS,
     CapacityError,
@@ -18,6 +21,8 @@ from windowing.explain.capacity import (
     kind_of,
     partials,
 )
+from windowing.explain.pipeline import UnknownQuery, cost
+from windowing.model import parse_pipeline
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -123,3 +128,27 @@ def test_the_page_shows_what_the_command_says() -> None:
     ).assumptions:
         if "core does what" not in sentence and "besides" not in sentence:
             assert sentence in page, "copy the output of `slackwater capacity` into the page"
+
+
+with tuned(share_from_queries=2):
+    PLAN = plan_of(
+        parse_pipeline(
+            HEAD + ALIKE + QUERY.format("in_step", 50, LATER) + QUERY.format("own", 15, LATER)
+        )
+    )
+
+
+def test_a_query_that_shares_has_no_state_of_its_own() -> None:
+    assert cost(PLAN, "in_step").startswith("shares slices with 3 others")
+
+
+def test_any_other_has() -> None:
+    # Windows of 15 us every 10 us, 5 us of slack: two slices per slide, of two slides and one more.
+    summary, (each, states) = cost(PLAN, "own"), (56, 6)
+    assert summary.startswith(f"has slices of its own: about {each} bytes a partial state")
+    assert f"about {each * states} bytes per key" in summary
+
+
+def test_a_name_that_is_not_there() -> None:
+    with pytest.raises(UnknownQuery):
+        cost(PLAN, "nobody")

@@ -1,4 +1,4 @@
-"""The files that ARCHITECTURE.md's table "I want to …" says a change takes, counted."""
+"""What our pages say of the toy package: how many files a change takes, and its code as it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
+from infra.project import Settings
 from windowing.model.registry import GROUPS
 
 ROOT = Path(__file__).parents[3]
@@ -47,3 +49,32 @@ def test_every_file_of_the_package_is_counted() -> None:
     assert set().union(*KINDS.values()) == set(GROUPS)
     written = {f"tidepool.{path.stem}" for path in PACKAGE.glob("tidepool/[!_]*.py")}
     assert set().union(*map(modules_of, KINDS.values())) == written
+
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = Path(__file__).parent / "package"
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+
+
+def shown(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+MODULES = sorted(PACKAGE.glob("tidepool/[!_]*.py"))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=[module.stem for module in MODULES])
+def test_the_page_shows_what_is_run(module: Path) -> None:
+    text = module.read_text(encoding="utf-8")
+    assert text in shown("python")
+    parts = len(re.findall(r"^@(?!dataclass)", text, flags=re.MULTILINE)) or 1
+    assert sum(1 for line in text.splitlines() if line.strip()) <= 40 * parts
+
+
+def test_the_page_shows_how_it_is_declared() -> None:
+    [points], [settings, *_] = shown("toml"), shown("yaml")
+    assert (PACKAGE / "pyproject.toml").read_text(encoding="utf-8").endswith(points)
+    declared = Settings.model_validate(yaml.safe_load(settings)).plugins
+    for sort, named in declared.items():
+        for name, value in named.items():
+            assert f'[project.entry-points."slackwater.{sort}"]\n{name} = "{value}"' in points

@@ -173,7 +173,6 @@ def yaml_files(draw: st.DrawFn, seeds: Recorded, read: Recorded) -> bytes:
     """A YAML file: a changed document, a changed text, or hardly anything.
 
     Args:
-        draw: given by Hypothesis.
         seeds: recorded files.
         read: the documents in them.
     """

@@ -1,9 +1,12 @@
 """Files that are no pipeline, or too much of one: one sentence with file and line, soon."""
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -269,3 +272,39 @@ def test_a_type_that_may_be_null_is_shown_quoted(line: str, corrected: str) -> N
 def test_a_long_text_is_read_in_no_time(text: str) -> None:
     with pytest.raises(PipelineError), within(1):
         parse_pipeline(text)
+
+
+def test_tables_are_tended_if_the_file_says_when() -> None:
+    assert parse_pipeline(GOOD).upkeep is None
+    upkeep = parse_pipeline(GOOD + 'upkeep: {schedule: "@daily"}\n').upkeep
+    assert upkeep is not None
+    assert (upkeep.schedule, upkeep.retention) == ("@daily", timedelta(days=7))
+    upkeep = parse_pipeline(GOOD + 'upkeep: {schedule: "5 * * * *", retention: 36 hours}\n').upkeep
+    assert upkeep is not None
+    assert upkeep.retention == timedelta(hours=36)
+
+
+def test_upkeep_leaves_the_meaning_as_it_is() -> None:
+    tended = parse_pipeline(GOOD + 'upkeep: {schedule: "@daily"}\n')
+    assert tended.fingerprint == parse_pipeline(GOOD).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("section", "rule"),
+    [
+        ("{schedule: continuous}", "upkeep is due at times"),
+        ("{schedule: often}", "neither continuous nor a cron expression"),
+        ("{}", "schedule"),
+        ('{schedule: "@daily", retention: 5 minutes}', "out of range"),
+        ('{schedule: "@daily", retention: 5 rows}', "not a length of time"),
+        ('{schedule: "@daily", keep: 1 day}', "keep"),
+    ],
+)
+def test_every_key_has_a_rule(section: str, rule: str) -> None:
+    with pytest.raises(PipelineError, match=rule):
+        parse_pipeline(f"{GOOD}upkeep: {section}\n", "p.yml")
+
+
+def test_other_sinks_have_no_files_to_tend() -> None:
+    with pytest.raises(PipelineError, match=r"upkeep is for sink: {table: NAME}; postgres has no"):
+        parse_pipeline(GOOD + 'sink: {postgres: p}\nupkeep: {schedule: "@daily"}\n')

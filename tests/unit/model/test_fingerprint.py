@@ -413,3 +413,10 @@ def test_every_generator_and_class_of_windows_has_a_name_of_its_own() -> None:
     texts = [line["text"] for line in recorded()]
     classes = {type(query.window) for text in texts for query in parse_pipeline(text).of(Query)}
     assert classes == {*CLASSES}
+
+
+def test_accepting_a_compacted_topic_is_no_other_pipeline() -> None:
+    plain = parse_pipeline(PIPELINE)
+    accepted = parse_pipeline(PIPELINE.replace("  disorder", "  compacted: true\n  disorder"))
+    assert (plain.source.compacted, accepted.source.compacted) == (False, True)
+    assert plain.fingerprint == accepted.fingerprint

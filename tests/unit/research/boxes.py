@@ -75,3 +75,14 @@ def random_model(chance: Random, domain: Domain) -> Model:
     ]
     possible = [one for one in hypotheses(domain) if one.tick is not Tick.batch_end]
     return Model(chance.choice(possible), chance.choice(visible))
+
+
+def stream_of(*batches: list[int]) -> list[StreamTuple]:
+    """Tuples with these times, batch by batch."""
+    times = [(time, number) for number, batch in enumerate(batches, 1) for time in batch]
+    return [StreamTuple(n, n, time, batch) for n, (time, batch) in enumerate(times, 1)]
+
+
+def one_by_one(*times: int) -> list[StreamTuple]:
+    """Tuples with these times, each in its own batch."""
+    return stream_of(*([time] for time in times))

@@ -14,8 +14,7 @@ from jobs.live_engines.engines import UnknownModeError, live_engine
 from jobs.live_engines.findings import ProbeResult, words
 from jobs.live_engines.local import LocalWindows
 from slackwater.main import app
-from tests.unit.research.boxes import SimulatedBox, Unsteady
-from tests.unit.research.streams import one_by_one, stream_of
+from tests.unit.research.boxes import SimulatedBox, Unsteady, one_by_one, stream_of
 from windowing.research.engines.parameters import Domain, Report, Tick
 from windowing.research.prober.experiments import Size
 from windowing.research.prober.hypotheses import Formula, Hypothesis

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import KINDS, Entry, cases, entry, join_cases
+from tests.strategies import KINDS, Entry, cases, entry, join_cases, lane_of
 from tests.unit.sinks.test_table_sink import RETRACTING, frames, log_of, with_keys
 from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
@@ -106,10 +106,7 @@ def test_sessions_that_were_absorbed_are_gone(accumulation: str) -> None:
     text = RETRACTING.format(window="SESSION 5 us WATTR ts", shards=2)
     text = text.replace("retracting", accumulation).replace("fields: {k: int}", "fields: {}")
     pipeline = parse_pipeline(text.replace("group_by: [k], ", ""))
-    log = [
-        entry({"source": "s", "partition": 0, "offset": at, "value": {"ts": ts}})
-        for at, ts in enumerate([1, 8, 40, 4, 70])
-    ]
+    log = lane_of({"value": {"ts": ts}} for ts in [1, 8, 40, 4, 70])
     defined = evaluate(pipeline, log).rows
     assert any(row.absorbed_by is not None for row in defined)
     ((table,), query) = table_of(pipeline, log, 2), pipeline.flows[0]

@@ -1,9 +1,13 @@
-"""What `import windowing` offers can be seen, and is there."""
+"""What `import windowing` offers can be seen, is there, and runs as its examples show."""
 
+import doctest
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import windowing
+from windowing.runtime.standalone import operators
 
 
 def test_dir_shows_every_public_name() -> None:
@@ -26,3 +30,21 @@ def test_a_pipeline_is_checked_without_its_engine() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+README = Path(__file__).parents[3] / "windowing" / "README.md"
+
+
+def test_the_examples_of_the_readme_run() -> None:
+    examples = re.findall(r"```py\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(examples) >= 3
+    known: dict[str, object] = {}
+    for example in examples:
+        assert "assert" in example
+        exec(compile(example, "windowing/README.md", "exec"), known)  # noqa: S102 - our own document
+
+
+def test_the_example_of_the_aggregator_runs() -> None:
+    result = doctest.testmod(operators)
+    assert result.attempted > 3
+    assert not result.failed

@@ -7,7 +7,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from chaos.simulator.draw.wish import JOIN, POLICY_JOIN
-from tests.strategies import KINDS, OPERATORS, Case, cases, entry, join_cases
+from tests.strategies import KINDS, OPERATORS, Case, cases, entry, join_cases, lane_of
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import dead_letter_line, row_line
@@ -86,10 +86,7 @@ queries:
     aggregates: {n: count}
 """
     )
-    log = [
-        entry({"source": "s", "partition": 0, "offset": n, "value": {"ts": n, "g": key}})
-        for n, key in enumerate("abab")
-    ]
+    log = lane_of({"value": {"ts": n, "g": key}} for n, key in enumerate("abab"))
     (query,) = pipeline.flows
     rows = [row_line(row) for part in in_parts(pipeline, query, log, 1) for row in part.rows]
     assert sorted(rows) == sorted(row_line(row) for row in evaluate(pipeline, log).rows)

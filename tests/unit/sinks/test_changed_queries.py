@@ -14,7 +14,7 @@ import pytest
 
 from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
-from tests.strategies import entry
+from tests.strategies import lane_of
 from tests.unit.engine.test_convert import stores
 from windowing.engine.changes import QueriesChanged, after_all
 from windowing.engine.convert import convert
@@ -56,8 +56,7 @@ def log() -> list[Any]:
         contents: list[dict[str, Any]] = [{"value": {"ts": ts, "k": ts % 3}} for ts in range(150)]
         contents.insert(100, {"control": {"queries": {"remove": {"new": 120}}}})
         contents.insert(35 + lane, {"control": {"queries": {"add": {"new": JOINS}}}})
-        place = {"source": "s", "partition": lane}
-        found += [entry({**place, "offset": at, **one}) for at, one in enumerate(contents)]
+        found += lane_of(contents, lane)
     return sorted(found, key=lambda one: (one.offset, one.partition))
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from chaos.readers.log import read_events
 from windowing.engine.reading.batches import batches
-from windowing.model import Pipeline, load_pipeline
+from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.query import Flow
+from windowing.model.run_errors import BadRecords
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged
 from windowing.spark.flat_rows import FlatRows, spark_type
@@ -66,3 +67,23 @@ def test_flat_rows_are_the_rows_of_a_recorded_case(file: Path) -> None:
     letters = [row for row in rows if row["kind"] == "dead_letter"]
     assert len(letters) == len(engine.output.dead_letters)
     assert spark_type(FlatRows(pipeline).schema).startswith("`kind` string, `query` string")
+
+
+PROJECT = Path(__file__).parents[3] / "slackwater" / "template"
+
+
+def test_columns_of_one_name_must_be_of_one_type() -> None:
+    text = (PROJECT / "pipelines" / "orders.yml").read_text()
+    other = text.replace("coupons: count_distinct(coupon)", "Orders: last(coupon)")
+    assert text != other
+    with pytest.raises(BadRecords, match="'Orders' of query visits is string, and in"):
+        FlatRows(parse_pipeline(other.replace("{orders: count, Orders", "{Orders")))
+
+
+def test_a_field_called_like_a_column_keeps_its_own() -> None:
+    text = (PROJECT / "pipelines" / "orders.yml").read_text()
+    names = FlatRows(
+        parse_pipeline(text.replace("{orders: count, coupons", "{Offset: count, c"))
+    ).schema
+    assert {"offset", "values.Offset", "shop", "absorbed_by"} <= set(names.names)
+    assert "op" not in names.names

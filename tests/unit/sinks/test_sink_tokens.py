@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake import DeltaTable
 
 from windowing.engine.lane import Lane
 from windowing.engine.plan import plan_of
@@ -18,10 +18,10 @@ from windowing.engine.storage.state import MemoryStore
 from windowing.model import parse_pipeline
 from windowing.model.run_errors import TokenMismatch
 from windowing.runtime.output import tagged
-from windowing.runtime.token import Kept, Stretch, Token
+from windowing.runtime.token import Kept, Stretch
 from windowing.spark.sinks import MemorySink
 from windowing.spark.sinks.table import TableSink
-from windowing.spark.sinks.tokens import Frames, token_rows
+from windowing.spark.sinks.tokens import Frames
 
 PIPELINE = parse_pipeline("""
 name: p
@@ -98,24 +98,6 @@ def test_a_table_that_was_lost_is_named(tmp_path: Path) -> None:
     *_, third = batches(3, 7, 9)
     with pytest.raises(TokenMismatch, match=r"table .*never of run r1 has no batch"):
         sink.take(third, 2)
-
-
-def test_a_driver_that_died_among_the_tables_is_made_good(tmp_path: Path) -> None:
-    filled(tmp_path, 3, 7)
-    *_, third = batches(3, 7, 9)
-    token = Token(2, {"s/0": Stretch(7, 8)}, pipeline=PIPELINE.fingerprint)
-    write_deltalake(
-        tmp_path / "tokens",
-        token_rows("r1", token),
-        mode="append",
-        commit_properties=CommitProperties(app_transactions=[Transaction("r1", 2)]),
-    )
-    rows = count(tmp_path)
-    TableSink(PIPELINE, tmp_path, "r1").take(third, 2)
-    assert count(tmp_path) > rows
-    assert {
-        one and one.batch for one in TableSink.kept(PIPELINE, tmp_path, "r1").tables.values()
-    } == {2}
 
 
 def test_of_two_drivers_the_same_batch_counts_once_and_another_is_refused(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from chaos.readers.delta import read_tables
 from chaos.readers.output import OutputError
 from chaos.readers.table import TableColumns
 from chaos.verdict.verify import verify
-from tests.strategies import Entry, entry
+from tests.strategies import Entry, lane_of
 from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.run_errors import TableConflict
@@ -120,8 +120,7 @@ def log(version: Version) -> list[Entry]:
         | {"v": n, "f": n / 2}
         for n, ts in enumerate(TIMES)
     ]
-    events = [{"source": "s", "partition": 0, "offset": n} for n in range(len(values))]
-    return [entry(event | {"value": value}) for event, value in zip(events, values, strict=True)]
+    return lane_of({"value": value} for value in values)
 
 
 class BatchedRun:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import threading
 from contextlib import suppress
@@ -16,6 +17,7 @@ from deltalake.exceptions import CommitFailedError
 from tests.unit.sinks.test_data_files import filled, rows_of
 from tests.unit.sinks.test_sink_tokens import batches
 from windowing.files.places import is_remote
+from windowing.files.table_rows import dataset_of, folder_of, rows_in
 from windowing.model.run_errors import TableConflict, TokenMismatch
 from windowing.runtime.token import Kept, Stretch, Token
 from windowing.spark.sinks.data_files import DataFile, write_file
@@ -175,3 +177,30 @@ def test_a_table_with_features_of_newer_writers_is_refused(tmp_path: Path) -> No
         with pytest.raises(TableConflict, match=r"version \d, and the sink writes version 2"):
             look()
     assert values(table) == []
+
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_all_rows_are_read_from_folders_with_any_name(tmp_path: Path) -> None:
+    folder = created(tmp_path)
+    for run in ("r 1", "r/2 %"):
+        log = log_of(folder, run)
+        assert log.append([a_file(folder, x, run) for x in (1, 2)], token(0))
+    table = DeltaTable(str(folder))
+    assert folder_of(table) == folder
+    assert sorted(rows_in(table, run="r 1")["x"].to_pylist()) == [1, 2]
+    assert rows_in(table, run="r/2 %", columns=["run"]).to_pylist() == [{"run": "r/2 %"}] * 2
+    assert rows_in(table).num_rows == dataset_of(table).count_rows() == 4
+
+
+def test_nothing_reads_tables_through_python() -> None:
+    """Arrow's threads would then need an interpreter that may have ended: see `table_rows`."""
+    rooms = ("windowing", "jobs", "chaos", "slackwater", "infra", "dags")
+    using = {
+        path.relative_to(ROOT)
+        for room in rooms
+        for path in (ROOT / room).rglob("*.py")
+        if re.search(r"\.to_pyarrow_(table|dataset)\(", path.read_text())
+    }
+    assert using == {Path("windowing/files/table_rows.py")}

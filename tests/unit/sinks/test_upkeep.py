@@ -17,7 +17,7 @@ from deltalake.exceptions import CommitFailedError
 
 from chaos.readers.delta import read_tables
 from chaos.verdict.verify import verify
-from tests.strategies import entry
+from tests.strategies import lane_of
 from tests.unit.sinks.test_data_files import files_in, filled, in_files, rows_of
 from tests.unit.sinks.test_sink_tokens import NAMES, PIPELINE, batches
 from windowing.engine.tuning import tuned
@@ -137,10 +137,7 @@ def test_merging_beside_a_writer_loses_nothing(tmp_path: Path) -> None:
         done.set()
         thread.join()
     assert not errors
-    log = [
-        entry({"source": "s", "partition": 0, "offset": at, "value": {"ts": 10 * at, "v": 1}})
-        for at in range(cuts[-1])
-    ]
+    log = lane_of({"value": {"ts": 10 * at, "v": 1}} for at in range(cuts[-1]))
     verdict = verify(PIPELINE, log, read_tables(tmp_path, PIPELINE, "r1"))
     assert verdict.ok, "\n".join(verdict.lines())
     found = TableSink.kept(PIPELINE, tmp_path, "r1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra import jvm
 from windowing.engine.tuning import tuned
 from windowing.model import load_pipeline, parse_pipeline
 from windowing.model.run_errors import BadRecords
@@ -121,3 +123,12 @@ def test_columns_of_kafka_that_would_be_lost_are_refused(
     with pytest.raises(BadRecords, match=f"has '{unread}' and no '{instead}': workers do not"):
         read(write(tmp_path / "a", **columns), None)
     assert read(write(tmp_path / "b", **columns, **{instead: [None]}), None)
+
+
+def test_what_is_not_installed_is_not_on_the_class_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jvm, "LOCAL_FILES_JARS", tmp_path)
+    monkeypatch.setenv(jvm.CLASS_PATH, "given")
+    with jvm.on_the_class_path():
+        assert os.environ[jvm.CLASS_PATH] == "given"

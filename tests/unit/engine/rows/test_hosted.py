@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sampling import sampled
-from tests.strategies.logs import Case, Event, entry
+from tests.strategies import Case, Event, entry
 from tests.unit.engine.test_engine import defined
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.state import MemoryStore

@@ -1,15 +1,13 @@
-"""Windows by policies: the recorded scenarios, whatever they are kept in, and what is refused."""
+"""Windows by policies: the recorded scenarios, and what is refused."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conformance import spl
-from conformance.drivers.spl_windows import Drive, judge
+from conformance.drivers.spl_windows import judge
 from conformance.spl import WindowCase, read_lines
 from windowing.engine.rows.policies import (
     Event,
@@ -20,7 +18,6 @@ from windowing.engine.rows.policies import (
     Profile,
     Selection,
     SlidingWindow,
-    Storage,
     TumblingWindow,
     WindowEvent,
     count,
@@ -31,7 +28,6 @@ from windowing.engine.rows.policies import (
     time,
 )
 from windowing.engine.rows.policies.clock import Deadlines
-from windowing.engine.rows.policies.partitions import Entry
 
 CASES = list(read_lines(Path("tests/data/spl/windows.jsonl"), WindowCase))
 
@@ -39,57 +35,6 @@ CASES = list(read_lines(Path("tests/data/spl/windows.jsonl"), WindowCase))
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_recorded_scenarios_also_with_the_window_rebuilt_at_every_step(case: WindowCase) -> None:
     for verdict in judge(case):
-        assert verdict.difference is None, verdict.line()
-
-
-class TuplesOnDisk:
-    """A sequence of tuples in its own database: policies must not see the difference."""
-
-    def __init__(self) -> None:
-        self._table = sqlite3.connect(":memory:")
-        self._table.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, id INT, value, at INT)")
-        self._rows: dict[int, Entry] = {}  # the tuples' other attributes, which events compare
-
-    def _numbers(self) -> list[int]:
-        return [n for (n,) in self._table.execute("SELECT n FROM t ORDER BY n")]
-
-    def append(self, entry: Entry, /) -> None:
-        row, at = entry
-        self._table.execute(
-            "INSERT INTO t (id, value, at) VALUES (?, ?, ?)", (row["id"], row["value"], at)
-        )
-        self._rows[self._numbers()[-1]] = entry
-
-    def popleft(self) -> Entry:
-        entry = self[0]
-        del self[0]
-        return entry
-
-    def clear(self) -> None:
-        self._table.execute("DELETE FROM t")
-
-    def __getitem__(self, index: int, /) -> Entry:
-        return self._rows[self._numbers()[index]]
-
-    def __delitem__(self, index: int, /) -> None:
-        self._table.execute("DELETE FROM t WHERE n = ?", (self._numbers()[index],))
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter([self._rows[n] for n in self._numbers()])
-
-    def __len__(self) -> int:
-        return len(self._numbers())
-
-
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if c.interval is None][::3], ids=lambda case: case.id
-)
-def test_policies_do_not_see_what_tuples_are_kept_in(case: WindowCase) -> None:
-    def drive(case: WindowCase, profile: str) -> tuple[list[dict], dict]:
-        storage = Storage(sequence=TuplesOnDisk)
-        return Drive(case, Profile(profile), storage=storage).run()  # type: ignore[return-value]
-
-    for verdict in spl.judge_window(case, drive, "on disk"):
         assert verdict.difference is None, verdict.line()
 
 

@@ -1,72 +1,14 @@
-"""SPL's Join in pipelines: the definition's rows, however the logs come; and each rule by hand."""
+"""SPL's Join in pipelines: each rule by hand."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from chaos.simulator.draw.wish import POLICY_JOIN
-from tests.strategies import Event, entry, interleavings, join_cases
-from tests.unit.engine.test_engine import agreed, defined, lines
-from windowing.engine.reading.batches import batches
-from windowing.engine.shard import Shard
-from windowing.engine.storage.state import MemoryStore
-from windowing.engine.tuning import tuned
+from tests.strategies import Event, entry
+from tests.unit.engine.test_engine import agreed
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.operators.join import PolicyJoinQuery
-from windowing.runtime.local import LocalEngine
-
-
-@given(data=st.data())
-def test_engine_equals_definition(data: st.DataObject) -> None:
-    """Another interleaving, other cuts, redelivered batches, and a restart with other cuts."""
-    case = data.draw(join_cases(kind=POLICY_JOIN))
-    spec = parse_pipeline(case.pipeline)
-    log = [entry(event) for event in data.draw(interleavings(case.lanes))]
-    restarted = data.draw(st.integers(0, len(log)))
-    first_rows, second_rows = (data.draw(st.integers(1, 12)) for _ in range(2))
-    engine = LocalEngine(spec)
-    for batch in batches(log[:restarted], first_rows, spec):
-        engine.feed(batch)
-        if data.draw(st.integers(0, 3)) == 0:
-            engine.feed(batch)
-    checkpoint = engine.snapshot()
-    for batch in batches(log[restarted:], first_rows, spec):
-        engine.feed(batch)
-    engine.restore(checkpoint)
-    for batch in batches(log[restarted:], second_rows, spec):
-        engine.feed(batch)
-    assert sorted(set(lines(engine.output))) == sorted(defined(spec, case))
-
-
-@given(data=st.data())
-def test_state_at_a_progress_does_not_depend_on_cuts(data: st.DataObject) -> None:
-    case = data.draw(join_cases(kind=POLICY_JOIN))
-    spec = parse_pipeline(case.pipeline)
-    log = [entry(event) for event in data.draw(interleavings(case.lanes))]
-    log = log[: data.draw(st.integers(0, len(log)))]
-    held = []
-    for rows, deltas in ((1, 1), (len(log) + 1, 8), (data.draw(st.integers(1, 9)), 2)):
-        engine = LocalEngine(spec)
-        with tuned(compact_after_deltas=deltas):
-            for batch in batches(log, rows, spec):
-                engine.feed(batch)
-        held.append([_content(engine.shard, store) for store in engine.snapshot().shards])
-    assert held[0] == held[1] == held[2]
-
-
-def _content(shard: Shard, stored: dict[str, bytes]) -> dict[str, Any]:
-    store = MemoryStore()
-    store.restore(stored)
-    tables = {
-        n: t for held in shard.canonical_state(store).values() for n, t in held.items() if len(t)
-    }
-    return {name: table.select(sorted(table.columns)).to_dicts() for name, table in tables.items()}
-
 
 JOIN = """
 name: j

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.strategies.logs import Entry, entry
+from tests.strategies import Entry, lane_of
 from windowing.engine.reading.batches import batches
 from windowing.engine.storage.cold import Move, _horizon
 from windowing.engine.tuning import tuned
@@ -76,9 +76,8 @@ queries:
 
 
 def lane(number: int, records: list[tuple[int, str]]) -> list[Entry]:
-    head = {"source": "s", "partition": number}
-    values = [{**head, "offset": n, "value": {"ts": t, "k": k}} for n, (t, k) in enumerate(records)]
-    return [entry(one) for one in [*values, {**head, "offset": 999, "control": {"end": True}}]]
+    values = [{"value": {"ts": ts, "k": k}} for ts, k in records]
+    return lane_of([*values, {"control": {"end": True}}], number)
 
 
 # The session of k is [0, 190): its record at 90 is cold, and without it, it would end at 100.

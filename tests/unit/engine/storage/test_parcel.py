@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from tests.strategies import lane_of
 from tests.strategies.columns import tables
+from windowing.engine.reading.batches import batches
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import shard_of, split
+from windowing.model import parse_pipeline
+from windowing.model.rows import row_lines
+from windowing.runtime.local import run
+from windowing.semantics import evaluate
 
 FIELDS = {"n": "int?", "k": "string?", "x": "float", "b": "int"}
 TYPES = {"n": pl.Int64, "k": pl.String, "x": pl.Float64, "b": pl.Int32}
@@ -54,3 +60,46 @@ def test_a_key_has_the_shard_that_it_always_had(
     spelled = ["\x1f".join(["\x00" if k is None else k, str(n)]) for k, n in keys]
     expected = [zlib.crc32(text.encode()) % shards for text in spelled]
     assert shard_of(pl.DataFrame(keys, schema=schema, orient="row"), shards).to_list() == expected
+
+
+TWO_ATTRIBUTES = """
+name: two
+source:
+  topic: s
+  partitions: 1
+  format: json
+  event_time: {{field: ts, unit: us}}
+  fields: {{g: string, h: int, seq: int}}
+  disorder: {disorder}
+  disorder_of: {{seq: {disorder_of}}}
+shards: 4
+queries:
+  q:
+    window: {window}
+    group_by: {group_by}
+    aggregates: {{n: count}}
+"""
+
+
+@pytest.mark.parametrize("window", ["RANGE 5 SLIDE 5 WATTR seq", "SESSION 2 WATTR seq"])
+@pytest.mark.parametrize(
+    ("disorder", "disorder_of", "group_by"),
+    [
+        ("{ordered_per: g}", "ordered", "[]"),
+        ("{punctuation: {attr: g}}", "{slack: 1}", "[h]"),
+        ("ordered", "{ordered_per: g}", "[g, h]"),
+    ],
+)
+def test_each_attribute_has_its_own_promises(
+    window: str, disorder: str, disorder_of: str, group_by: str
+) -> None:
+    """Progress per key by one attribute says nothing of windows over the other."""
+    text = TWO_ATTRIBUTES.format(
+        window=window, disorder=disorder, disorder_of=disorder_of, group_by=group_by
+    )
+    pipeline = parse_pipeline(text)
+    log = lane_of({"value": {"ts": n, "seq": n, "g": "abc"[n % 3], "h": n % 2}} for n in range(24))
+    rows = run(pipeline, batches(log, 5)).rows
+    wanted = row_lines(evaluate(pipeline, log).rows)
+    assert wanted
+    assert [*row_lines(rows)] == [*wanted]

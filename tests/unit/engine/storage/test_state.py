@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.engine.fused.test_fused import PIPELINE, rows
+from tests.unit.engine.test_fused import PIPELINE, rows
 from windowing.engine.lane import Lane
 from windowing.engine.plan import plan_of
 from windowing.engine.reading.pack import pack

@@ -1,4 +1,4 @@
-"""The fused plan gives what lanes and shards give, however chunks are cut, and in any order."""
+"""The fused plan gives what lanes and shards give, with every chunk cut."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from chaos.readers.log import read_events
 from tests.sampling import sampled
-from tests.strategies import Case, cases, entry, interleavings
 from windowing.engine.fused.scanner import PROVISIONALS, Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.plan import plan_of
@@ -110,25 +107,6 @@ def same_state(one: LocalEngine, other: FusedRun) -> bool:
         )
         for a, b in zip(ours, theirs, strict=True)
     )
-
-
-def pipeline_of(case: Case) -> Pipeline:
-    pipeline = parse_pipeline(case.pipeline)
-    assume(plan_of(pipeline).why_lanes is None)
-    return pipeline
-
-
-@given(data=st.data())
-def test_the_fused_plan_gives_what_lanes_and_shards_give(data: st.DataObject) -> None:
-    case = data.draw(cases(wide=True))
-    pipeline = pipeline_of(case)
-    log = [entry(event) for event in data.draw(interleavings(case.lanes))]
-    lanes, fused = LocalEngine(pipeline), FusedRun(pipeline)
-    for batch in batches(log, data.draw(st.sampled_from([1, 3, 8, 1000]))):
-        cuts = data.draw(st.lists(st.integers(1, 12), max_size=3))
-        ours = fused.feed(batch, cuts, data.draw(st.integers(0, 5)))
-        assert shown(ours) == shown(lanes.feed(batch))
-    assert same_state(lanes, fused)
 
 
 @pytest.mark.parametrize(("name", "batch_rows"), sampled(product(NAMES, [2, 7, 1_000_000]), 7))

@@ -1,4 +1,4 @@
-"""Which versions of a pipeline go together in one schema of PostgreSQL, by their columns alone.
+"""Tables in PostgreSQL: which versions of a pipeline share a schema, and which views there are.
 
 That the tables really grow so, and stay right, is shown on a real one: tests/night/containers.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 from hypothesis import example, given
 
 from tests.unit.sinks.test_table_growth import ONE, VERSIONS, Version
-from windowing.spark.sinks.postgres_tables import additions, conflicts, wanted
+from windowing.model import parse_pipeline
+from windowing.spark.sinks.postgres_tables import additions, conflicts, view_names, wanted
 
 _REPORTED_AS = {"timestamptz": "timestamp with time zone"}
 
@@ -48,3 +49,31 @@ def test_rows_go_together_if_types_do_and_the_key_has_its_columns(
         assert tables == {*want} - {*have}
         named = {line.split()[2] for line in said if "new column" in line}
         assert named == columns - known
+
+
+LONGEST = "q" * (63 - len("_newest"))
+PIPELINE = f"""
+name: p
+source: {{topic: s, partitions: 1, format: json, event_time: {{field: ts, unit: us}},
+  fields: {{v: int}}, disorder: {{slack: 2 us}}}}
+sink: {{postgres: p}}
+queries:
+  plain: {{window: RANGE 5 us SLIDE 5 us WATTR ts, aggregates: {{n: count}}}}
+  taken: {{window: RANGE 5 us SLIDE 5 us WATTR ts, aggregates: {{n: count}}}}
+  taken_newest: {{window: RANGE 5 us SLIDE 5 us WATTR ts, aggregates: {{n: count}}}}
+  {LONGEST}: {{window: RANGE 5 us SLIDE 5 us WATTR ts, aggregates: {{n: count}}}}
+  {LONGEST}q: {{window: RANGE 5 us SLIDE 5 us WATTR ts, aggregates: {{n: count}}}}
+"""
+
+
+def test_none_has_another_tables_name_or_one_that_is_too_long() -> None:
+    assert view_names(parse_pipeline(PIPELINE)) == [
+        "plain_newest",
+        "taken_newest_newest",
+        f"{LONGEST}_newest",
+    ]
+
+
+def test_none_shows_the_newest_of_rows_that_add_up() -> None:
+    discarding = parse_pipeline(PIPELINE.replace("sink:", "accumulation: discarding\nsink:"))
+    assert view_names(discarding) == []
