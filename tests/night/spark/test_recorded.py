@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.spark.test_recorded import BY_DAY, DATA, gives_its_bytes
+from tests.spark.test_plans import BY_DAY, DATA, gives_its_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

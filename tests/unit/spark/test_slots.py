@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.checkpoints.stages import decide_fused, is_fused, note_fused
-from tests.spark.test_state import CASE
+from tests.spark.test_storage import CASE
 from windowing.model import load_pipeline
 from windowing.spark.storage.slots import PERIOD, number_of, slot_of, spark_hash
 

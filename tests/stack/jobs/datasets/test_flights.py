@@ -8,7 +8,7 @@ import polars as pl
 from chaos.readers.topic import read_topic
 from jobs.brokers.topics import end_offsets
 from jobs.datasets.flights import PublishResult, publish
-from tests.spark.jobs.datasets.test_flights import topic  # noqa: F401 - a fixture
+from tests.spark.test_flights import topic  # noqa: F401 - a fixture
 from tests.unit.jobs.datasets.test_flights import ROOT, log  # noqa: F401 - a fixture
 
 
@@ -30,7 +30,7 @@ def wanted(log: pl.DataFrame) -> dict[tuple[int, int], tuple[bytes | None, bytes
 KILLED_WHILE_PUBLISHING = """
 import os, signal, sys
 from jobs.datasets.flights import publish
-from tests.spark.jobs.datasets.test_flights import topic  # noqa: F401 - a fixture
+from tests.spark.test_flights import topic  # noqa: F401 - a fixture
 def progress(done, total):
     if done >= 60_000:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,18 +1,24 @@
+"""Brokers as processes, and the way to a cluster by the real spark-submit."""
+
+from __future__ import annotations
+
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 
-from infra import process, stack
+from infra import process, spark, stack
 from infra.errors import InfraError
 from infra.layout import ROOT, STATE_DIR_VARIABLE, Layout
 from infra.ports import pick
 from infra.record import read
+from tests.unit.infra.test_cluster_files import CLUSTER
 
 
 def test_a_full_disk_leaves_no_process_behind(layout: Layout) -> None:
@@ -86,3 +92,39 @@ def test_an_interrupted_start_is_cleared_away(layout: Layout) -> None:
     assert stack.down(layout=layout) == 1
     assert not process.is_alive(left)
     assert process.marked(layout.state_dir) == []
+
+
+def test_spark_submit_understands_what_the_script_says(tmp_path: Path) -> None:
+    given = {
+        "API": "127.0.0.1:1",
+        "BOOTSTRAP": "broker:9092",
+        "SHARED": str(tmp_path),
+        "IMAGE": "slackwater/spark:local",
+        "SPARK_HOME": str(Path(spark.spark_class()).parents[1]),
+        "SPARK_SCALA_VERSION": "2.13",
+        "SPARK_SUBMIT": str(tmp_path / "parse"),
+    }
+    parse = tmp_path / "parse"
+    # The real parser of arguments alone: it takes them apart, and asks no cluster.
+    home = Path(spark.spark_class()).parents[1]
+    parse.write_text(
+        f'#!/bin/sh\nexec java -cp "{home}/jars/*" org.apache.spark.launcher.Main'
+        ' org.apache.spark.deploy.SparkSubmit "$@"\n'
+    )
+    parse.chmod(0o755)
+    done = subprocess.run(
+        [
+            CLUSTER / "kubernetes" / "submit",
+            "pipelines/flight_delays.yml",
+            "r1",
+            "--max-offsets",
+            "500",
+        ],
+        env=os.environ | given,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = done.stdout.split("\0")
+    assert "cluster" in told
+    assert told[-2:] in (["--max-offsets", "500"], ["500", ""])
