@@ -1,15 +1,58 @@
-"""The flights are the log that the issue describes, and the topic holds it exactly once."""
+"""Runs with another owner, and a publication that is killed and continued."""
+
+from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import polars as pl
+import pytest
 
+from chaos.faults.fault import FaultContext
+from chaos.faults.identity import SecondDriver
 from chaos.readers.topic import read_topic
 from jobs.brokers.topics import end_offsets
+from jobs.checkpoints.conversion import (
+    ConversionError,
+    reshard_run,
+)
 from jobs.datasets.flights import PublishResult, publish
+from jobs.runs import Run
+from jobs.runs.owner import REFUSED_FILE, Owner
 from tests.spark.test_flights import topic  # noqa: F401 - a fixture
+from tests.unit.chaos.faults.test_identity_faults import context, job  # noqa: F401 - fixtures
+from tests.unit.jobs.checkpoints.test_conversion import run  # noqa: F401 - a fixture
 from tests.unit.jobs.datasets.test_flights import ROOT, log  # noqa: F401 - a fixture
+
+
+def test_a_second_driver_ends_and_names_the_first(context: FaultContext, tmp_path: Path) -> None:
+    """The real program, which checks the run before it needs a broker or Spark."""
+    (tmp_path / "p.yml").write_text(
+        "name: p\nsource: {topic: t, partitions: 1, format: json, fields: {v: int},"
+        " event_time: {field: ts, unit: us}, disorder: ordered}\n"
+        "queries: {q: {window: RANGE 1 s SLIDE 1 s WATTR ts, aggregates: {n: count}}}\n"
+    )
+    first = Owner(tmp_path)
+    first.claim()
+    SecondDriver().inject(context)
+    first.check()
+    first.release()
+    (named,) = context.losses
+    assert named.said is not None
+    assert not named.missing
+    assert (tmp_path / REFUSED_FILE).exists()
+
+
+def test_a_run_with_a_job_is_left_alone(run: Run) -> None:
+    """Its owner is given time to show that it lives."""
+    other = Owner(run.folder)
+    other.claim()
+    try:
+        with pytest.raises(ConversionError, match="slackwater stop"):
+            reshard_run(run, 3)
+    finally:
+        other.release()
 
 
 def held(bootstrap: str, topic: str) -> dict[tuple[int, int], tuple[bytes | None, bytes | None]]:

@@ -1,4 +1,4 @@
-"""An audit of real Flink SQL windows: clean, then with three planted defects."""
+"""Real Flink SQL windows: audited, clean and with planted defects, and as a box."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from infra.layout import FLINK_VENV
+from jobs.live_engines.flink import flink_windows
 from tests.unit.chaos.audit.orders import (
     DELAY_MS,
     audited,
@@ -19,6 +20,9 @@ from tests.unit.chaos.audit.orders import (
     report,
     write_log,
 )
+from tests.unit.research.streams import one_by_one
+from windowing.research.engines.parameters import Domain
+from windowing.research.prober.box import Refused, Size
 
 PROGRAM = Path(__file__).with_name("flink_orders.py")
 WINDOWS = {"hopping": (20, 10), "tumbling": (10, 10)}
@@ -100,3 +104,21 @@ def test_a_log_without_the_late_records_is_determined(
     code, said = audited("flink", tmp_path, written["hopping"])
     assert code == 1, "records that Flink has read are not in this log"
     assert "0.0% of the windows are not determined" in said
+
+
+@pytest.mark.parametrize("windows", ["tvf", "group"])
+def test_windows_are_sent_by_the_tuple_that_closes_them(windows: str) -> None:
+    asked, streams = Size(4, 2, 1), (one_by_one(1, 2, 4, 4, 9), one_by_one(7))
+    with flink_windows(windows) as box:
+        answers = box.run_all(Domain.time, [(asked, stream) for stream in streams])
+        # What Flink sends at the end of the input is no answer to a tuple.
+        assert answers == [[[], [[1]], [[1, 2]], [], [[2, 3, 4], [3, 4]]], [[]]]
+        gaps = (Domain.time, Size(2, 3, 1), one_by_one(1, 2, 3, 5, 9))
+        if windows == "tvf":
+            with pytest.raises(Refused, match="integral multiple"):
+                box.run(*gaps)
+        else:
+            # [0, 2), [3, 5), [6, 8): 2 and 5 are in none.
+            assert box.run(*gaps) == [[], [[1]], [], [[3]], []]
+        with pytest.raises(Refused, match="no windows of tuples"):
+            box.run(Domain.tuple, asked, streams[0])

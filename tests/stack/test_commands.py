@@ -1,9 +1,49 @@
-"""Memory of `verify` does not follow the length of the log."""
+"""Commands as a user starts them: interrupted, in little memory, and as the first page has them."""
+
+from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from infra.process import marked
+from tests import pages
+from tests.commands.test_signals import (
+    BLOCKING,
+    WAITS,
+    judge,
+    names,
+    start,  # noqa: F401 - a fixture
+)
+from tests.unit.slackwater.pipelines import written
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_on_spark(start, tmp_path: Path, number) -> None:
+    pipeline, events = written(tmp_path)
+    text = pipeline.read_text().replace("all: sum(v)", "all: 'python:blocking:Sleeps(v)'")
+    pipeline.write_text(text)
+    (tmp_path / "blocking.py").write_text(
+        BLOCKING.replace("WAIT", WAITS["never lets go of the interpreter"])
+    )
+    output = tmp_path / "out.jsonl"
+    running = start("run", pipeline, "--input", events, "--output", output, "--engine", "spark")
+    running.await_((tmp_path / "at-work").exists)
+    judge(running, number, "terminal", names(tmp_path))
+
+
+def test_a_plan_on_a_stack_of_its_own(start, tmp_path: Path) -> None:
+    plan = Path.cwd() / "chaos" / "plans" / "first.yml"
+    state = tmp_path / "state"
+    running = start("chaos", "run", plan, "--state-dir", state)
+    running.await_(lambda: len(marked(state)) >= 2)
+    judge(running, signal.SIGINT, "terminal", set())
+    assert not marked(state)
+
 
 PIPELINE = """
 name: p
@@ -57,3 +97,14 @@ def test_four_times_the_log_takes_little_more_memory(tmp_path: Path) -> None:
     # Kept in memory, a record takes 1 KiB and more: 36,000 of them 36 MiB.
     short, long = peak_mib(tmp_path, 12_000), peak_mib(tmp_path, 48_000)
     assert long - short < 18
+
+
+LOCAL_S = 300
+
+
+def test_the_local_part_of_the_page_runs_as_written(tmp_path: Path) -> None:
+    blocks = pages.blocks("first-pipeline.md")
+    local = [block for block in blocks if block.heading[0].isdigit()]
+    assert len(local) == 9
+    pages.check(pages.run(local, tmp_path, LOCAL_S))
+    assert not (tmp_path / "shop" / ".slackwater" / "stack.json").exists()
