@@ -10,7 +10,7 @@ from kafka import KafkaProducer
 from chaos.readers.topic import read_topic
 from jobs.brokers.topics import TopicError, create_topic, end_offsets
 from jobs.datasets.flights import publish
-from tests.unit.jobs.datasets.test_flights import log  # noqa: F401 - a fixture
+from tests.unit.jobs.test_datasets import log  # noqa: F401 - a fixture
 
 # --- on a topic ------------------------------------------------------------------------------
 

@@ -19,10 +19,10 @@ from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topic
 from jobs.tools.heartbeat import delays_of, emit
 from slackwater.main import app
-from tests.unit.jobs.tools.test_heartbeat import TEXT as HEARTBEATS
-from tests.unit.jobs.tools.test_heartbeat import pipeline as with_heartbeats
-from tests.unit.jobs.tools.test_punctuate import TEXT as PUNCTUATED
-from tests.unit.jobs.tools.test_record import TEXT
+from tests.unit.jobs.tools.test_recording import TEXT
+from tests.unit.jobs.tools.test_recording import TEXT as HEARTBEATS
+from tests.unit.jobs.tools.test_recording import TEXT as PUNCTUATED
+from tests.unit.jobs.tools.test_recording import pipeline as with_heartbeats
 from windowing.model import load_pipeline
 
 

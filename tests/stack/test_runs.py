@@ -23,7 +23,7 @@ from jobs.runs.owner import REFUSED_FILE, Owner
 from tests.spark.test_flights import topic  # noqa: F401 - a fixture
 from tests.unit.chaos.faults.test_identity_faults import context, job  # noqa: F401 - fixtures
 from tests.unit.jobs.checkpoints.test_conversion import run  # noqa: F401 - a fixture
-from tests.unit.jobs.datasets.test_flights import ROOT, log  # noqa: F401 - a fixture
+from tests.unit.jobs.test_datasets import ROOT, log  # noqa: F401 - a fixture
 
 
 def test_a_second_driver_ends_and_names_the_first(context: FaultContext, tmp_path: Path) -> None:

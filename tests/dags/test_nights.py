@@ -1,6 +1,8 @@
-"""The nightly DAG of audits: every pipeline's live run, one after the other."""
+"""The DAGs of the night: audits of every live run, and all plans in turn."""
 
+import shutil
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from airflow.models.asset import AssetEvent
@@ -11,7 +13,8 @@ from sqlalchemy import select
 from stage import ENDED, Deployed
 from test_structure import edited
 
-from dags.entities import run_name
+from dags.entities import read_plans, run_name
+from dags.operators.command import project_root
 
 OPTIONS = ["--since", "unverified", "--until", "committed", "--jobs", "1"]
 
@@ -93,3 +96,70 @@ def test_the_scheduler_audits_by_itself_at_half_past_midnight(stage):
     assert called == ["verify", f"pipelines/{pipeline.file.name}", "--run", live, *OPTIONS]
     events = stage.airflow.get("assets/events?order_by=-timestamp")["asset_events"]
     assert any(one["source_run_id"] == night and one["extra"]["run"] == live for one in events)
+
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def plans():
+    """Two plans in the checkout that the DAGs work on."""
+    folder = project_root() / "chaos" / "plans"
+    folder.mkdir(parents=True)
+    for name in ("stalls.yml", "first.yml"):
+        shutil.copy(PROJECT / "chaos" / "plans" / name, folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_every_plan_of_the_project_is_run():
+    assert "chaos/plans/first.yml" in read_plans(PROJECT)
+
+
+def test_without_plans_there_is_no_dag():
+    assert "chaos_nightly" not in load_dags()
+
+
+@pytest.mark.usefixtures("plans")
+def test_plans_run_one_after_the_other():
+    dag = load_dags()["chaos_nightly"]
+    assert [task.task_id for task in dag.topological_sort()] == [
+        "first",
+        "stalls",
+        "publish",
+        "verdict",
+    ]
+    assert dag.get_task("stalls").upstream_task_ids == {"first"}
+    assert dag.schedule == "30 1 * * *"
+    assert dag.max_active_runs == 1
+
+
+@pytest.mark.usefixtures("airflow_database", "plans")
+def test_a_night_in_which_all_plans_pass(cluster):
+    run = run_through(load_dags()["chaos_nightly"], seed=7)
+    assert set(states(run).values()) == {"success"}
+    assert run.state == "success"
+    first = cluster.calls("chaos")[0]["arguments"]
+    assert first[:5] == ["chaos", "run", "chaos/plans/first.yml", "--seed", "7"]
+    with create_session() as session:
+        query = select(AssetEvent).where(AssetEvent.source_run_id == run.run_id)
+        event = session.scalars(query).one()
+        assert event.asset.uri == "slackwater://chaos_nightly/reports"
+        assert event.extra == {"reports": ["first", "stalls"]}
+
+
+@pytest.mark.usefixtures("airflow_database", "plans")
+@pytest.mark.parametrize("code", [1, 3])
+def test_a_failed_plan_fails_the_night_and_holds_up_nothing(cluster, code):
+    cluster.script(plans={"first": code})
+    run = run_through(load_dags()["chaos_nightly"])
+    assert states(run) == {
+        "first": "failed",
+        "stalls": "success",
+        "publish": "success",
+        "verdict": "upstream_failed",
+    }
+    assert run.state == "failed"
+    seeds = {call["arguments"][4] for call in cluster.calls("chaos")[:2]}
+    assert len(seeds) == 1
+    assert seeds.pop().isdecimal()

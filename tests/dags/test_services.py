@@ -1,7 +1,12 @@
-"""A task process that is killed makes no twin, nor does a clear of the whole DAG run."""
+"""Airflow's services on a machine: a killed task makes no twin, a long write is waited for."""
 
 import os
 import signal
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from services import wait_for
@@ -53,3 +58,28 @@ def test_killed_tasks_submit_once_and_a_clear_goes_on(stage: Stage):
     deployed.until("first", "monitor", "deferred")
     assert deployed.driver(RUN) == driver
     assert deployed.jobs() == {RUN: "RUNNING"}
+
+
+SQLITE_GIVES_UP_S = 5
+"""After this long, SQLite gives those that wait for its lock an error."""
+
+
+def hold(database: Path, held: threading.Event) -> None:
+    """Keeps the lock for longer than SQLite would have others wait."""
+    with closing(sqlite3.connect(database, timeout=60, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        held.set()
+        time.sleep(SQLITE_GIVES_UP_S + 2)
+        connection.execute("ROLLBACK")
+
+
+def test_a_service_waits_for_one_that_writes_long(stage):
+    held = threading.Event()
+    writer = threading.Thread(target=hold, args=(stage.database, held))
+    writer.start()
+    assert held.wait(60)
+    asked = time.monotonic()
+    stage.airflow.post("variables", key="patience", value="enough")
+    assert time.monotonic() - asked > SQLITE_GIVES_UP_S
+    writer.join()
+    assert stage.airflow.get("variables/patience")["value"] == "enough"
