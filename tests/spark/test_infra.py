@@ -18,7 +18,7 @@ from infra.errors import InfraError
 from infra.layout import ROOT, STATE_DIR_VARIABLE, Layout
 from infra.ports import pick
 from infra.record import read
-from tests.unit.infra.test_cluster_files import CLUSTER
+from tests.unit.infra.test_clusters import CLUSTER
 
 
 def test_a_full_disk_leaves_no_process_behind(layout: Layout) -> None:

@@ -32,8 +32,7 @@ from tests.unit.jobs.brokers.test_topics import (
     name,  # noqa: F401 - a fixture
     pipeline,
 )
-from tests.unit.jobs.checkpoints.test_partitions import NAMED
-from tests.unit.jobs.checkpoints.test_partitions import pipeline as grown_pipeline
+from tests.unit.jobs.checkpoints.test_partitions import NAMED, pipeline
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.run_errors import UndeclaredPartition
 
@@ -97,7 +96,7 @@ def begun(root: Path, spec: Pipeline) -> Run:
 
 
 def test_commands_name_the_partition(kafka_broker: str, topic: str) -> None:
-    spec = grown_pipeline(topic)
+    spec = pipeline(topic)
     with pytest.raises(TopicError, match=rf"{topic}/2 was added, .*--accept-partitions"):
         create_topics(spec, kafka_broker)
     with pytest.raises(TopicError, match=NAMED):
@@ -111,7 +110,7 @@ def test_commands_name_the_partition(kafka_broker: str, topic: str) -> None:
 
 def test_a_run_takes_it_in(kafka_broker: str, topic: str, tmp_path: Path) -> None:
     """Whatever else is in the user's file stays there; the run's name is enough to find it."""
-    spec = grown_pipeline(topic)
+    spec = pipeline(topic)
     run = begun(tmp_path, spec)
     accepted = accept(run, spec, kafka_broker)
     assert [(lane.name, lane.number, lane.at) for lane in accepted.lanes] == [(f"{topic}/2", 2, ())]
@@ -123,7 +122,7 @@ def test_a_run_takes_it_in(kafka_broker: str, topic: str, tmp_path: Path) -> Non
     found = runs.as_accepted(endpoints, scheduled, "r1")
     assert (found.fingerprint, found.schedule) == (own.fingerprint, "@daily")
     assert runs.as_accepted(endpoints, spec, "r2") is spec
-    other = grown_pipeline(topic, disorder="{slack: 1 s}")
+    other = pipeline(topic, disorder="{slack: 1 s}")
     assert runs.as_accepted(endpoints, other, "r1") is other
     told_otherwise = parse_pipeline(own.text.replace("at: {}", "at: {ts: 7}"))
     assert runs.as_accepted(endpoints, told_otherwise, "r1") is told_otherwise
@@ -138,10 +137,10 @@ def test_a_run_takes_it_in(kafka_broker: str, topic: str, tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_accepted(kafka_broker: str, topic: str, tmp_path: Path) -> None:
-    spec = grown_pipeline(topic)
+    spec = pipeline(topic)
     run = begun(tmp_path, spec)
     with pytest.raises(PartitionsError, match="differs from the one that the run was submitted"):
-        accept(run, grown_pipeline(topic, disorder="{slack: 1 s}"), kafka_broker)
+        accept(run, pipeline(topic, disorder="{slack: 1 s}"), kafka_broker)
     (run.checkpoint / "offsets").mkdir()
     (run.checkpoint / "offsets" / "0").write_text("v1\n{}\n{}")
     failure = run.folder / FAILURE_FILE
@@ -165,9 +164,9 @@ def test_a_generator_that_names_lanes_names_the_new_one(
     kafka_broker: str, topic: str, tmp_path: Path
 ) -> None:
     lanes = [f"{topic}/{number}: {{max_delay: 5 s}}" for number in range(3)]
-    spec = grown_pipeline(topic, 2, f"{{heartbeat: {{{', '.join(lanes[:2])}}}}}")
+    spec = pipeline(topic, 2, f"{{heartbeat: {{{', '.join(lanes[:2])}}}}}")
     run = begun(tmp_path, spec)
     with pytest.raises(PartitionsError, match=f"{topic}/2 is missing.*say what holds for these"):
         accept(run, spec, kafka_broker)
-    grown = grown_pipeline(topic, 3, f"{{heartbeat: {{{', '.join(lanes)}}}}}")
+    grown = pipeline(topic, 3, f"{{heartbeat: {{{', '.join(lanes)}}}}}")
     assert accept(run, grown, kafka_broker).pipeline.earlier == {spec.fingerprint: 2}

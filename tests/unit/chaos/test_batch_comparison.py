@@ -20,7 +20,7 @@ from windowing.engine.reading.batches import batches
 from windowing.model import PipelineError
 from windowing.runtime import local
 
-PLANS = Path(__file__).parents[4] / "chaos" / "plans"
+PLANS = Path(__file__).parents[3] / "chaos" / "plans"
 PLAN = load_cuts_plan(PLANS / "spark_builtin.yml").model_copy(update={"cuts": (30, 100)})
 SMALL = PLAN.model_copy(update={"workload": PLAN.workload.model_copy(update={"flights": 300})})
 PIPELINE = pipeline_of(PLAN, PLANS / "spark_builtin.yml")

@@ -1,9 +1,14 @@
-"""The page "Coming from …": each spelling is valid and gives rows; its claims are true."""
+"""Pages say what is so: commands, policy windows, other systems' spellings, and threats."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -12,6 +17,44 @@ import yaml
 from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import Output, run
+
+_GENERATE = "typer slackwater.main utils docs --name slackwater --title Commands"
+
+
+def test_the_page_of_commands_is_what_make_docs_writes() -> None:
+    written = subprocess.run(
+        [sys.executable, "-m", *_GENERATE.split()], check=True, capture_output=True, text=True
+    )
+    assert _GENERATE in Path("Makefile").read_text(), "the test and `make docs` differ"
+    assert Path("docs/commands.md").read_text() == written.stdout, "run `make docs`"
+
+
+POLICY_WINDOWS = Path("docs/policy-windows.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(
+    r"^```python\n(.*?)^```\n(?:```\n(.*?)^```$)?", POLICY_WINDOWS, re.MULTILINE | re.DOTALL
+)
+
+
+def test_the_code_prints_what_the_page_shows() -> None:
+    assert len(BLOCKS) == POLICY_WINDOWS.count("```python") > 0
+    program: dict[str, object] = {}
+    for code, shown in BLOCKS:
+        printed = StringIO()
+        with redirect_stdout(printed):
+            exec(compile(code, "docs/policy-windows.md", "exec"), program)  # noqa: S102 - our page
+        assert printed.getvalue() == shown
+
+
+def test_the_operator_of_ones_own_has_at_most_20_lines() -> None:
+    (operator,) = (
+        node
+        for code, _ in BLOCKS
+        for node in ast.parse(code).body
+        if isinstance(node, ast.ClassDef)
+    )
+    assert operator.end_lineno is not None
+    assert operator.end_lineno - operator.lineno < 20
+
 
 PAGE = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
@@ -93,3 +136,30 @@ def test_every_system_is_spelled_in_every_kind() -> None:
     assert len(SNIPPETS) == 13
     for system in ("Spark", "Flink", "Kafka Streams", "Beam"):
         assert PAGE.count(system) > 5
+
+
+ROOT = Path(__file__).parents[2]
+ROW = re.compile(
+    r"^\| (?P<threat>[^|]+) \| (?P<against>[^|]+) \| `(?P<file>[^:`]+)::(?P<name>\w+)` \|$"
+)
+
+
+def rows() -> list[str]:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Threats")[2]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [line for line in lines[2:] if not line.startswith("| **")]
+
+
+def test_every_threat_names_a_test_that_is_there() -> None:
+    found = [ROW.match(line) for line in rows()]
+    assert len(found) > 20
+    for line, match in zip(rows(), found, strict=True):
+        assert match is not None, line
+        file = ROOT / match["file"]
+        assert file.is_file(), line
+        assert f"def {match['name']}(" in file.read_text(encoding="utf-8"), line
+
+
+def test_no_threat_stands_twice() -> None:
+    names = [line.rsplit("|", 2)[1] for line in rows()]
+    assert len({*names}) == len(names)

@@ -36,7 +36,7 @@ queries:
   q: {window: RANGE 10 seconds SLIDE 10 seconds WATTR ts, aggregates: {n: count, total: sum(v)}}
 """
 OLD, NEW = (parse_pipeline(PIPELINE % slack) for slack in (0, 20))
-FLIGHTS = Path(__file__).parents[4] / "pipelines" / "flight_delays.yml"
+FLIGHTS = Path(__file__).parents[3] / "pipelines" / "flight_delays.yml"
 
 
 def records(*times_s: int) -> list[LogRecord]:
