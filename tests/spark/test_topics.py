@@ -32,7 +32,10 @@ from tests.unit.jobs.brokers.test_topics import (
     name,  # noqa: F401 - a fixture
     pipeline,
 )
-from tests.unit.jobs.checkpoints.test_partitions import NAMED, pipeline
+from tests.unit.jobs.checkpoints.test_partitions import (
+    NAMED,
+    topic,  # noqa: F401 - a fixture
+)
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.run_errors import UndeclaredPartition
 
