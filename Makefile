@@ -77,7 +77,7 @@ test-chaos: setup  ## of tier 3: six kinds of faults on a real job, some three m
 	@$(VENV)/slackwater chaos run chaos/plans/first.yml --seed 1
 
 test-yarn: setup-yarn  ## a job on YARN, all its data on HDFS, and each of their daemons killed, some fifteen minutes
-	@$(VENV)/python -m pytest tests/night/sinks/test_hdfs.py tests/night/infra/test_yarn.py tests/night/spark/test_yarn_run.py --durations=5
+	@$(VENV)/python -m pytest tests/night/test_hdfs.py tests/night/test_yarn.py --durations=5
 	@$(VENV)/slackwater chaos run chaos/plans/yarn/*.yml --seed 1 --stack yarn
 
 nightly: setup setup-yarn setup-flink setup-mutants  ## all that takes hours, or PARTS="simulate plan:kills" of it; verdicts into docs/nightly

@@ -89,15 +89,6 @@ PLANS = Path("chaos") / "plans"
 _SIMULATIONS = 3
 _RUNS = 10_000
 _MUTANTS = 30
-_ON_FLINK = (
-    "tests/night/chaos/audit/test_flink.py",
-    "tests/night/research/test_live_flink.py",
-)
-_ENGINES = (
-    "tests/night/research/test_probe.py",
-    "tests/night/research/test_live_engines.py",
-    "tests/night/spark/test_live_spark.py",
-)
 _PROBED = {
     "spark-append": ("spark", "--mode", "append"),
     "spark-update": ("spark", "--mode", "update"),
@@ -119,11 +110,7 @@ _WHOLE = (
     "tests/unit/slackwater/test_inputs.py",
 )
 PROBES = Path("docs") / "probes"
-_ON_YARN = (
-    "tests/night/sinks/test_hdfs.py",
-    "tests/night/infra/test_yarn.py",
-    "tests/night/spark/test_yarn_run.py",
-)
+_ON_YARN = ("tests/night/test_hdfs.py", "tests/night/test_yarn.py")
 
 
 @dataclass(frozen=True)
@@ -158,7 +145,6 @@ def all_parts(work: Path) -> list[Part]:
     long = {"HYPOTHESIS_PROFILE": "nightly"}
     tests = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=0")
     spread = ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
-    spark = ("tests/night/spark", *_left_out(*_ON_YARN, *_ENGINES))
     steps = {"LIFE_STEPS": "40", "LIFE_EXAMPLES": "5"}
     simulate = _slackwater("chaos", "simulate")
     return [
@@ -168,14 +154,14 @@ def all_parts(work: Path) -> list[Part]:
         Part("benchmarks", (*tests, "tests/night/test_benchmark.py")),
         Part("fuzz", (*tests, *spread, "tests/unit/fuzz"), long),
         *(_simulated(number, work) for number in range(1, _SIMULATIONS + 1)),
-        Part("pairs", (*tests, "tests/night/chaos/simulator"), judges=ENGINE),
+        Part("pairs", (*tests, "tests/night/test_pairs.py"), judges=ENGINE),
         Part("life", (*tests, "tests/stack/test_life.py", "tests/night/test_life.py"), steps),
         *(_probe(name, arguments) for name, arguments in _PROBED.items()),
-        Part("engines", (*tests, *_ENGINES), needs=("flink",), judges=MODELS),
-        Part("spark", (*tests, *spark)),
-        Part("flink", (*tests, *_ON_FLINK), needs=("flink",)),
+        Part("engines", (*tests, "tests/night/test_engines.py"), needs=("flink",), judges=MODELS),
+        Part("spark", (*tests, "tests/night/spark")),
+        Part("flink", (*tests, "tests/night/test_flink.py"), needs=("flink",)),
         Part("guilty", (*simulate, "--guilty", "all"), judges=ENGINE, seeded=True),
-        Part("mutants:drawn", (*tests, "tests/night/chaos/mutants"), needs=("mutants",)),
+        Part("mutants:drawn", (*tests, "tests/night/test_mutants.py"), needs=("mutants",)),
         Part(
             "mutants",
             _slackwater("chaos", "mutants", "--number", str(_MUTANTS)),
@@ -206,10 +192,6 @@ def choose(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
             msg = f"{name!r} is not a part of the nightly run; there are {listed}"
             raise ValueError(msg)
     return [part for part in parts if part.name in names or _group(part) in names]
-
-
-def _left_out(*files: str) -> list[str]:
-    return [f"--ignore={file}" for file in files]
 
 
 def _group(part: Part) -> str:

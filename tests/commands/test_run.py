@@ -1,4 +1,6 @@
-"""Users' classes that end the process, raise, or never end: a sentence and our exit code."""
+"""Users' classes that end the process, raise, hang or never end: a sentence and our exit code."""
+
+from __future__ import annotations
 
 import os
 import subprocess
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from slackwater import limited
+from tests.unit.chaos.test_order_freedom import HERE
 from tests.unit.slackwater.pipelines import written
 from tests.unit.slackwater.test_run import FAILING, command, with_class
 
@@ -91,3 +94,27 @@ def what_a_users_class_does_is_its_own_sentence(tmp_path: Path, engine: str) -> 
     assert said.endswith("failed: SystemExit: 7")
     assert "Traceback" not in ran.stderr or engine == "spark"
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code", "said"),
+    [
+        ("Endless", ["--within", "8"], 1, "has not ended after 8 s: does it loop forever?"),
+        ("Quitting", [], 1, "Quitting ended its process with exit code 7"),
+        ("Leaving", [], 1, "failed: SystemExit: 7"),
+        ("Misspelt", [], 2, "the annotations of update cannot be read"),
+        ("InOrder", ["--takes", "number"], 2, "--takes 'number' is not a type"),
+    ],
+)
+def test_no_class_can_hang_or_end_the_command(
+    name: str, arguments: list[str], code: int, said: str
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "slackwater.main", "check-aggregate", f"{HERE}:{name}", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == code, ran.stderr
+    assert said in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr

@@ -1,4 +1,4 @@
-"""One Spark session for the tests of this folder."""
+"""One Spark session, and one broker, for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest_kafka import kafka_broker
+from tests.conftest_kafka import dead_broker, kafka_broker
+from tests.unit.infra.conftest import layout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-__all__ = ["kafka_broker"]
+__all__ = ["dead_broker", "kafka_broker", "layout"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,19 +1,106 @@
-"""The job reads control headers as every other reader does."""
+"""Control headers as brokers hand them over: one verdict of job, engine, definition and trace."""
 
 from __future__ import annotations
 
+import json
+import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from kafka import KafkaProducer
+from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from tests.spark.jobs.test_controls import PIPELINE
+from chaos.readers.log import read_events
+from chaos.readers.topic import read_topic
+from jobs.brokers.topics import create_topic
+from jobs.tools.recording import record, write_events
+from tests.strategies import Entry
+from tests.unit.engine.test_engine import lines
 from tests.unit.jobs.test_controls import SIGNED, VARIANTS
-from windowing.model import parse_pipeline
+from windowing.engine.reading.batches import batches
+from windowing.model import Pipeline, parse_pipeline
 from windowing.model.control import ControlEnvelope, unsealed
+from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.runtime.local import run
+from windowing.semantics import evaluate
 from windowing.semantics.controls import read_control
+from windowing.semantics.trace import trace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+PIPELINE = """
+name: p
+source: {{topic: {topic}, partitions: 1, format: json, event_time: {{field: ts, unit: us}},
+  fields: {{}}, disorder: ordered}}
+queries: {{w: {{window: RANGE 10 us SLIDE 10 us WATTR ts, aggregates: {{n: count}}}}}}
+"""
+
+
+_NULL = b"null header"
+
+
+@pytest.fixture
+def null_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Headers may be null: the protocol allows it, and kafka-python's encoder alone knows it."""
+    append = DefaultRecordBatchBuilder.append
+
+    def appended(self: Any, *place: Any) -> Any:
+        *others, headers = place
+        return append(self, *others, [(k, None if v == _NULL else v) for k, v in headers])
+
+    monkeypatch.setattr(DefaultRecordBatchBuilder, "append", appended)
+
+
+def outcomes(pipeline: Pipeline, log: list[Entry]) -> list[str]:
+    """What engine and definition, which must agree, make of a log; and its trace is whole."""
+    outcome = evaluate(pipeline, log)
+    defined = [*row_lines(outcome.rows), *dead_letter_lines(outcome.dead)]
+    assert lines(run(pipeline, batches(log, 3, pipeline))) == defined
+    assert len(list(trace(pipeline, log))) == len(log)
+    return defined
+
+
+def expected(topic: str) -> list[str]:
+    dead = [offset for offset, (_, refused) in enumerate(VARIANTS, 1) if refused]
+    place = {"source": topic, "partition": 0}
+    return [
+        json.dumps(
+            {**place, "offset": offset, "query": None, "reason": "malformed"},
+            separators=(",", ":"),
+        )
+        for offset in dead
+    ]
+
+
+@pytest.mark.usefixtures("null_headers")
+def test_a_real_topic_with_every_variant(kafka_broker: str, tmp_path: Path) -> None:
+    topic = f"controls-{uuid.uuid4().hex[:8]}"
+    create_topic(kafka_broker, topic, 1)
+    producer = KafkaProducer(bootstrap_servers=kafka_broker)
+    producer.send(topic, value=b'{"ts":1}', partition=0)
+    for headers, _ in VARIANTS:
+        producer.send(
+            topic,
+            value=b"",
+            partition=0,
+            headers=[(k, _NULL if v is None else v) for k, v in headers],
+        )
+    producer.send(topic, value=b'{"ts":12}', partition=0)
+    producer.close()
+    pipeline = parse_pipeline(PIPELINE.format(topic=topic))
+    log = list(read_topic(kafka_broker, topic))
+    found = outcomes(pipeline, log)
+    row, dead = found[0], found[1:]
+    assert json.loads(row)["records"] == 1
+    assert dead == expected(topic)
+    # Recorded into a file it is the same log; the tools around disorder pass over dead letters.
+    write_events(tmp_path / "events.jsonl", log)
+    recorded = list(read_events(tmp_path / "events.jsonl"))
+    assert outcomes(pipeline, recorded) == found
+    assert len(record(pipeline, recorded).lanes[0]) == 2
 
 
 def test_a_job_reads_them_alike(spark: SparkSession) -> None:

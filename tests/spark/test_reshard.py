@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.readers.log import read_events
-from tests.night.spark.test_recorded import DATA
+from tests.spark.test_plans import DATA
 from windowing.engine.reading.batches import batches, checked, interleave
 from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, load_pipeline

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +14,31 @@ from chaos.faults.fault import Fault, FaultContext
 from chaos.faults.isolation import DisconnectBroker, LosePackets
 from infra.containers.boxes import INTERNAL
 from infra.containers.stack import ContainerStack
-from tests.stack.containers.contexts import context_on
 from tests.stack.containers.streams import Steady, create, end_of, read_all
+from windowing.model import load_pipeline
+
+PIPELINE = Path(__file__).parents[3] / "pipelines" / "flight_delays.yml"
+
+
+def context_on(cluster: ContainerStack) -> FaultContext:
+    """A context without a job, for faults of the stack alone."""
+
+    def no_job() -> None:
+        msg = "this context has no job"
+        raise AssertionError(msg)
+
+    return FaultContext(
+        endpoints=cluster.endpoints,
+        pipeline=load_pipeline(PIPELINE),
+        topic="none",
+        checkpoint=cluster.layout.state_dir / "none",
+        nodes=ContainerNodeControl(cluster),
+        rng=random.Random(1),
+        stop_job=no_job,
+        submit_job=no_job,
+        restart=cluster.restart,
+    )
+
 
 TOPIC = "endurance"
 

@@ -25,7 +25,7 @@ from infra.airflow import USER
 from infra.containers.stack import build
 from infra.layout import ROOT
 from infra.ports import free_port
-from tests.stack.ui.conftest import SCREENSHOTS, browser, log_in, shows  # noqa: F401 - a fixture
+from tests.stack.ui.conftest import SCREENSHOTS, browser, log_in_at, shows  # noqa: F401 - a fixture
 
 PROJECT = "slackwater-test"
 HEALTHY_S, DEMO_S = 600.0, 1800.0
@@ -180,7 +180,7 @@ def test_the_run_is_green_in_the_browser(
     browser: webdriver.Chrome,
 ) -> None:
     password = (ROOT / ".secrets" / "airflow_password").read_text(encoding="utf-8")
-    log_in(browser, composed.airflow, USER, password)
+    log_in_at(browser, composed.airflow, USER, password)
     browser.get(f"{composed.airflow}/dags/flight_delays/runs")
     shows(browser, "Success")
     browser.save_screenshot(str(SCREENSHOTS / "composed_airflow.png"))

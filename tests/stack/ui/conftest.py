@@ -50,11 +50,16 @@ ROLES = {VIEWER: "viewer", OPERATOR: "op"}
 
 
 def log_in(browser: webdriver.Chrome, airflow: Endpoints, user: str) -> None:
+    """Log in to the Airflow of this machine's stack."""
+    log_in_at(browser, airflow.airflow_url, user, _password(airflow, user))
+
+
+def log_in_at(browser: webdriver.Chrome, url: str, user: str, password: str) -> None:
     """Log in with the cookie that Airflow's form sets: its first page takes seconds each time."""
-    login = {"username": user, "password": _password(airflow, user)}
-    answer = httpx.post(f"{airflow.airflow_url}/auth/token", json=login, timeout=PATIENCE_S)
+    login = {"username": user, "password": password}
+    answer = httpx.post(f"{url}/auth/token", json=login, timeout=PATIENCE_S)
     token = answer.raise_for_status().json()["access_token"]
-    browser.get(f"{airflow.airflow_url}/api/v2/version")
+    browser.get(f"{url}/api/v2/version")
     browser.add_cookie({"name": "_token", "value": token, "path": "/"})
 
 

@@ -1,9 +1,10 @@
-"""The page of a pipeline as a user has it: in the tab of its DAG, with its buttons."""
+"""The page of a pipeline as a user has it: its tab, its buttons, and colors one can read."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.expected_conditions import (
     frame_to_be_available_and_switch_to_it,
     presence_of_element_located,
@@ -70,3 +72,26 @@ def press(browser: webdriver.Chrome, button: str, **fields: str) -> tuple[str, s
     WebDriverWait(browser, PATIENCE_S).until(run)
     dag_id, run_id = (code.text for code in browser.find_elements(By.CSS_SELECTOR, "p > code"))
     return dag_id, run_id
+
+
+READABLE = 4.5
+"""The least contrast of text, by WCAG 2, level AA."""
+
+
+def color(element: WebElement, name: str) -> list[float]:
+    """Red, green and blue of an element, from 0 to 255."""
+    return [float(part) for part in re.findall(r"[\d.]+", element.value_of_css_property(name))[:3]]
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """The contrast of two colors, from 1 to 21, as WCAG 2 defines it."""
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(parts: list[float]) -> float:
+    """The relative luminance of a color, from 0 to 1."""
+    linear = [
+        p / 255 / 12.92 if p / 255 <= 0.04045 else ((p / 255 + 0.055) / 1.055) ** 2.4 for p in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

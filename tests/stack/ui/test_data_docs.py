@@ -9,7 +9,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from chaos.quality.run import check
-from tests.stack.ui.colors import READABLE, color, contrast
+from tests.stack.ui.page import READABLE, color, contrast
 from tests.unit.chaos.quality.test_expectations import LOG, OUTCOME, P
 from tests.unit.chaos.verdict.test_verify import write_tables
 

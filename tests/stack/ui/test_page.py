@@ -11,9 +11,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from infra.endpoints import Endpoints
-from tests.stack.ui.colors import READABLE, color, contrast, luminance
 from tests.stack.ui.conftest import shows
-from tests.stack.ui.page import DAG, example, in_airflow, said
+from tests.stack.ui.page import DAG, READABLE, color, contrast, example, in_airflow, luminance, said
 
 HOSTILE = "<script>document.body.textContent = 'taken over'</script>"
 NARROW = 360

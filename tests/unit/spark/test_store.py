@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jobs.checkpoints.stages import decide_fused, is_fused, note_fused
-from tests.spark.test_state import CASE
+from tests.spark.test_storage import CASE
 from tests.unit.engine.test_fused import PIPELINE
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import Tuning

@@ -1,4 +1,4 @@
-"""Planted bugs: how they are declared, planted, and searched for."""
+"""Planted bugs: each is there, convicted by its recorded case, and reaches what it says."""
 
 from __future__ import annotations
 
@@ -10,17 +10,29 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import chaos.planted_bugs
 from chaos.planted_bugs import PLANTED_BUGS, convictions
-from chaos.planted_bugs.convictions import RUNS, SearchResult
+from chaos.planted_bugs.convictions import (
+    RUNS,
+    BugCoverage,
+    SearchResult,
+    convicted,
+    conviction,
+    reached,
+    table,
+    with_table,
+)
 from chaos.planted_bugs.planted import PlantedBug, planted
+from chaos.simulator.case import read_case, write_case
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
 from chaos.simulator.simulate import simulate
 from slackwater.main import app
 from windowing.engine.aggregates import Accumulators
+from windowing.engine.effects import MECHANISMS
 from windowing.engine.lane import Lane
 from windowing.engine.storage.parcel import shard_of
 from windowing.engine.windows.session import SessionLanePart
@@ -125,3 +137,95 @@ def test_the_command_searches_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "by deterministic" in lines[0]
     few["never"] = never
     assert "1 not found" in run(1)
+
+
+FOLDER = Path(__file__).parents[3] / "data" / "convictions"
+RECORDED = {path.stem for path in FOLDER.glob("*.json")}
+AGAIN = "slackwater chaos simulate --record tests/data/convictions --guilty"
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_a_planted_bug_is_convicted_by_its_recorded_case(name: str) -> None:
+    bug, case = PLANTED_BUGS[name], read_case(conviction(FOLDER, name))
+    found_by = {finding.check for finding in run_case(case, bug.parts).findings}
+    assert found_by & bug.expected, f"search for another case: {AGAIN} {name}"
+    assert not run_case(case, EngineParts()).findings, "the engine has this bug, or another one"
+
+
+def test_every_planted_bug_has_a_case() -> None:
+    assert sorted(RECORDED) == sorted(PLANTED_BUGS), f"record one: {AGAIN} NAME"
+
+
+def record(folder: Path) -> str:
+    command = ["chaos", "simulate", "--record", str(folder), "--seed", "11", "--jobs", "1"]
+    result = CliRunner().invoke(app, [*command, "--guilty", "sort_is_not_stable", "--runs", "30"])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_command_records_a_case_unless_there_is_one(tmp_path: Path) -> None:
+    file = conviction(tmp_path, "sort_is_not_stable")
+    assert "sort_is_not_stable" in record(tmp_path)
+    first = read_case(file)
+    assert convicted(PLANTED_BUGS["sort_is_not_stable"], first) == ("deterministic",)
+    assert "as recorded by deterministic" in record(tmp_path)
+    write_case(replace(first, lanes=tuple(() for _ in first.lanes)), file)
+    assert "by deterministic" in record(tmp_path)
+    assert read_case(file) == first
+
+
+def test_nobody_is_convicted_by_what_the_engine_itself_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bug = PLANTED_BUGS["join_pairs_twice"]
+    case = read_case(conviction(FOLDER, bug.name))
+    assert convicted(bug, case)
+    monkeypatch.setattr(convictions, "EngineParts", lambda: bug.parts)
+    assert not convicted(bug, case)
+
+
+PAGE = Path("chaos") / "coverage.md"
+
+
+def test_a_case_comes_through_what_its_bug_is_of() -> None:
+    [one] = reached(FOLDER, names=["join_pairs_twice"])
+    assert one.mechanisms is not None
+    assert "read one by one" in one.mechanisms
+    assert "families" not in one.mechanisms
+
+
+def test_the_table_names_few_counts_many_and_says_what_is_left_to_nights() -> None:
+    many = [BugCoverage(f"bug{n:02}", frozenset({"merged deltas"})) for n in range(13)]
+    many += [BugCoverage(f"other{n:02}", frozenset({"conversion"})) for n in range(12)]
+    lines = table(
+        [*many, BugCoverage("rare", frozenset({"families"})), BugCoverage("lacking", None)]
+    )
+    assert "| families | 1 | `rare` |" in lines
+    assert "| merged deltas | 13 | many |" in lines
+    assert f"| conversion | 12 | {', '.join(f'`other{n:02}`' for n in range(12))} |" in lines
+    assert "| early rows | 0 |  |" in lines
+    assert len(lines) == len(MECHANISMS) + 4
+    assert lines[-1] == (
+        "Of 27 planted bugs, `make test` convicts 26; nights alone search for `lacking`."
+    )
+
+
+def test_it_is_written_where_the_page_has_a_place_for_it() -> None:
+    page = "a\n<!-- convictions -->\nold\n<!-- /convictions -->\nb\n"
+    assert with_table(page, ["new"]) == page.replace("old", "new")
+    with pytest.raises(ValueError, match="needs lines"):
+        with_table("a", ["new"])
+
+
+def test_the_command_refuses_a_folder_without_cases(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["chaos", "convictions", str(tmp_path), "--jobs", "1"])
+    assert done.exit_code == 2
+    assert "has no recorded case" in done.output
+
+
+def test_the_committed_table_counts_all_planted_bugs() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert f"Of {len(PLANTED_BUGS)} planted bugs, `make test` convicts" in text, (
+        "run `slackwater chaos convictions --write chaos/coverage.md`"
+    )
+    assert all(f"| {mechanism} |" in text for mechanism in MECHANISMS)

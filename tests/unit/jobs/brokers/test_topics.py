@@ -16,14 +16,14 @@ source:
   format: json
   event_time: {{field: ts, unit: us}}
   fields: {{k: string}}
-  disorder: ordered
+  disorder: {disorder}
 queries:
   q: {{window: RANGE 1 hour SLIDE 1 hour WATTR ts, aggregates: {{n: count}}}}
 """
 
 
-def pipeline(topic: str, partitions: int) -> Pipeline:
-    return parse_pipeline(PIPELINE.format(topic=topic, partitions=partitions))
+def pipeline(topic: str, partitions: int = 2, disorder: str = "ordered") -> Pipeline:
+    return parse_pipeline(PIPELINE.format(topic=topic, partitions=partitions, disorder=disorder))
 
 
 @pytest.fixture

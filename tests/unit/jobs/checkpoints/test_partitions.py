@@ -12,27 +12,12 @@ from jobs.brokers.topics import add_partitions, create_topics
 from jobs.checkpoints import partitions
 from jobs.checkpoints.partitions import PartitionsError, accept, look
 from jobs.runs import Run
-from windowing.model import Pipeline, parse_pipeline
+from tests.unit.jobs.brokers.test_topics import pipeline
+from windowing.model import parse_pipeline
 from windowing.model.file.versions import with_lanes
 from windowing.model.run_errors import UndeclaredPartition
 
-PIPELINE = """
-name: p
-source:
-  topic: {topic}
-  partitions: {partitions}
-  format: json
-  event_time: {{field: ts, unit: us}}
-  fields: {{k: string}}
-  disorder: {disorder}
-queries:
-  q: {{window: RANGE 1 hour SLIDE 1 hour WATTR ts, aggregates: {{n: count}}}}
-"""
 NAMED = r"/2 is a partition that the pipeline does not declare .*--accept-partitions"
-
-
-def pipeline(topic: str, partitions: int = 2, disorder: str = "ordered") -> Pipeline:
-    return parse_pipeline(PIPELINE.format(topic=topic, partitions=partitions, disorder=disorder))
 
 
 @pytest.fixture

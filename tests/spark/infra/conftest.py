@@ -1,3 +1,0 @@
-from tests.unit.infra.conftest import layout
-
-__all__ = ["layout"]

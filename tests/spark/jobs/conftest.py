@@ -1,3 +1,0 @@
-from tests.conftest_kafka import dead_broker
-
-__all__ = ["dead_broker"]
