@@ -99,10 +99,10 @@ def supervised(command: Callable[[], int]) -> NoReturn:
     signal.signal(signal.SIGTERM, _interrupt)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _pass)  # the parent gets it too
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if os.getppid() != parent:
         os._exit(128 + signal.SIGTERM)
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)  # one may have come since the fork
         code = command()
         came_to_end[0] = 1
         sys.exit(code)

@@ -163,7 +163,4 @@ class Tables:
         added = added_since(table, self.run, seen)
         if added is not None:
             return added
-        # Imported only here: deltalake and Arrow take longer than all else.
-        from jobs.overview.tables import opened  # noqa: PLC0415
-
         return opened(table, self.run, seen)

@@ -25,6 +25,7 @@ UNITS_OF_TIME = {1_000, 1_000_000}
 
 FACTS = {
     ("engine/aggregates/exact.py", "BIN_BITS"): "the format of a partial state",
+    ("engine/aggregates/exact.py", "half"): "half of a number of bits",
     ("engine/aggregates/sketches.py", "_hash"): "bits of a byte",
     ("engine/aggregates/sums.py", "of"): "a square of 128 bits has four limbs of 32",
     ("engine/convert.py", "_DIGITS"): "how much of a digest is shown",
