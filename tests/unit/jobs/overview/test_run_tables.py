@@ -178,7 +178,7 @@ def test_only_new_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     job.step(1)
     found = looked(folder, "r1", known)
     assert found["lanes"]["last"] == 6
-    monkeypatch.setattr("jobs.overview.tables.DeltaTable", None)
+    monkeypatch.setattr("jobs.overview.opening.DeltaTable", None)
     assert looked(folder, "r1", known) == found
     job.step(2)
     assert looked(folder, "r1", known)["lanes"]["last"] == 8  # by the commits alone
@@ -217,7 +217,7 @@ def test_tables_elsewhere_are_read_as_a_whole(
         job.step(2)
         here = looked(folder, "r1", None)
         with monkeypatch.context() as patched:
-            patched.setattr("jobs.overview.tables.is_here", lambda table: False)
+            patched.setattr("jobs.overview.opening.is_here", lambda table: False)
             assert looked(folder, "r1", known) == here
 
 
