@@ -19,9 +19,7 @@ from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topic
 from jobs.tools.heartbeat import delays_of, emit
 from slackwater.main import app
-from tests.unit.jobs.tools.test_recording import TEXT
-from tests.unit.jobs.tools.test_recording import TEXT as HEARTBEATS
-from tests.unit.jobs.tools.test_recording import TEXT as PUNCTUATED
+from tests.unit.jobs.tools.test_recording import HEARTBEATS, PUNCTUATED, TEXT
 from tests.unit.jobs.tools.test_recording import pipeline as with_heartbeats
 from windowing.model import load_pipeline
 
