@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from chaos.readers.bounded_lines import bounded_text
+from chaos.readers.bounded_lines import LineTooLong, bounded_lines
 
 AnyCase = TypeVar("AnyCase")
 Row = TypeVar("Row", bound=BaseModel)
@@ -67,50 +67,73 @@ class Driver(Generic[AnyCase]):
         name: as in reports.
         run: computes a case in all ways that must agree; returns a verdict for each way, or for
             each profile under which the case holds.
+        at_once: whether the first call computes all cases, so that its error is that of all.
     """
 
     name: str
     run: Callable[[AnyCase], Sequence[Verdict] | NotExpressible]
+    at_once: bool = False
 
 
-def case_lines(path: Path) -> Iterator[tuple[int, str]]:
+Refused = Callable[[str, str], None]
+"""Takes a line that is no case: its place, as `cases.jsonl:7`, and why."""
+
+
+def stop(place: str, why: str) -> None:
+    """Raise at the first line that is no case."""
+    msg = f"{place}: {why}"
+    raise CaseError(msg)
+
+
+def case_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the non-blank lines with their numbers, from 1.
 
     Raises:
         CaseError: the file cannot be read.
     """
     try:
-        text = bounded_text(path)
-    except (OSError, ValueError) as error:
+        for number, line in bounded_lines(path):
+            if line.strip():
+                yield number, line.rstrip(b"\r\n")
+    except (OSError, LineTooLong) as error:
         msg = f"{path} cannot be read: {error}"
         raise CaseError(msg) from None
-    # Not splitlines: a JSON string may contain a Unicode line separator.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield number, line
 
 
-def read_rows(path: Path, kind: type[Row], refusal: str) -> Iterator[Row]:
+def read_rows(
+    path: Path,
+    kind: type[Row],
+    refusal: str,
+    refused: Refused = stop,
+    check: Callable[[Row], object] | None = None,
+) -> Iterator[Row]:
     """Read a file whose lines are of one kind.
 
     Args:
         refusal: what is said of a line that is none, as `not a case`.
+        refused: takes such a line; by default the first one is an error.
+        check: raises if a row, although well formed, cannot be used.
 
     Raises:
         CaseError: the file cannot be read, or a line is not of the kind; with its number.
     """
     for number, line in case_lines(path):
         try:
-            yield kind.model_validate_json(line)
-        except ValueError as error:
-            msg = f"{path}:{number}: {refusal}: {first_of(error)}"
-            raise CaseError(msg) from None
+            row = kind.model_validate_json(line)
+            if check is not None:
+                check(row)
+        except Exception as error:  # whatever is wrong with a line, the others are judged
+            refused(f"{path}:{number}", f"{refusal}: {first_of(error)}")
+        else:
+            yield row
 
 
 def first_of(error: Exception) -> str:
     """Return the first validation problem of a line, as short text."""
+    if isinstance(error, KeyError):
+        return f"lacks {error}"
     if not isinstance(error, ValidationError):
-        return " ".join(str(error).split())
+        return " ".join(str(error).split()) or type(error).__name__
     found = error.errors(include_url=False, include_input=False)
     place = ".".join(map(str, found[0]["loc"]))
     said = found[0]["msg"].removeprefix("Value error, ")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, RootModel
 
-from conformance.cases import Verdict, read_rows
+from conformance.cases import Refused, Verdict, read_rows, stop
 
 
 class _GraphPart(BaseModel):
@@ -66,13 +66,9 @@ class GraphCase(_GraphPart):
         return not (self.kind == "count" and slide == 1)
 
 
-def read_graphs(path: Path) -> Iterator[GraphCase]:
-    """Read a file of graphs.
-
-    Raises:
-        CaseError: the file cannot be read, or a line is not a case; with its number.
-    """
-    return read_rows(path, GraphCase, "not a case of a sliding graph")
+def read_graphs(path: Path, refused: Refused = stop) -> Iterator[GraphCase]:
+    """Read a file of graphs; see `read_rows`."""
+    return read_rows(path, GraphCase, "not a case of a sliding graph", refused)
 
 
 class _Part(BaseModel):
@@ -166,13 +162,9 @@ class _Line(RootModel[FiringCase]):
     """A line of the file."""
 
 
-def read_runs(path: Path) -> Iterator[FiringCase]:
-    """Read a file of runs.
-
-    Raises:
-        CaseError: the file cannot be read, or a line is not a case; with its number.
-    """
-    for line in read_rows(path, _Line, "not a case of a sliding manager"):
+def read_runs(path: Path, refused: Refused = stop) -> Iterator[FiringCase]:
+    """Read a file of runs; see `read_rows`."""
+    for line in read_rows(path, _Line, "not a case of a sliding manager", refused):
         yield line.root
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from conformance.cases import CaseError, Verdict, case_lines, first_of
+from conformance.cases import Refused, Verdict, read_rows, stop
 from windowing.model.emission import Early, Late, Retention
 from windowing.model.flow import Deliveries, JoinFlow, KeyOrder, LaneStart, Periods, StreamFlow
 from windowing.model.progress import Punctuation, Slack
@@ -82,21 +82,20 @@ class Scenario(BaseModel):
         return [record for step in self.steps for record in records_of(step)]
 
 
-def read_scenarios(path: Path) -> Iterator[Scenario]:
-    """Read a file of scenarios.
+def read_scenarios(path: Path, refused: Refused = stop) -> Iterator[Scenario]:
+    """Read a file of scenarios; see `read_rows`."""
+    refusal = "not a scenario of the window operator"
+    return read_rows(path, Scenario, refusal, refused, _check)
 
-    Raises:
-        CaseError: a line is not a scenario; with its number.
-    """
-    for number, line in case_lines(path):
-        try:
-            scenario = Scenario.model_validate_json(line)
-            if scenario.operator != "keys":
-                setup_of(scenario)
-        except (KeyError, TypeError, ValueError) as error:
-            msg = f"{path}:{number}: not a scenario of the window operator: {first_of(error)}"
-            raise CaseError(msg) from None
-        yield scenario
+
+def _check(scenario: Scenario) -> None:
+    expected, found = len(scenario.steps), len(scenario.expected["steps"])
+    if expected != found:
+        msg = f"expected.steps has {found} entries, steps has {expected}: give one for each"
+        raise ValueError(msg)
+    if scenario.operator != "keys":
+        setup_of(scenario)
+        scenario.records()
 
 
 def records_of(step: dict[str, Any]) -> list[Record | Bound]:

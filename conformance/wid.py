@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from conformance.cases import Verdict, read_rows
+from conformance.cases import Refused, Verdict, read_rows, stop
 from windowing.model.emission import Late
 from windowing.model.errors import WindowError
 from windowing.model.fields import Aggregate
@@ -163,13 +163,9 @@ _PARTS = ("rows", "late", "outside", "progress")
 _ROW_ID = 6
 
 
-def read_cases(path: Path) -> Iterator[Case]:
-    """Read a file of cases.
-
-    Raises:
-        CaseError: a line is not a case; with its number.
-    """
-    return read_rows(path, Case, "not a case of the window language")
+def read_cases(path: Path, refused: Refused = stop) -> Iterator[Case]:
+    """Read a file of cases; see `read_rows`."""
+    return read_rows(path, Case, "not a case of the window language", refused)
 
 
 def by_definition(case: Case) -> Expected:

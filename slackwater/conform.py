@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, complain, say
 
 if TYPE_CHECKING:
-    from conformance.cases import Driver, Verdict
+    from conformance.cases import Driver, Refused, Verdict
 
     Work = tuple[Iterable[Any], Sequence[Driver[Any]]]
     from windowing.model.windows.policy import Profile
@@ -30,6 +30,19 @@ class Kind(StrEnum):
     secret = "secret"  # noqa: S105 - the name of a model
     gsn_graphs = "gsn-graphs"
     gsn_firings = "gsn-firings"
+
+
+class Reading(NamedTuple):
+    """The file to judge.
+
+    Attributes:
+        refuse: takes its lines that are no case.
+        interleavings: number of other orders of arrival to try.
+    """
+
+    file: Path
+    refuse: Refused
+    interleavings: int
 
 
 class JudgedEngine(StrEnum):
@@ -75,7 +88,13 @@ def conform(
         Kind.gsn_graphs: _gsn_graphs,
         Kind.gsn_firings: _gsn_firings,
     }[kind]
-    cases, drivers = prepare(file, by, interleavings)
+    refused: list[str] = []
+
+    def refuse(place: str, why: str) -> None:
+        refused.append(place)
+        say(f"{place}: FAIL: {why}")
+
+    cases, drivers = prepare(Reading(file, refuse, interleavings), by)
     passed = failed = 0
     left_out: Counter[str] = Counter()
     for case in cases:
@@ -88,19 +107,27 @@ def conform(
                 verdicts += found
         ok = all(verdict.difference is None for verdict in verdicts)
         passed, failed = passed + (ok and bool(verdicts)), failed + (not ok)
+    failed += len(refused)
     if not passed and not failed and not left_out:
         complain(f"{file} holds no case: give a file of them, one a line")
         raise typer.Exit(USAGE)
-    said = [f"{count} not expressible (by {driver})" for driver, count in left_out.items()]
-    say("; ".join([f"{passed} passed, {failed} failed", *said]))
+    for driver_name, count in left_out.items():
+        say(f"{count} not expressible (by {driver_name})")
+    say(f"{passed} passed, {failed} failed")
     raise typer.Exit(FAILED if failed else PASSED)
 
 
 def _run(case: Any, driver: Driver[Any]) -> Sequence[Verdict] | None:
     """Report the verdict of one driver on a case; None: it cannot express the case."""
-    from conformance.cases import NotExpressible
+    from conformance.cases import NotExpressible, Verdict, first_of
 
-    found = driver.run(case)
+    try:
+        found = driver.run(case)
+    except Exception as error:
+        if driver.at_once:
+            raise  # every case would fail for the same reason
+        why = f"it cannot be run: {type(error).__name__}: {first_of(error)}"
+        found = [Verdict(case.id, driver.name, why)]
     if isinstance(found, NotExpressible):
         say(found.line(case.id, driver.name))
         return None
@@ -109,83 +136,84 @@ def _run(case: Any, driver: Driver[Any]) -> Sequence[Verdict] | None:
     return found
 
 
-def _spl(file: Path, by: JudgedEngine, interleavings: int) -> Work:
+def _spl(reading: Reading, by: JudgedEngine) -> Work:
     from conformance.drivers.spl_windows import WINDOWS
     from conformance.spl import WindowCase, read_lines
 
-    del by, interleavings  # a scenario is one order of calls
-    return read_lines(file, WindowCase), [WINDOWS]
+    del by
+    return read_lines(reading.file, WindowCase, reading.refuse), [WINDOWS]
 
 
-def _spl_operators(file: Path, by: JudgedEngine, interleavings: int) -> Work:
+def _spl_operators(reading: Reading, by: JudgedEngine) -> Work:
     from conformance.drivers.spl_operators import OPERATORS
     from conformance.spl import OperatorCase, read_lines
 
-    del by, interleavings
-    return read_lines(file, OperatorCase), [OPERATORS]
+    del by
+    return read_lines(reading.file, OperatorCase, reading.refuse), [OPERATORS]
 
 
-def _spl_validation(file: Path, by: JudgedEngine, interleavings: int) -> Work:
+def _spl_validation(reading: Reading, by: JudgedEngine) -> Work:
     from conformance.drivers.spl_models import MODELS
     from conformance.spl import ValidationCase, read_lines
 
-    del by, interleavings
-    return read_lines(file, ValidationCase), [MODELS]
+    del by
+    return read_lines(reading.file, ValidationCase, reading.refuse), [MODELS]
 
 
-def _secret(file: Path, by: JudgedEngine, interleavings: int) -> Work:
+def _secret(reading: Reading, by: JudgedEngine) -> Work:
     from conformance.secret import MODEL, read_cases
 
-    del by, interleavings  # a run has one order of arrival
-    return read_cases(file), [MODEL]
+    del by
+    return read_cases(reading.file, reading.refuse), [MODEL]
 
 
-def _gsn_graphs(file: Path, by: JudgedEngine, interleavings: int) -> Work:
+def _gsn_graphs(reading: Reading, by: JudgedEngine) -> Work:
     from conformance.drivers.gsn import GRAPHS
     from conformance.gsn import read_graphs
 
-    del by, interleavings  # a graph has no input
-    return read_graphs(file), [GRAPHS]
+    del by
+    return read_graphs(reading.file, reading.refuse), [GRAPHS]
 
 
-def _gsn_firings(file: Path, by: JudgedEngine, interleavings: int) -> Work:
+def _gsn_firings(reading: Reading, by: JudgedEngine) -> Work:
     from conformance.drivers.gsn import firings
     from conformance.gsn import read_runs
 
     del by
-    return read_runs(file), [firings(interleavings)]
+    return read_runs(reading.file, reading.refuse), [firings(reading.interleavings)]
 
 
-def _wid(file: Path, by: JudgedEngine, interleavings: int) -> Work:
+def _wid(reading: Reading, by: JudgedEngine) -> Work:
     from conformance.wid import read_cases
 
-    cases = read_cases(file)
+    cases = read_cases(reading.file, reading.refuse)
     if by is JudgedEngine.spark:
         from conformance.drivers.wid import on_spark
         from jobs.many_runs import run_all
 
         every = list(cases)
-        return every, [on_spark(every, interleavings, run_all)]
+        return every, [on_spark(every, reading.interleavings, run_all)]
     from conformance.drivers.wid import definition, local_engine
 
-    return cases, [(local_engine if by is JudgedEngine.engine else definition)(interleavings)]
+    driver = local_engine if by is JudgedEngine.engine else definition
+    return cases, [driver(reading.interleavings)]
 
 
-def _samza(file: Path, by: JudgedEngine, interleavings: int) -> Work:
+def _samza(reading: Reading, by: JudgedEngine) -> Work:
     """Judge by our operators, and by engine or definition where they can express the case."""
     from conformance.drivers.samza_logs import DEFINITION, local_engine, on_spark
     from conformance.drivers.samza_standalone import standalone
     from conformance.samza import read_scenarios
 
-    scenarios = {scenario.id: scenario for scenario in read_scenarios(file)}
-    every = list(scenarios.values())
+    every = list(read_scenarios(reading.file, reading.refuse))
+    scenarios = {scenario.id: scenario for scenario in every}
     if by is JudgedEngine.definition:
         return every, [DEFINITION]
     if by is JudgedEngine.engine:
-        return every, [standalone(scenarios), local_engine(interleavings)]
+        return every, [standalone(scenarios), local_engine(reading.interleavings)]
     from jobs.many_runs import run_all
 
-    return every, [standalone(scenarios), on_spark(every, interleavings, run_all)]
+    return every, [standalone(scenarios), on_spark(every, reading.interleavings, run_all)]
 
 
 def operators(

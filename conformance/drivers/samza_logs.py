@@ -75,22 +75,23 @@ def local_engine(interleavings: int) -> Driver[Scenario]:
 
 
 def on_spark(
-    scenarios: Iterable[Scenario], interleavings: int, run_all: RunAll
+    scenarios: Sequence[Scenario], interleavings: int, run_all: RunAll
 ) -> Driver[Scenario]:
     """Return the engine on Spark, which runs all these scenarios in one stream when first asked."""
-    pipelines = {scenario.id: as_pipeline(scenario) for scenario in scenarios}
+    # By object: a file may have two scenarios of one id.
+    pipelines = {id(scenario): as_pipeline(scenario) for scenario in scenarios}
+    questions = {key: one for key, one in pipelines.items() if isinstance(one, AsPipeline)}
 
     @cache
-    def verdicts() -> dict[str, Verdict]:
-        questions = [one for one in pipelines.values() if isinstance(one, AsPipeline)]
-        found = judge_on_spark(questions, interleavings, run_all)
-        return {verdict.case: verdict for verdict in found}
+    def verdicts() -> dict[int, Verdict]:
+        found = judge_on_spark([*questions.values()], interleavings, run_all)
+        return dict(zip(questions, found, strict=True))
 
     def run(scenario: Scenario) -> list[Verdict] | NotExpressible:
-        question = pipelines[scenario.id]
-        return question if isinstance(question, NotExpressible) else [verdicts()[scenario.id]]
+        question = pipelines[id(scenario)]
+        return question if isinstance(question, NotExpressible) else [verdicts()[id(scenario)]]
 
-    return Driver("engine on Spark", run)
+    return Driver("engine on Spark", run, at_once=True)
 
 
 def judge(question: AsPipeline, interleavings: int) -> Verdict:

@@ -69,11 +69,12 @@ def on_spark(cases: Sequence[Case], interleavings: int, run_all: RunAll) -> Driv
     """Return the engine on Spark, which runs all these cases in one stream when first asked."""
 
     @cache
-    def verdicts() -> dict[str, list[Verdict]]:
+    def verdicts() -> dict[int, list[Verdict]]:
+        # By object: a file may have two cases of one id.
         found = judge_on_spark(cases, interleavings, run_all)
-        return {case.id: verdicts for case, verdicts in zip(cases, found, strict=True)}
+        return {id(case): verdicts for case, verdicts in zip(cases, found, strict=True)}
 
-    return Driver("engine on Spark", lambda case: verdicts()[case.id])
+    return Driver("engine on Spark", lambda case: verdicts()[id(case)], at_once=True)
 
 
 def _by_definition(case: Case, interleavings: int) -> list[Verdict]:
@@ -283,11 +284,11 @@ def judge_on_spark(
     So many other orders of arrival, `interleavings`, must give the same result. `run_all` runs many
     pipelines on Spark.
     """
-    refused = {case.id: "error" in wid.by_definition(case) for case in cases}
-    accepted = [case for case in cases if not refused[case.id]]
+    refused = ["error" in wid.by_definition(case) for case in cases]
+    accepted = [case for case, no in zip(cases, refused, strict=True) if not no]
     found = iter(_on_spark(accepted, interleavings, run_all))
-    for case in cases:
-        if refused[case.id]:
+    for case, no in zip(cases, refused, strict=True):
+        if no:
             yield judge(case, interleavings)
         else:
             yield [next(found), *_by_definition(case, interleavings)]

@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from windowing.model.lengths import INT64_MAX, AttributeStep, duration_us, parse_step
-from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Window
 
 Policy = Literal["drop", "dead_letter", "update"]
@@ -98,7 +97,7 @@ class Retention(BaseModel):
 
     Attributes:
         time: how long after its end a window takes late records.
-        windows: the same in slides; the smaller of the two counts.
+        windows: the same in slides of time or rows; the smaller of the two counts.
         entries: how many partial states a query may have in one shard. A batch that needs more
             fails; nothing is dropped.
     """
@@ -113,12 +112,12 @@ class Retention(BaseModel):
         """Return how long windows take late records, in their attribute's unit; None: no limit set.
 
         Raises:
-            ValueError: it counts windows, but the window has no slide in time.
+            ValueError: it counts windows, but they do not end one slide apart.
         """
         given = [] if self.time is None else [self.time.amount]
         if self.windows is not None:
-            if window.traits.ends is not Ends.SLIDES:
-                msg = "retention: {windows: …} needs a SLIDE in time; give retention as a time"
+            if not window.traits.on_grid:
+                msg = "retention: {windows: …} needs a SLIDE in time or rows; give it as a time"
                 raise ValueError(msg)
             given.append(self.windows * window.slide)
         length = min(given, default=None)

@@ -102,6 +102,15 @@ class SlidingWindow(PolicyWindow):
             if gone and self._profile is Profile.paper:
                 return
 
+    def rows(self, key: Key = None) -> list[Row] | None:
+        """Return the tuples of a partition, oldest first; None: there is no such partition.
+
+        The default partition is there, empty, until it has had tuples and evictions removed it.
+        """
+        found = super().rows(key)
+        default = DEFAULT_KEY if self.partitioned else None
+        return [] if found is None and key == default and key not in self._marks else found
+
     # --- the steps of an insert ---------------------------------------------------------------
 
     def _take(self, key: Key, part: Subwindow, row: Row) -> None:
