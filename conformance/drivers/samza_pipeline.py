@@ -161,7 +161,8 @@ def _query(scenario: Scenario) -> dict[str, Any]:
     by_row = window["unit"] == "rows"
     late = _late(scenario)
     if by_row and window.get("order", "log") == "log":
-        late = {}  # nothing is late
+        # Nothing is late; how long windows are kept changes no row.
+        late = {"retention": kept} if (kept := config.get("retention")) else {}
     function = config["aggregate"]
     query = {
         "window": _session(window) if scenario.operator == "session" else _window(window),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from conformance.drivers import samza_logs, samza_standalone
 from conformance.drivers.samza_pipeline import AsPipeline, as_pipeline
 from conformance.samza import Scenario
+from windowing.model.record import Record
 
 _FEW = max(settings.default.max_examples // 3, 6) if settings.default else 6
 _AGGREGATES = ("count", "sum", "min", "max", "first", "last", "collect", "median")
@@ -59,7 +60,9 @@ def _common(chance: Random, operator: str) -> Config:
     if chance.random() < 0.5:
         config["retention"] = {"time": chance.randint(0, 30)}
         if operator == "aggregate" and chance.random() < 0.5:
-            config["retention"]["windows"] = chance.randint(1, 4)
+            config["retention"]["windows"] = chance.randint(0, 4)
+            if chance.random() < 0.5:
+                del config["retention"]["time"]
     return config
 
 
@@ -81,10 +84,8 @@ def _gap(chance: Random) -> Config:
 
 
 def _fit(config: Config) -> None:
-    """Rows in log order have one lane, ranked ones no update; no window of rows has a time."""
+    """Rows in log order have one lane, ranked ones no update."""
     window = config.get("window", {})
-    if window.get("unit") == "rows":
-        config.get("retention", {}).pop("windows", None)
     if window.get("unit") == "rows" and window.get("order", "log") == "log":
         del config["lanes"][1:]
     if window.get("order") == "event_time" and config.get("late", {}).get("policy") != "drop":
@@ -127,3 +128,29 @@ def test_a_pipeline_gives_what_the_operator_gives(chance: Random) -> None:
     assert isinstance(question, AsPipeline)
     verdict = samza_logs.judge(question, interleavings=0)
     assert verdict.difference is None, verdict.line()
+
+
+@settings(max_examples=_FEW)
+@given(chance=st.randoms(use_true_random=False), windows=st.integers(0, 3))
+def test_retention_in_windows_counts_rows_and_changes_no_row(chance: Random, windows: int) -> None:
+    size, step = chance.randint(1, 4), chance.randint(1, 5)
+    config: Config = {
+        "lanes": [{"lane": "s/0", "start_offset": 0}],
+        "window": {"unit": "rows", "size": size, "step": step},
+        "full": chance.choice(["closed", "past_end"]),
+        "aggregate": "collect",
+    }
+    steps = _steps(chance, config)
+    expected = {"steps": [{} for _ in steps], "final": {}}
+    for_ever = Scenario(
+        id="random", operator="aggregate", config=config, steps=steps, expected=expected
+    )
+    purged = for_ever.model_copy(update={"config": config | {"retention": {"windows": windows}}})
+    found, whole = (samza_standalone.drive(one, rebuild=True) for one in (purged, for_ever))
+    assert found["steps"] == whole["steps"]
+    rows = len({one.offset for one in purged.records() if isinstance(one, Record)})
+    progress = rows - (config["full"] == "past_end")
+    left = [one for one in whole["final"]["windows"] if one["window"][1] + windows * step > progress]
+    assert found["final"]["windows"] == left
+    held = [value for one in left for value in one["value"]]
+    assert sorted({one["value"] for one in found["final"]["messages"]}) == sorted({*held})
