@@ -14,7 +14,7 @@ from windowing.explain.words import context_of, memory_bound, partial_bytes, spe
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
-from windowing.model.file.pipeline import Query, Source
+from windowing.model.file.pipeline import Pipeline, Query, Source
 from windowing.model.lengths import spell_instant, spell_us
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
@@ -108,6 +108,8 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
     yield from _state(flow, plan)
     in_order = in_log_order(query.window)
     yield f"  late: {_NEVER_LATE if in_order else _late(query, source)}"
+    if query.retention_us is None and _counts_windows(query, plan.pipeline):
+        yield "  retention: changes no row, as no record is taken late: what has closed is deleted"
     if query.early is not None:
         yield f"  early: {_early(query.early)}; provisional, and no part of the result"
         if query.window.traits.merging:
@@ -240,6 +242,13 @@ def _early(early: Early) -> str:
     if early.records is not None:
         return f"a row at every batch that brings a window {early.records} records more"
     return f"a row of what changed, every {spell_us(early.every_us or 0)}"
+
+
+def _counts_windows(query: Query, pipeline: Pipeline) -> bool:
+    """Whether the file says how many windows the query keeps."""
+    file = pipeline.query_files.get(query.name)
+    kept = getattr(file, "retention", None) or pipeline.retention
+    return kept is not None and kept.windows is not None
 
 
 _NEVER_LATE = "no record is: rows count in the order of the log"

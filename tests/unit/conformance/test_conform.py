@@ -36,9 +36,7 @@ def first(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_line_that_cannot_be_read_fails_and_the_rest_is_judged(
-    kind: str, tmp_path: Path
-) -> None:
+def test_a_line_that_cannot_be_read_fails_and_the_rest_is_judged(kind: str, tmp_path: Path) -> None:
     case = first(kind)
     deep = b"[" * 100_000
     lines = [case, b"{", b"", b"[]", b'{"id": "x", "note": "\xff"}', deep, case]

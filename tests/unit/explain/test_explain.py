@@ -191,6 +191,12 @@ def test_what_grows_is_named() -> None:
     assert "    all: every value, with its place" in text
 
 
+@pytest.mark.parametrize("late", ["retention: {windows: 3}", "late: {policy: drop}"])
+def test_a_retention_without_late_records_is_said_to_change_nothing(late: str) -> None:
+    said = "retention: changes no row" in "\n".join(explain(plan_of(_pipeline(late=late))))
+    assert said == ("windows" in late)
+
+
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_a_picture_is_drawn(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"windows.{ending}"

@@ -139,7 +139,10 @@ def make(kind: str, folder: Path) -> Path:
 
 
 def inputs() -> list[tuple[str, str]]:
-    """Every command with every kind of file; an empty log is a log, an empty output lost all."""
+    """Every command with every kind of file; an empty log is a log, an empty output lost all.
+
+    Of a file of cases each line is judged, so that a binary one has failures.
+    """
     empty_is_fine = {*LOG.values(), OUTPUT["verify --output"]}
     commands = [*PIPELINE.values(), *LOG.values(), *CASES.values(), *OUTPUT.values()]
     return [
@@ -147,6 +150,7 @@ def inputs() -> list[tuple[str, str]]:
         for command in commands
         for kind in KINDS
         if not (kind == "empty" and command in empty_is_fine)
+        and not (kind == "binary" and command.startswith("conform"))
     ]
 
 
@@ -193,9 +197,6 @@ def test_what_is_no_file_of_its_kind_is_said_in_a_sentence(
         ("chaos simulate --guilty nobody", "no engine is called 'nobody'"),
         ("chaos simulate --record no", "--record keeps what convicts a planted defect"),
         ("check-aggregate a:B --within inf", "--within"),
-        ("conform wid events.jsonl", "not a case of the window language: id: Field required (and"),
-        ("conform samza events.jsonl", "not a scenario of the window operator: id: Field required"),
-        ("conform spl events.jsonl", "no WindowCase: id: Field required (and"),
         ("state p.yml --run ../x", "--run: '../x' is not a name"),
         ("tune p.yml --topic --bootstrap nonsense", "not a Kafka broker's address"),
         ("tune p.yml --topic --bootstrap 127.0.0.1:99999", "not a Kafka broker's address"),
