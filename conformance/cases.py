@@ -75,7 +75,7 @@ class Driver(Generic[AnyCase]):
     at_once: bool = False
 
 
-Refused = Callable[[str, str], None]
+OnRefusal = Callable[[str, str], None]
 """Takes a line that is no case: its place, as `cases.jsonl:7`, and why."""
 
 
@@ -104,7 +104,7 @@ def read_rows(
     path: Path,
     kind: type[Row],
     refusal: str,
-    refused: Refused = stop,
+    refused: OnRefusal = stop,
     check: Callable[[Row], object] | None = None,
 ) -> Iterator[Row]:
     """Read a file whose lines are of one kind.

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, RootModel
 
-from conformance.cases import Refused, Verdict, read_rows, stop
+from conformance.cases import OnRefusal, Verdict, read_rows, stop
 
 
 class _GraphPart(BaseModel):
@@ -66,7 +66,7 @@ class GraphCase(_GraphPart):
         return not (self.kind == "count" and slide == 1)
 
 
-def read_graphs(path: Path, refused: Refused = stop) -> Iterator[GraphCase]:
+def read_graphs(path: Path, refused: OnRefusal = stop) -> Iterator[GraphCase]:
     """Read a file of graphs; see `read_rows`."""
     return read_rows(path, GraphCase, "not a case of a sliding graph", refused)
 
@@ -162,7 +162,7 @@ class _Line(RootModel[FiringCase]):
     """A line of the file."""
 
 
-def read_runs(path: Path, refused: Refused = stop) -> Iterator[FiringCase]:
+def read_runs(path: Path, refused: OnRefusal = stop) -> Iterator[FiringCase]:
     """Read a file of runs; see `read_rows`."""
     for line in read_rows(path, _Line, "not a case of a sliding manager", refused):
         yield line.root

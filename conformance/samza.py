@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from conformance.cases import Refused, Verdict, read_rows, stop
+from conformance.cases import OnRefusal, Verdict, read_rows, stop
 from windowing.model.emission import Early, Late, Retention
 from windowing.model.flow import Deliveries, JoinFlow, KeyOrder, LaneStart, Periods, StreamFlow
 from windowing.model.progress import Punctuation, Slack
@@ -82,7 +82,7 @@ class Scenario(BaseModel):
         return [record for step in self.steps for record in records_of(step)]
 
 
-def read_scenarios(path: Path, refused: Refused = stop) -> Iterator[Scenario]:
+def read_scenarios(path: Path, refused: OnRefusal = stop) -> Iterator[Scenario]:
     """Read a file of scenarios; see `read_rows`."""
     refusal = "not a scenario of the window operator"
     return read_rows(path, Scenario, refusal, refused, _check)

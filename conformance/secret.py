@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-from conformance.cases import Driver, NotExpressible, Refused, Verdict, read_rows, stop
+from conformance.cases import Driver, NotExpressible, OnRefusal, Verdict, read_rows, stop
 from windowing.research.engines import products
 from windowing.research.engines.parameters import Domain, StreamTuple
 from windowing.research.engines.products import Element, Firing
@@ -104,7 +104,7 @@ class Case(BaseModel):
     note: str | None = None
 
 
-def read_cases(path: Path, refused: Refused = stop) -> Iterator[Case]:
+def read_cases(path: Path, refused: OnRefusal = stop) -> Iterator[Case]:
     """Read a file of cases; see `read_rows`."""
     return read_rows(path, Case, "not a case of the SECRET model", refused)
 

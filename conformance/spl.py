@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from conformance.cases import Refused, Verdict, read_rows, stop
+from conformance.cases import OnRefusal, Verdict, read_rows, stop
 from windowing.model.windows.policy import PolicyError
 
 RuleSet = Literal["both", "paper", "osstreams"]
@@ -234,7 +234,7 @@ class ValidationCase(_Line):
 Line = TypeVar("Line", bound=_Line)
 
 
-def read_lines(path: Path, kind: type[Line], refused: Refused = stop) -> Iterator[Line]:
+def read_lines(path: Path, kind: type[Line], refused: OnRefusal = stop) -> Iterator[Line]:
     """Read a file of scenarios; see `read_rows`."""
     return read_rows(path, kind, f"no {kind.__name__}", refused)
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from conformance.cases import Refused, Verdict, read_rows, stop
+from conformance.cases import OnRefusal, Verdict, read_rows, stop
 from windowing.model.emission import Late
 from windowing.model.errors import WindowError
 from windowing.model.fields import Aggregate
@@ -163,7 +163,7 @@ _PARTS = ("rows", "late", "outside", "progress")
 _ROW_ID = 6
 
 
-def read_cases(path: Path, refused: Refused = stop) -> Iterator[Case]:
+def read_cases(path: Path, refused: OnRefusal = stop) -> Iterator[Case]:
     """Read a file of cases; see `read_rows`."""
     return read_rows(path, Case, "not a case of the window language", refused)
 

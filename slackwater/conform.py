@@ -13,7 +13,7 @@ import typer
 from slackwater.console import FAILED, PASSED, USAGE, complain, say
 
 if TYPE_CHECKING:
-    from conformance.cases import Driver, Refused, Verdict
+    from conformance.cases import Driver, OnRefusal, Verdict
 
     Work = tuple[Iterable[Any], Sequence[Driver[Any]]]
     from windowing.model.windows.policy import Profile
@@ -32,7 +32,7 @@ class Kind(StrEnum):
     gsn_firings = "gsn-firings"
 
 
-class Reading(NamedTuple):
+class CaseFile(NamedTuple):
     """The file to judge.
 
     Attributes:
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
     """
 
     file: Path
-    refuse: Refused
+    refuse: OnRefusal
     interleavings: int
 
 
@@ -94,7 +94,20 @@ def conform(
         refused.append(place)
         say(f"{place}: FAIL: {why}")
 
-    cases, drivers = prepare(Reading(file, refuse, interleavings), by)
+    cases, drivers = prepare(CaseFile(file, refuse, interleavings), by)
+    passed, failed, left_out = _judged(cases, drivers)
+    failed += len(refused)
+    if not passed and not failed and not left_out:
+        complain(f"{file} holds no case: give a file of them, one a line")
+        raise typer.Exit(USAGE)
+    for driver_name, count in left_out.items():
+        say(f"{count} not expressible (by {driver_name})")
+    say(f"{passed} passed, {failed} failed")
+    raise typer.Exit(FAILED if failed else PASSED)
+
+
+def _judged(cases: Iterable[Any], drivers: Sequence[Driver[Any]]) -> tuple[int, int, Counter[str]]:
+    """Report all verdicts; count what passed and failed, and by driver what it cannot express."""
     passed = failed = 0
     left_out: Counter[str] = Counter()
     for case in cases:
@@ -107,14 +120,7 @@ def conform(
                 verdicts += found
         ok = all(verdict.difference is None for verdict in verdicts)
         passed, failed = passed + (ok and bool(verdicts)), failed + (not ok)
-    failed += len(refused)
-    if not passed and not failed and not left_out:
-        complain(f"{file} holds no case: give a file of them, one a line")
-        raise typer.Exit(USAGE)
-    for driver_name, count in left_out.items():
-        say(f"{count} not expressible (by {driver_name})")
-    say(f"{passed} passed, {failed} failed")
-    raise typer.Exit(FAILED if failed else PASSED)
+    return passed, failed, left_out
 
 
 def _run(case: Any, driver: Driver[Any]) -> Sequence[Verdict] | None:
@@ -136,84 +142,84 @@ def _run(case: Any, driver: Driver[Any]) -> Sequence[Verdict] | None:
     return found
 
 
-def _spl(reading: Reading, by: JudgedEngine) -> Work:
+def _spl(cases: CaseFile, by: JudgedEngine) -> Work:
     from conformance.drivers.spl_windows import WINDOWS
     from conformance.spl import WindowCase, read_lines
 
     del by
-    return read_lines(reading.file, WindowCase, reading.refuse), [WINDOWS]
+    return read_lines(cases.file, WindowCase, cases.refuse), [WINDOWS]
 
 
-def _spl_operators(reading: Reading, by: JudgedEngine) -> Work:
+def _spl_operators(cases: CaseFile, by: JudgedEngine) -> Work:
     from conformance.drivers.spl_operators import OPERATORS
     from conformance.spl import OperatorCase, read_lines
 
     del by
-    return read_lines(reading.file, OperatorCase, reading.refuse), [OPERATORS]
+    return read_lines(cases.file, OperatorCase, cases.refuse), [OPERATORS]
 
 
-def _spl_validation(reading: Reading, by: JudgedEngine) -> Work:
+def _spl_validation(cases: CaseFile, by: JudgedEngine) -> Work:
     from conformance.drivers.spl_models import MODELS
     from conformance.spl import ValidationCase, read_lines
 
     del by
-    return read_lines(reading.file, ValidationCase, reading.refuse), [MODELS]
+    return read_lines(cases.file, ValidationCase, cases.refuse), [MODELS]
 
 
-def _secret(reading: Reading, by: JudgedEngine) -> Work:
+def _secret(cases: CaseFile, by: JudgedEngine) -> Work:
     from conformance.secret import MODEL, read_cases
 
     del by
-    return read_cases(reading.file, reading.refuse), [MODEL]
+    return read_cases(cases.file, cases.refuse), [MODEL]
 
 
-def _gsn_graphs(reading: Reading, by: JudgedEngine) -> Work:
+def _gsn_graphs(cases: CaseFile, by: JudgedEngine) -> Work:
     from conformance.drivers.gsn import GRAPHS
     from conformance.gsn import read_graphs
 
     del by
-    return read_graphs(reading.file, reading.refuse), [GRAPHS]
+    return read_graphs(cases.file, cases.refuse), [GRAPHS]
 
 
-def _gsn_firings(reading: Reading, by: JudgedEngine) -> Work:
+def _gsn_firings(cases: CaseFile, by: JudgedEngine) -> Work:
     from conformance.drivers.gsn import firings
     from conformance.gsn import read_runs
 
     del by
-    return read_runs(reading.file, reading.refuse), [firings(reading.interleavings)]
+    return read_runs(cases.file, cases.refuse), [firings(cases.interleavings)]
 
 
-def _wid(reading: Reading, by: JudgedEngine) -> Work:
+def _wid(cases: CaseFile, by: JudgedEngine) -> Work:
     from conformance.wid import read_cases
 
-    cases = read_cases(reading.file, reading.refuse)
+    read = read_cases(cases.file, cases.refuse)
     if by is JudgedEngine.spark:
         from conformance.drivers.wid import on_spark
         from jobs.many_runs import run_all
 
-        every = list(cases)
-        return every, [on_spark(every, reading.interleavings, run_all)]
+        every = list(read)
+        return every, [on_spark(every, cases.interleavings, run_all)]
     from conformance.drivers.wid import definition, local_engine
 
     driver = local_engine if by is JudgedEngine.engine else definition
-    return cases, [driver(reading.interleavings)]
+    return read, [driver(cases.interleavings)]
 
 
-def _samza(reading: Reading, by: JudgedEngine) -> Work:
+def _samza(cases: CaseFile, by: JudgedEngine) -> Work:
     """Judge by our operators, and by engine or definition where they can express the case."""
     from conformance.drivers.samza_logs import DEFINITION, local_engine, on_spark
     from conformance.drivers.samza_standalone import standalone
     from conformance.samza import read_scenarios
 
-    every = list(read_scenarios(reading.file, reading.refuse))
+    every = list(read_scenarios(cases.file, cases.refuse))
     scenarios = {scenario.id: scenario for scenario in every}
     if by is JudgedEngine.definition:
         return every, [DEFINITION]
     if by is JudgedEngine.engine:
-        return every, [standalone(scenarios), local_engine(reading.interleavings)]
+        return every, [standalone(scenarios), local_engine(cases.interleavings)]
     from jobs.many_runs import run_all
 
-    return every, [standalone(scenarios), on_spark(every, reading.interleavings, run_all)]
+    return every, [standalone(scenarios), on_spark(every, cases.interleavings, run_all)]
 
 
 def operators(
