@@ -32,16 +32,19 @@ from windowing.engine.reading.pack import BAD, DATA, END
 from windowing.engine.reading.refusals import not_allowed_again, read_columns
 from windowing.engine.storage.formats import Format
 from windowing.engine.storage.frames import from_bytes, in_order, to_bytes, where
-from windowing.engine.storage.parcel import Parcel, post, split
+from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA, Parcel, post, split
 from windowing.engine.storage.state import StateStore, check_fingerprint
 from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED, Ints
 from windowing.engine.windows.part import LanePart, Scan
+from windowing.engine.windows.refusing import Refusing
 from windowing.model.file.pipeline import Source
 from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
 from windowing.model.windows.window import ROW_NUM
 
 KEY, _KEYS = "lane", "keys/"
+
+_NONE_REFUSED = pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
 
 
 def check_lane(source: Source, number: int) -> None:
@@ -129,6 +132,7 @@ class Lane:
         self.parts: dict[str, LanePart] = {
             flow.name: flow.lane_part(pipeline) for flow in plan.flows
         }
+        self._refusing = {flow.name: Refusing.of(flow.query) for flow in plan.flows}
 
     def step(self, store: StateStore, chunks: Sequence[pl.DataFrame]) -> list[Parcel]:
         """Process the chunks of one batch, in any order, and return one parcel per shard.
@@ -156,9 +160,10 @@ class Lane:
             tally.withhold(reading.withheld)
         for flow in self._plan.flows:
             part = self.parts[flow.name]
-            outcome, additions = part.assign(self.scan(flow, reading))
+            seen, refused = self.seen(flow, reading)
+            outcome, additions = part.assign(seen)
             post(flow.name, additions, parcels, part.route, part.due_us)
-            tally.judge(flow.name, outcome)
+            tally.judge(flow.name, outcome.plus(refused))
         home = parcels[self._partition % len(parcels)]
         tally.into(home, reading.courses[self._plan.clocks[0]].reached)
         home.taken = judgement.taken
@@ -187,8 +192,14 @@ class Lane:
         withheld = where(rows.data, rows.withheld).select(OFFSET, FATE)
         return LaneReading(rows.seen(), courses, found, withheld)
 
-    def scan(self, flow: FlowPlan[Any], reading: LaneReading) -> Scan:
-        """Return a chunk as a query's part sees it."""
+    def seen(self, flow: FlowPlan[Any], reading: LaneReading) -> tuple[Scan, pl.DataFrame]:
+        """Return a chunk as a query's part sees it, and the dead letters of what it refuses."""
+        scan, refusing = self._scan(flow, reading), self._refusing[flow.name]
+        if refusing is None:
+            return scan, _NONE_REFUSED
+        return refusing.split(self.parts[flow.name], scan)
+
+    def _scan(self, flow: FlowPlan[Any], reading: LaneReading) -> Scan:
         course, by_rows = reading.courses[flow.clock], flow.row_clock
         return Scan(
             partition=self._partition,

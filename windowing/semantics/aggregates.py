@@ -6,7 +6,7 @@ The error of approximate ones is part of their definition.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from hashlib import blake2b
@@ -172,6 +172,21 @@ def by_user(spec: Aggregate, rows: Sequence[Sequence[Scalar]]) -> Scalar:
     for row in known:
         state = user_aggregate.call(spec.user, "update", state, *row)
     return user_aggregate.checked_result(spec.user, user_aggregate.call(spec.user, "result", state))
+
+
+def refused_by(aggregates: Iterable[Aggregate], fields: Mapping[str, Scalar]) -> str | None:
+    """Return the first aggregate whose class refuses a record by its `check`; None: all take it.
+
+    A class is not asked about a record with a null, which it would not get.
+    """
+    for one in aggregates:
+        if one.user is None or not user_aggregate.checks(one.user):
+            continue
+        values = [fields[name] for name in one.fields]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values) and user_aggregate.refusal(one.user, known) is not None:
+            return one.name
+    return None
 
 
 def quantile(numbers: Sequence[int | float], share: Fraction) -> int | float:

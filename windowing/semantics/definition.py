@@ -16,6 +16,7 @@ from windowing.model.fates import APPLIED, BY_WINDOWS, DEAD, DROPPED, OUTSIDE, C
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_order, row_order
+from windowing.semantics.aggregates import refused_by
 from windowing.semantics.arrivals import ReadRecord
 from windowing.semantics.flow_kinds import meaning_of
 from windowing.semantics.log import LogEntry
@@ -85,21 +86,24 @@ def outcomes(query: Flow, items: Iterable[Item]) -> tuple[list[DeadLetter], Coun
     definition, refused = meaning_of(query).definition, list[DeadLetter]()
     tally = Counter({fate.name: 0 for fate in BY_WINDOWS})
     for item in items:
-        fate = fate_of(query, definition, item)
+        fate, reason = fate_of(query, definition, item)
         tally[fate.name] += 1
         if fate.buries:
             place = (item.source, item.partition, item.offset)
-            refused.append(DeadLetter(*place, query.name, str(query.late.letter)))
+            refused.append(DeadLetter(*place, query.name, reason))
     return refused, tally
 
 
-def fate_of(query: Flow, definition: FlowDefinition, item: Item) -> Fate:
-    """Return what becomes of a record in a query."""
-    if definition.takes(item):
-        return APPLIED
-    if definition.lateness(item) is None:
-        return OUTSIDE
-    return DROPPED if query.late.letter is None else DEAD
+def fate_of(query: Flow, definition: FlowDefinition, item: Item) -> tuple[Fate, str]:
+    """Return what becomes of a record in a query, with the reason of its dead letter, if any."""
+    taken = definition.takes(item)
+    if not taken and definition.lateness(item) is None:
+        return OUTSIDE, ""
+    if (name := refused_by(query.aggregates, item.fields)) is not None:
+        return DEAD, f"refused_by:{name}"
+    if taken:
+        return APPLIED, ""
+    return (DROPPED, "") if query.late.letter is None else (DEAD, query.late.letter)
 
 
 def bad_value(arrival: ReadRecord, reason: str) -> DeadLetter:

@@ -51,6 +51,9 @@ class Finder:
     def of(self, item: Item) -> dict[str, Any]:
         """Return windows, late ones, slices and outcome of one record, in a trace's format."""
         query, definition = self._query, definition_of(self._query)
+        outcome = _outcome(query, item)
+        if outcome.startswith("refused_by:"):
+            return {"windows": [], "late": [], "slices": [], "outcome": outcome}
         if isinstance(definition, ByValueDefinition):
             windows, late = definition.verdicts(item), definition.late_for(item)
         else:
@@ -59,7 +62,7 @@ class Finder:
             "windows": list(windows),
             "late": late,
             "slices": _slices(windows, apart=query.window.traits.merging),
-            "outcome": _outcome(query, item),
+            "outcome": outcome,
         }
 
     def _look_at_sessions(self, items: Sequence[Item], lanes: Sequence[Lane]) -> None:
@@ -103,5 +106,5 @@ def _slices(verdicts: Mapping[int, Verdict], *, apart: bool) -> list[list[int | 
 
 def _outcome(query: Query, item: Item) -> str:
     """Return what becomes of a record: the reason of its dead letter, or its fate."""
-    fate = fate_of(query, definition_of(query), item)
-    return str(query.late.letter) if fate.buries else fate.name
+    fate, reason = fate_of(query, definition_of(query), item)
+    return reason if fate.buries else fate.name

@@ -20,7 +20,7 @@ from windowing.model.fields import Aggregate, Kind
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Row, Scalar, Value
-from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme
+from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme, refused_by
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Unit, WindowRevision, group_of, part_of
 from windowing.semantics.windows.classes import definition_of
@@ -71,7 +71,11 @@ def units_of(
     window = query.window
     units: dict[tuple[Scalar, Key], list[Item]] = defaultdict(list)
     per_key = window.traits.per_key
+    # Where arrivals are counted, refused records have numbers, and no window holds them.
+    counted = window.traits.counts_arrivals
     for item in items:
+        if not counted and refused_by(query.aggregates, item.fields) is not None:
+            continue
         group = group_of(query, item) if per_key else ()
         units[part_of(window, item), group].append(item)
     if newest is None:

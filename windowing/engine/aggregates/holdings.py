@@ -21,7 +21,14 @@ from windowing.engine.aggregates.ranks import VALUE
 from windowing.engine.aggregates.sketches import bin_numbers, bins_per_octave, hashes
 from windowing.engine.columns import OFFSET, PARTITION, field_column, state_column
 from windowing.model.fields import Aggregate
-from windowing.model.user.user_aggregate import State, call, check_plain, checked_result
+from windowing.model.user.user_aggregate import (
+    State,
+    UserAggregateError,
+    at_place,
+    call,
+    check_plain,
+    checked_result,
+)
 
 
 @dataclass(frozen=True)
@@ -40,10 +47,13 @@ class UserState:
 
     def lift(self, records: pl.DataFrame) -> pl.Series:
         """Return the state of each single record; null if one of its values is."""
-        states = [
-            None if None in row else self._encoded(self._of_one(row))
-            for row in records.select(self.values).iter_rows()
-        ]
+        states = list[bytes | None]()
+        try:
+            for row in records.select(self.values).iter_rows():
+                states.append(None if None in row else self._encoded(self._of_one(row)))
+        except UserAggregateError as error:
+            lane, offset = records.select(PARTITION, OFFSET).row(len(states))
+            raise at_place(self.reference, error, f"partition {lane}, offset {offset}") from error
         return pl.Series(self.column, states, dtype=pl.Binary)
 
     def _of_one(self, row: tuple[int | float | str, ...]) -> State:

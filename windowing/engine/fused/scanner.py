@@ -31,6 +31,8 @@ class Account(msgspec.Struct, array_like=True):
             if it is not what they show.
         claims: changes of the queries, with progress by the chunk alone.
         withheld: offset and fate of records that no window sees, a frame as bytes; None: none.
+        refused: by query, the dead letters of records that a user's aggregate refuses, a frame as
+            bytes; only queries that have any.
     """
 
     rows: int
@@ -39,6 +41,7 @@ class Account(msgspec.Struct, array_like=True):
     records: dict[str, bytes]
     claims: list[Claim] = []
     withheld: bytes | None = None
+    refused: dict[str, bytes] = {}
 
 
 class Provisional(msgspec.Struct, array_like=True):
@@ -95,10 +98,14 @@ class Scanner:
         messages = [
             Provisional(partition, *ends, reading.reached) for _ in range(self._plan.shards)
         ]
+        refused = dict[str, bytes]()
         for flow in self._plan.flows:
             part = lane.parts[flow.name]
             assert isinstance(part, Settles)  # noqa: S101 - else the plan would have lanes
-            tables = part.scan(lane.scan(flow, reading))
+            seen, letters = lane.seen(flow, reading)
+            if len(letters):
+                refused[flow.name] = to_bytes(letters)
+            tables = part.scan(seen)
             post(flow.name, tables, messages, part.route, part.due_us)
         messages[partition % len(messages)].account = Account(
             rows=len(rows),
@@ -107,6 +114,7 @@ class Scanner:
             records={clock.name: _records(clock, reading) for clock in self._plan.clocks},
             claims=[*reading.claims],
             withheld=None if reading.withheld is None else to_bytes(reading.withheld),
+            refused=refused,
         )
         return messages
 

@@ -187,7 +187,11 @@ class Settler:
             at = records[AT] if AT in records.columns else records.to_series(1)
             scans[clock] = Scan(chunk.partition, records, at.to_numpy(), progress)
         for name, flow in self._flows.items():
-            tally.judge(name, self.parts[name].judge(scans[flow.clock.name]))
+            scan, refused = scans[flow.clock.name], _NONE_REFUSED
+            if name in account.refused:
+                refused = from_bytes(account.refused[name])
+                scan = scan.where(~scan.data[OFFSET].is_in(refused[OFFSET].implode()).to_numpy())
+            tally.judge(name, self.parts[name].judge(scan).plus(refused))
 
     def _count_ended(self, chunk: Provisional, account: Account, tally: Tally) -> None:
         """Count a chunk behind the end of its lane: every record is a dead letter."""
@@ -205,8 +209,9 @@ class Settler:
         tally.take(pl.Series([chunk.first, chunk.last]), 0, dead)
 
 
+_NONE_REFUSED = pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
 _NOTHING = Outcome(
-    pl.DataFrame(schema=DEAD_LETTER_SCHEMA), np.zeros((1, len(BY_WINDOWS)), dtype=np.int64)
+    _NONE_REFUSED, np.zeros((1, len(BY_WINDOWS)), dtype=np.int64)
 )
 
 

@@ -41,6 +41,16 @@ class Scan:
     progress_us: Ints
     numbers: Ints | None = None
 
+    def where(self, chosen: Flags) -> Scan:
+        """Return the chosen records alone; each keeps its number."""
+        return Scan(
+            self.partition,
+            self.data.filter(pl.Series(chosen)),
+            self.values[chosen],
+            self.progress_us[chosen],
+            None if self.numbers is None else self.numbers[chosen],
+        )
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -53,6 +63,13 @@ class Outcome:
 
     dead_letters: pl.DataFrame
     counts: Ints
+
+    def plus(self, refused: pl.DataFrame) -> Outcome:
+        """Return the outcome with the dead letters of records that windows never saw."""
+        if not len(refused):
+            return self
+        more = [len(refused) if fate is DEAD else 0 for fate in BY_WINDOWS]
+        return Outcome(pl.concat([self.dead_letters, refused]), self.counts + np.array([more]))
 
 
 def counts_of(

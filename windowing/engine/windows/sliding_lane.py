@@ -111,6 +111,12 @@ class SlidingLanePart:
         """Return what becomes of records, without the windows' contents."""
         return self._outcome(scan, *self._spans(scan))
 
+    def outside(self, scan: Scan) -> Flags:
+        """Return which records are in no window, whatever the progress."""
+        if self._query.window.attribute == ROW_NUM:
+            return np.zeros(len(scan.values), dtype=bool)
+        return self._spans(scan)[0]
+
     def scan(self, scan: Scan) -> Tables:
         """Return the windows' contents as if nothing came before the chunk."""
         outside, first, last = self._windows(scan)

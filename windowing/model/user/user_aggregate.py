@@ -12,7 +12,7 @@ import hashlib
 import inspect
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, Protocol, get_args
 
@@ -40,7 +40,12 @@ _PLAIN = {type(None), bool, int, float, str, list, dict}
 
 
 class UserAggregate(Protocol):
-    """The protocol of a user's class, which takes no arguments and is stateless."""
+    """The protocol of a user's class, which takes no arguments and is stateless.
+
+    Two members are optional. A static `check(*values)` raises for the values of a record that the
+    class cannot take: the record is then a dead letter of the query, and `update` never sees it.
+    `states` names the kind of its states: a run continues with changed code of the same name.
+    """
 
     returns: Returns
 
@@ -91,18 +96,39 @@ def load(reference: str) -> UserAggregate:
 
 
 def source_digest(reference: str) -> str:
-    """Return a digest of the source that a class needs, to detect states of other versions.
+    """Return what the states of a class depend on, to detect states of other versions.
 
-    It covers the class's module and its imports from its own package
-    (`windowing.model.user.user_source`).
+    This is what `states` says, if the class has it, or else `digest_of_source`.
+
+    Raises:
+        UserAggregateError: as for `load`; `states` is no name; or the source cannot be read.
+    """
+    class_source(reference)  # fails for classes generated at run time
+    states = getattr(load(reference), "states", None)
+    if states is None:
+        return digest_of_source(reference)
+    if type(states) not in (str, int) or not str(states):
+        msg = (
+            f"python:{reference}: states is {shown_value(states)}: give a name or a number to the "
+            'kind of its states, as in states = "1"'
+        )
+        raise UserAggregateError(msg)
+    return str(states)
+
+
+def digest_of_source(reference: str, instead: Mapping[str, str] | None = None) -> str:
+    """Return a digest of a class's module and of its imports from its own package.
+
+    Args:
+        instead: by the name of a module, the text to take for its source.
 
     Raises:
         UserAggregateError: as for `load`; or the source cannot be read.
     """
-    class_source(reference)  # fails for classes generated at run time
     module, _, name = reference.partition(":")
     with readable(reference, UserAggregateError):
-        found = sources(module, class_of(reference, UserAggregateError).__module__)
+        defined_in = class_of(reference, UserAggregateError).__module__
+        found = sources(module, defined_in, instead=instead)
     spelled = json.dumps({"class": name, "modules": found}, sort_keys=True)
     return hashlib.sha256(spelled.encode()).hexdigest()[:16]
 
@@ -132,6 +158,38 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
         given = ", ".join(map(shown_value, arguments))
         msg = f"python:{reference}: {method}({given}) failed: {words(error)}"
         raise UserAggregateError(msg) from error
+
+
+def checks(reference: str) -> bool:
+    """Return whether a class says by `check` which values it takes.
+
+    Raises:
+        UserAggregateError: as for `load`.
+    """
+    return callable(getattr(load(reference), "check", None))
+
+
+def refusal(reference: str, values: Sequence[int | float | str]) -> str | None:
+    """Return the words in which a class that `checks` refuses a record; None: it takes it."""
+    try:
+        load(reference).check(*values)  # type: ignore[attr-defined]
+    except raisable() as error:
+        return words(error)
+    return None
+
+
+def at_place(reference: str, error: UserAggregateError, place: str) -> UserAggregateError:
+    """Return an error in `update` with the record's place and what to do about such records."""
+    if isinstance(error, BeyondInt64):
+        return BeyondInt64(f"{place}: {error}")
+    remedy = (
+        "its check took these values: let it refuse them, too"
+        if checks(reference)
+        else "give the class a static check(value) that raises for such a value, and the record is "
+        "a dead letter, or let update take it; if its states stay the same, say so by `states`, "
+        "and the run continues (docs/extending.md)"
+    )
+    return UserAggregateError(f"{place}: {error}; {remedy}")
 
 
 def check_plain(reference: str, state: State) -> None:

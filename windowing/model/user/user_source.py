@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
@@ -27,7 +27,7 @@ def digest(*modules: str) -> str:
     return hashlib.sha256(found.encode()).hexdigest()[:_DIGITS]
 
 
-def sources(*modules: str) -> dict[str, str]:
+def sources(*modules: str, instead: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return, by name, the sources of modules and of their imports from their own packages.
 
     For a module outside any package, these are the other such modules of its folder. Imports are
@@ -35,6 +35,7 @@ def sources(*modules: str) -> dict[str, str]:
 
     Args:
         modules: full names of modules that are already imported.
+        instead: by a module's name, the text to take for its source.
 
     Raises:
         OSError: one of `modules` has no source.
@@ -47,7 +48,7 @@ def sources(*modules: str) -> dict[str, str]:
         if name in found:
             continue
         spec = _spec(name)
-        source = None if spec is None else _source(name, spec)
+        source = None if spec is None else (instead or {}).get(name) or _source(name, spec)
         if spec is None or source is None:
             if name in modules:
                 msg = f"there is no source of {name}"

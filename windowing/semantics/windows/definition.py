@@ -14,6 +14,7 @@ from typing import Protocol
 
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
+from windowing.semantics.aggregates import refused_by
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import (
     Holding,
@@ -109,6 +110,8 @@ class ExtentDefinition(WindowDefinition, ABC):
         """Yield the revisions of each window and key of a unit."""
         contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
         for holding in self.hold(unit):
+            if refused_by(self.query.aggregates, holding.item.fields) is not None:
+                continue
             content = contents[holding.wid, group_of(self.query, holding.item)]
             if holding.release is None:
                 content.on_time.append(holding.item)

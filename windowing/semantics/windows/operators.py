@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, Condition, Punctuate
 from windowing.model.rows import Key, Scalar
+from windowing.semantics.aggregates import refused_by
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.units import Item, Lateness
 from windowing.semantics.windows.definition import FlowDefinition
@@ -79,7 +80,12 @@ def operator_units(
         items: all valid records.
         lanes: the lanes at the end of the log.
     """
-    taken = [item for item in items if OperatorDefinition(query).takes(item)]
+    taken = [
+        item
+        for item in items
+        if OperatorDefinition(query).takes(item)
+        and refused_by(query.aggregates, item.fields) is None
+    ]
     if query.order == "lane":
         # The clock of a lane shows its records' times and nothing else.
         return [

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key
 from windowing.model.rules import in_log_order
+from windowing.semantics.aggregates import refused_by
 from windowing.semantics.lanes import Progress
 from windowing.semantics.session_course import Entry, SessionRow, course, sessions_of
 from windowing.semantics.units import (
@@ -67,7 +68,7 @@ class SessionDefinition(WindowDefinition):
         entries: dict[Key, list[Entry[Item]]] = defaultdict(list)
         for number, item in enumerate(items):
             at = number if by_rows else item.value
-            if self.takes(item):
+            if self.takes(item) and refused_by(self.query.aggregates, item.fields) is None:
                 entry = Entry(at, (at, *item.place), self._release(item), item)
                 entries[group_of(self.query, item)].append(entry)
         progress = unit.final

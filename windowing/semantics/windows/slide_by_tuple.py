@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from windowing.model.flow import StreamFlow
+from windowing.semantics.aggregates import refused_by
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Holding, Item, Lateness, Unit, in_one_lane, is_late, judge
 from windowing.semantics.windows.definition import ExtentDefinition
@@ -125,7 +126,8 @@ class SlideByNDefinition(AtRecordsDefinition):
             ArrivalOrderError: two lanes carry the unit.
         """
         slide = self.query.window.slide
-        return in_one_lane(unit)[slide - 1 :: slide]
+        counted = in_one_lane(unit)[slide - 1 :: slide]
+        return [one for one in counted if refused_by(self.query.aggregates, one.fields) is None]
 
 
 class SlideByRankDefinition(AtRecordsDefinition):
