@@ -39,7 +39,7 @@ def capacity(
     from windowing.model.lengths import duration_us
 
     spec = load_pipeline(pipeline)
-    windows, held_us = _windows_of(spec)
+    windows, held_us, left_out = _windows_of(spec)
     try:
         batch_s = duration_us(every) / 1_000_000
     except ValueError as error:
@@ -66,36 +66,50 @@ def capacity(
         ("results", f"{found.rows_per_s:,.0f} rows/s", "about, at the most"),
     ):
         say(f"{name:<12}{value:>16}   {now}")
+    for sentence in left_out:
+        say(f"not counted: {sentence}")
     say("assuming that")
     for sentence in found.assumptions:
         say(f"- {sentence}")
 
 
-def _windows_of(spec: Pipeline) -> tuple[tuple[Window, ...], int]:
-    """Return the windows of a pipeline, and how long records are held beyond them.
+def _windows_of(spec: Pipeline) -> tuple[tuple[Window, ...], int, list[str]]:
+    """Return windows, how long records are held beyond them, and why queries are left out.
 
     Raises:
-        CapacityError: it has a query of a kind that was not measured.
+        CapacityError: no query is of a kind that was measured.
     """
     from windowing.explain.capacity import CapacityError, kind_of
     from windowing.model import Query
     from windowing.model.progress import Slack
 
-    windows: list[Window] = []
+    windows, left_out = list[Window](), list[str]()
     held_us = 0
     for query in spec.flows:
-        if not isinstance(query, Query):
-            msg = (
-                f"query {query.name} is a join or an operator, whose costs depend on what meets: "
-                "run the pipeline over a part of the load"
-            )
-            raise CapacityError(msg)
-        kind_of(query.window)
+        try:
+            if not isinstance(query, Query):
+                msg = (
+                    "it is a join or an operator, whose costs depend on what meets: run the "
+                    "pipeline over a part of the load"
+                )
+                raise CapacityError(msg)
+            kind_of(query.window)
+        except CapacityError as error:
+            left_out.append(f"query {query.name}: {error}")
+            continue
         windows.append(query.window)
+        if query.by_users:
+            left_out.append(
+                f"query {query.name}: what its classes for {', '.join(query.by_users)} cost, a "
+                "call per record or more: run it over a part of the load"
+            )
         late_us = (query.retention_us or 0) if query.late.policy == "update" else 0
         held_us = max(held_us, late_us)
+    if not windows:
+        raise CapacityError("; ".join(left_out))
     disorder = spec.source.disorder
-    return tuple(windows), held_us + (disorder.slack_us if isinstance(disorder, Slack) else 0)
+    slack_us = disorder.slack_us if isinstance(disorder, Slack) else 0
+    return tuple(windows), held_us + slack_us, left_out
 
 
 def _number(option: str, text: str) -> float:

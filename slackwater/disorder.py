@@ -258,6 +258,8 @@ def _tuned(found: Tuning, clock: ClockName, *, is_asked: bool) -> Iterator[str]:
         yield f"  {100 * quantile:5.1f}% within {in_words(int(found.lags_us[place]))}"
     if found.silent:
         yield f"silent: {', '.join(found.silent)}; no window closes without heartbeats or an end"
+    if found.left_out:
+        yield f"not weighed: {', '.join(found.left_out)}: windows of a plug-in, of unknown ends"
     names = f"{'late':>10}{'rows wrong':>12}{'missing':>10}{'latency':>16}{'closed':>9}"
     yield f"{'setting':<22}{names}"
     for cost in found.costs:

@@ -9,9 +9,16 @@ from pathlib import Path
 
 from jobs.runs.life import Deaths
 from windowing.model import run_errors as errors
-from windowing.model.user.user_aggregate import UserAggregateError
+from windowing.model.registry import PluginError
+from windowing.model.user.user_aggregate import BeyondInt64, UserAggregateError
+from windowing.model.user.user_operator import UserOperatorError
 
-_RAISED = re.compile(r"windowing\.model\.(?:run_errors|user\.user_aggregate)\.(\w+): (.+)")
+_RAISED = re.compile(
+    r"windowing\.model\.(?:run_errors|registry|user\.user_aggregate|user\.user_operator)\.(\w+): (.+)"
+)
+_OF_USERS = {
+    one.__name__: one for one in (UserAggregateError, BeyondInt64, UserOperatorError, PluginError)
+}
 # A restart would meet these again; the patterns are Spark's or the system's own words.
 _FINAL_MARKS = (
     "offset was changed",
@@ -53,14 +60,14 @@ _STATE_MARKS = ("does not exist", "FileNotFoundException", "NoSuchFile", "Checks
 _GONE = re.compile(r"Could not read records in offset \[(\d+), (\d+)\) for topic partition (\S+)")
 
 
-def windowing_error(text: str) -> errors.WindowingError | UserAggregateError | None:
-    """Return the error of the runtime, or of a user's class, in the message of a failed query.
+def windowing_error(text: str) -> errors.WindowingError | ValueError | None:
+    """Return the error of the runtime, or of a user's code, in the message of a failed query.
 
     None: it died of something else. Both kinds would recur at every restart.
     """
     for name, message in reversed(_RAISED.findall(text)):
-        if name == UserAggregateError.__name__:
-            return UserAggregateError(message.strip())
+        if name in _OF_USERS:
+            return _OF_USERS[name](message.strip())
         kind = getattr(errors, name, None)
         if isinstance(kind, type) and issubclass(kind, errors.WindowingError):
             return kind(message.strip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -41,6 +42,7 @@ from jobs.runs.looking import life_of
 from jobs.runs.owner import REFUSED_FILE
 from jobs.runs.targets import targets_folder, withdraw_of
 from windowing.model import Pipeline
+from windowing.model.registry import PLUGINS_VARIABLE
 
 _SCRIPT = "jobs/pipeline.py"
 
@@ -118,9 +120,12 @@ def start(endpoints: Endpoints, run: Run) -> Run:
     """Resume a run from its checkpoint, with its own copy of the file and the same options.
 
     Raises:
-        RunError: another run of the pipeline has a running job.
+        RunError: another run of the pipeline has a running job; or its classes have other code than
+            when it was begun, so its checkpoint does not fit.
     """
     pipeline = run.own_pipeline()
+    if run.fingerprint is not None and not pipeline.wrote(run.fingerprint):
+        raise RunError(other_code(pipeline, run.run))
     with one_at_a_time(endpoints, run.pipeline):
         others = [name for name in _living(endpoints, run.pipeline) if name != run.run]
         if others and not run.options.beside:
@@ -256,6 +261,9 @@ def _hand_over(endpoints: Endpoints, folder: Path) -> Path | None:
 def _order(endpoints: Endpoints, run: Run, secrets: Path | None) -> JobOrder:
     options = run.options
     variables = lineage_settings() | telemetry_settings() | run.own_pipeline().source.secrets
+    # The stack may have been started before the project's settings named them.
+    if plugins := os.environ.get(PLUGINS_VARIABLE):
+        variables |= {PLUGINS_VARIABLE: plugins}
     return JobOrder(
         file=run.file,
         run=run.run,

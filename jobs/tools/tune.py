@@ -83,6 +83,7 @@ class Tuning:
         knee_us, knee_rows: the knee of the curve up to there, beyond which more slack gains little
             for its latency; None: there is no knee.
         silent: lanes without a record, which hold every window open.
+        left_out: queries that are not weighed.
     """
 
     records: int
@@ -94,6 +95,7 @@ class Tuning:
     knee_us: int | None
     knee_rows: int | None
     silent: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
     def cost_of(self, kind: Kind, slack: int) -> Cost:
         """Return the cost of a setting."""
@@ -145,6 +147,7 @@ def tune(
         knee_us=knee_us,
         knee_rows=_knee_in_rows(costs, slack_rows, scale.least_share(target)),
         silent=tuple(silent),
+        left_out=scale.left_out,
     )
 
 
@@ -155,6 +158,7 @@ class Scale:
         lanes: the valid records of the lanes that have any; `place` is their position in arrival
             order.
         records: number of records in some window.
+        left_out: the names of queries that are not weighed: they have windows of a plug-in.
         needed_us: for each record that some slack leaves late, the largest such slack; sorted.
     """
 
@@ -172,8 +176,14 @@ class Scale:
                     "the slack must exceed how far a record may be behind the newest of its lane"
                 )
             raise TuneError(msg)
-        if own := [q.name for q in self._queries if q.window.traits.ends is Ends.NUMBERED]:
-            msg = f"query {own[0]} has windows of a plug-in: only those of the language are weighed"
+        own = [q for q in self._queries if q.window.traits.ends is Ends.NUMBERED]
+        self.left_out = tuple(query.name for query in own)
+        self._queries = [query for query in self._queries if query not in own]
+        if not self._queries:
+            msg = (
+                f"query {own[0].name} has windows of a plug-in, and only those of the language are "
+                "weighed: give the slack by how far a record may be behind the newest of its lane"
+            )
             raise TuneError(msg)
         self._silent = any(
             lane.is_empty() and partition not in recording.ended

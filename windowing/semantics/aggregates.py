@@ -155,22 +155,27 @@ def extreme(spec: Aggregate, pairs: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
     return known[values.index(min(values) if spec.function == "argmin" else max(values))][1]
 
 
-def by_user(spec: Aggregate, rows: Sequence[Sequence[Scalar]]) -> Scalar:
+def by_user(spec: Aggregate, rows: Mapping[tuple[int, int], Sequence[Scalar]]) -> Scalar:
     """Compute a user's aggregate, record by record in canonical order, without `merge`.
 
     Args:
-        rows: per record, the values of the fields; records with a null are skipped.
+        rows: by partition and offset of each record, the values of the fields; records with a null
+            are skipped.
 
     Raises:
         UserAggregateError: the class raised, or returned something invalid.
     """
     assert spec.user is not None  # noqa: S101 - only called for such aggregates
-    known = [row for row in rows if None not in row]
+    known = {place: row for place, row in rows.items() if None not in row}
     if not known:
         return None
     state = user_aggregate.call(spec.user, "init")
-    for row in known:
-        state = user_aggregate.call(spec.user, "update", state, *row)
+    for (partition, offset), row in known.items():
+        try:
+            state = user_aggregate.call(spec.user, "update", state, *row)
+        except user_aggregate.UserAggregateError as error:
+            place = f"partition {partition}, offset {offset}"
+            raise user_aggregate.at_place(spec.user, error, place) from error
     return user_aggregate.checked_result(spec.user, user_aggregate.call(spec.user, "result", state))
 
 

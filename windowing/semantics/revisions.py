@@ -142,8 +142,13 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) 
     if spec.field is None:
         return len(shown.holds)
     if spec.function == "python":
-        rows = [[item.fields[name] for name in spec.fields] for item in shown.holds]
-        return by_user(spec, rows)
+        return by_user(
+            spec,
+            {
+                (item.partition, item.offset): [item.fields[name] for name in spec.fields]
+                for item in shown.holds
+            },
+        )
     values = [item.fields[spec.field] for item in shown.holds]
     if spec.function in ("argmin", "argmax"):
         # Without a field to show, show the windowing attribute.

@@ -26,3 +26,14 @@ class Swing:
     def result(self, state: list[float]) -> float | None:
         """Return the difference; None without values."""
         return state[1] - state[0] if state else None
+
+
+class PickySwing(Swing):
+    """The same of values whose whole part is no multiple of three: others it refuses."""
+
+    @staticmethod
+    def check(value: float) -> None:
+        """Refuse a value."""
+        if int(value) % 3 == 0:
+            msg = f"{value}: a multiple of three"
+            raise ValueError(msg)
