@@ -15,8 +15,12 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import TypeVar, get_type_hints
 
 from hypothesis import HealthCheck, find, settings
@@ -32,11 +36,17 @@ from windowing.model.user.user_aggregate import (
     call,
     check_plain,
     checked_result,
+    checks,
+    digest_of_source,
     load,
+    refusal,
+    source_digest,
 )
+from windowing.model.user.user_code import users_code
 
 Values = tuple[int | float | str, ...]
 Part = TypeVar("Part")
+Found = TypeVar("Found")
 _FAILED = "failed: "
 _RECORDS_MAX = 6
 
@@ -98,6 +108,108 @@ class CounterExample:
         ]
 
 
+@dataclass(frozen=True)
+class StateChange:
+    """Records of which two versions of a class make other states, or give another result.
+
+    Attributes:
+        before: what the old version makes of them, as JSON.
+        after: the same of the new one, or its error.
+    """
+
+    records: tuple[Values, ...]
+    before: str
+    after: str
+
+    @property
+    def verdict(self) -> str:
+        """What is wrong with declaring the same states."""
+        return "its states, or what it takes and shows, differ from those of the old version"
+
+    def lines(self) -> list[str]:
+        """Return a description for people."""
+        return [
+            f"records, numbered from 0: {json.dumps(self.records, ensure_ascii=False)}",
+            f"before: {self.before}",
+            f"now: {self.after}",
+        ]
+
+
+def old_version(reference: str, old: str) -> tuple[str, str]:
+    """Return a reference to an old version of a class, and what its runs name as its states.
+
+    Args:
+        old: a file with the old text of the class's module, or `module:Class`.
+
+    Raises:
+        UserAggregateError: it is no aggregate, or cannot be read.
+    """
+    if not old.endswith(".py"):
+        old = old.removeprefix("python:")
+        return old, source_digest(old)
+    module, _, name = reference.partition(":")
+    spec = spec_from_file_location(f"_old_{module.rpartition('.')[2]}", old)
+    assert spec is not None  # noqa: S101 - its name ends in .py
+    assert spec.loader is not None  # noqa: S101 - as above
+    made = module_from_spec(spec)
+    sys.modules[spec.name] = made
+    with users_code(reference, f"importing {old}", UserAggregateError):
+        spec.loader.exec_module(made)
+        text = Path(old).read_text(encoding="utf-8")
+    earlier = f"{spec.name}:{name}"
+    declared = getattr(load(earlier), "states", None)
+    if declared is not None:
+        return earlier, str(declared)
+    return earlier, digest_of_source(reference, {module: text})
+
+
+def changed_states(
+    reference: str, old: str, kinds: Sequence[Kind], *, attempts: int = 2000
+) -> StateChange | None:
+    """Search for the smallest set of records that shows that a run cannot continue.
+
+    Records at which the old version raises show nothing: no run has come past them.
+
+    Args:
+        old: the old version, as `module:Class`.
+        kinds: the types of the fields that `update` takes.
+
+    Raises:
+        UserAggregateError: no such class, or not an aggregate.
+    """
+    load(reference)
+
+    def difference(attempt: Attempt) -> StateChange | None:
+        try:
+            before, after = (_outcome(partial(_made, one, attempt)) for one in (old, reference))
+        except BeyondInt64:
+            return None
+        if before.startswith(_FAILED) or before == after:
+            return None
+        return StateChange(attempt.records, before, after)
+
+    return _smallest(difference, kinds, attempts)
+
+
+def _made(reference: str, attempt: Attempt) -> str:
+    """Return all that a run may have of some records: refusals, states, merged ones, a result."""
+    refused = _refused(reference, attempt)
+    states = [
+        None if gone else _folded(reference, [row])
+        for row, gone in zip(attempt.records, refused, strict=True)
+    ]
+    if any(refused):
+        return json.dumps({"refused": refused, "states": states})
+    merged = _merged(reference, attempt)
+    result = checked_result(reference, call(reference, "result", _stored(reference, merged)))
+    return json.dumps({"states": states, "merged": merged, "result": result})
+
+
+def _refused(reference: str, attempt: Attempt) -> list[bool]:
+    checking = checks(reference)
+    return [checking and refusal(reference, row) is not None for row in attempt.records]
+
+
 def counter_example(
     reference: str, kinds: Sequence[Kind], *, attempts: int = 2000
 ) -> CounterExample | None:
@@ -111,21 +223,27 @@ def counter_example(
         UserAggregateError: no such class, or not an aggregate.
     """
     load(reference)
+    return _smallest(partial(_difference, reference), kinds, attempts)
+
+
+def _smallest(
+    difference: Callable[[Attempt], Found | None], kinds: Sequence[Kind], attempts: int
+) -> Found | None:
     # Try smaller sets first, so that the result is minimal.
     for size in range(1, _RECORDS_MAX + 1):
-        found = _of_size(reference, kinds, size, -(-attempts // _RECORDS_MAX))
+        found = _of_size(difference, kinds, size, -(-attempts // _RECORDS_MAX))
         if found is not None:
             return found
     return None
 
 
 def _of_size(
-    reference: str, kinds: Sequence[Kind], size: int, attempts: int
-) -> CounterExample | None:
+    difference: Callable[[Attempt], Found | None], kinds: Sequence[Kind], size: int, attempts: int
+) -> Found | None:
     try:
         attempt = find(
             _attempts(kinds, size),
-            lambda attempt: _difference(reference, attempt) is not None,
+            lambda attempt: difference(attempt) is not None,
             settings=settings(
                 max_examples=attempts,
                 derandomize=True,
@@ -136,7 +254,7 @@ def _of_size(
         )
     except NoSuchExample:
         return None
-    return _difference(reference, attempt)
+    return difference(attempt)
 
 
 @st.composite
@@ -149,9 +267,11 @@ def _attempts(draw: st.DrawFn, kinds: Sequence[Kind], size: int) -> Attempt:
 
 
 def _difference(reference: str, attempt: Attempt) -> CounterExample | None:
+    if any(_refused(reference, attempt)):
+        return None
     try:
-        folded = _outcome(reference, lambda: _folded(reference, attempt.records))
-        merged = _outcome(reference, lambda: _merged(reference, attempt))
+        folded = _outcome(lambda: _shown(reference, _folded(reference, attempt.records)))
+        merged = _outcome(lambda: _shown(reference, _merged(reference, attempt)))
     except BeyondInt64:
         return None
     if folded == merged and not folded.startswith(_FAILED):
@@ -161,9 +281,13 @@ def _difference(reference: str, attempt: Attempt) -> CounterExample | None:
     return CounterExample(attempt.records, folded, merged, merging)
 
 
-def _outcome(reference: str, state: Callable[[], State]) -> str:
+def _shown(reference: str, state: State) -> str:
+    return json.dumps(checked_result(reference, call(reference, "result", state)))
+
+
+def _outcome(shown: Callable[[], str]) -> str:
     try:
-        return json.dumps(checked_result(reference, call(reference, "result", state())))
+        return shown()
     except BeyondInt64:
         raise
     except UserAggregateError as error:

@@ -16,7 +16,7 @@ from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
-    from chaos.order_freedom import CounterExample
+    from chaos.order_freedom import CounterExample, StateChange
     from windowing.model.fields import Kind
 
 
@@ -156,8 +156,16 @@ def check_aggregate(
             help="Time limit; a class that takes longer fails.",
         ),
     ] = 120,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="OLD", help="An old version: its FILE.py, or MODULE:CLASS."),
+    ] = None,
 ) -> None:
-    """Search for records for which the result of a user's aggregate depends on merge order."""
+    """Search for records for which the result of a user's aggregate depends on merge order.
+
+    With --against, also for records of which an old version makes other states: without any, a run
+    that was begun with it can continue with the class.
+    """
     from slackwater.limited import limited
     from windowing.model.fields import parse_field_type
 
@@ -167,9 +175,15 @@ def check_aggregate(
     except ValueError as error:
         msg = f"--takes {error}"
         raise typer.BadParameter(msg) from None
-    kinds, found = limited(within, f"python:{reference}", _search, reference, asked, attempts)
+    what = f"python:{reference}"
+    kinds, found, states = limited(within, what, _search, reference, asked, attempts, against)
     if found is None:
         say(f"{reference}: no counter-example in {attempts} attempts with {', '.join(kinds)}")
+        if against is not None:
+            say(
+                f'{reference}: its states are those of {against}: give the class states = "{states}"'
+                ", and a run that was begun with the old version continues"
+            )
         return
     say(f"{reference}: {found.verdict}")
     for line in found.lines():
@@ -178,18 +192,23 @@ def check_aggregate(
 
 
 def _search(
-    reference: str, kinds: Sequence[Kind], attempts: int
-) -> tuple[Sequence[Kind], CounterExample | None]:
-    """Return the types of the fields, and the result of the search."""
+    reference: str, kinds: Sequence[Kind], attempts: int, against: str | None
+) -> tuple[Sequence[Kind], CounterExample | StateChange | None, str | None]:
+    """Return the types of the fields, what was found, and what an old version's states are."""
     from hypothesis import configuration
 
-    from chaos.order_freedom import counter_example, kinds_of
+    from chaos.order_freedom import changed_states, counter_example, kinds_of, old_version
 
     with tempfile.TemporaryDirectory() as folder:
         # Otherwise it would write files into the working directory.
         configuration.set_hypothesis_home_dir(folder)
         taken = kinds or kinds_of(reference)
-        return taken, counter_example(reference, taken, attempts=attempts)
+        found: CounterExample | StateChange | None
+        found = counter_example(reference, taken, attempts=attempts)
+        if found is not None or against is None:
+            return taken, found, None
+        old, states = old_version(reference, against)
+        return taken, changed_states(reference, old, taken, attempts=attempts), states
 
 
 COMMANDS = (run, explain, validate, check_aggregate)

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from jobs.runs.difference import differences
+from jobs.runs.difference import differences, other_code
 from jobs.runs.placement import is_version_of, with_place
 from windowing.engine.added import why_not
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline
 from windowing.model.control import ControlRule
-from windowing.model.file.user_code import user_classes
 from windowing.model.file.versions import QueryChange, query_change
 
 
@@ -75,7 +74,7 @@ def compare(old: Pipeline, new: Pipeline, begun_with: str | None = None) -> Chan
     if old.fingerprint != new.fingerprint and queries == QueryChange():
         return Change(Kind.new_run, sentences)
     if begun_with is not None and not old.wrote(begun_with):
-        return Change(Kind.new_run, (*sentences, *_other_code(new)))
+        return Change(Kind.new_run, (*sentences, *other_code(new)))
     if reasons := (*_refusals(old, new, queries.added), *_control_refusals(old, new)):
         return Change(Kind.new_run, (*sentences, *reasons))
     changes = tuple(_beginnings_and_ends(queries))
@@ -142,12 +141,3 @@ def _effects(old: Pipeline, new: Pipeline) -> Iterator[str]:
 
 def _place(pipeline: Pipeline) -> str:
     return f"{pipeline.destination.rules.place} {pipeline.output}"
-
-
-def _other_code(pipeline: Pipeline) -> Iterator[str]:
-    """List the fields that name user code: only this can differ between equal files."""
-    for class_ in user_classes(pipeline):
-        yield (
-            f"{'.'.join(map(str, class_.path))}: its class has other code "
-            "than when the run was begun, or that of another one here has"
-        )

@@ -11,8 +11,9 @@ import yaml
 from infra.endpoints import Endpoints
 from jobs.runs.folder import Run, as_accepted
 from jobs.runs.placement import is_version_of, with_place
-from windowing.model import PipelineError, load_pipeline
+from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.errors import shown
+from windowing.model.file.user_code import user_classes
 
 
 def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> list[str] | None:
@@ -36,6 +37,17 @@ def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> li
         return list(differences(own.text, ours.text)) or None
     except PipelineError as error:
         return [f"{now} breaks a rule now: {error}"]
+
+
+def other_code(pipeline: Pipeline) -> Iterator[str]:
+    """List the fields that name user code: only this can differ between equal files."""
+    for class_ in user_classes(pipeline):
+        yield (
+            f"{'.'.join(map(str, class_.path))}: its class has other code than when the run was "
+            "begun, or that of another one here has; if an aggregate's states are the same, "
+            f"`slackwater check-aggregate {class_.reference} --against OLD.py` says how the class "
+            "declares it, and the run continues"
+        )
 
 
 def differences(before: str, now: str) -> Iterator[str]:

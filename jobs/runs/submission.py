@@ -22,6 +22,7 @@ from jobs.runs.choice import (
     one_at_a_time,
     withdraw_order,
 )
+from jobs.runs.difference import other_code
 from jobs.runs.folder import (
     FAILURE_FILE,
     NOTE_FILE,
@@ -125,7 +126,12 @@ def start(endpoints: Endpoints, run: Run) -> Run:
     """
     pipeline = run.own_pipeline()
     if run.fingerprint is not None and not pipeline.wrote(run.fingerprint):
-        raise RunError(other_code(pipeline, run.run))
+        differing = "".join(f"\n  {sentence}" for sentence in other_code(pipeline))
+        msg = (
+            f"run {run.run} of pipeline {run.pipeline} was begun with other code than is here, so "
+            f"its checkpoint does not fit: put that code back, or submit a new run{differing}"
+        )
+        raise RunError(msg)
     with one_at_a_time(endpoints, run.pipeline):
         others = [name for name in _living(endpoints, run.pipeline) if name != run.run]
         if others and not run.options.beside:

@@ -91,9 +91,31 @@ def what_a_users_class_does_is_its_own_sentence(tmp_path: Path, engine: str) -> 
     assert ran.returncode == 2, ran.stderr
     said = ran.stderr.strip().splitlines()[-1]
     assert said.startswith("error: python:breaking:Breaks: update(0, ")
-    assert said.endswith("failed: SystemExit: 7")
+    assert "failed: SystemExit: 7, at partition 0, offset " in said
     assert "Traceback" not in ran.stderr or engine == "spark"
     assert not out.exists()
+
+
+def test_what_a_users_class_refuses_is_a_dead_letter(tmp_path: Path) -> None:
+    what_a_users_class_refuses_is_a_dead_letter(tmp_path, "local")
+
+
+def what_a_users_class_refuses_is_a_dead_letter(tmp_path: Path, engine: str) -> None:
+    check = "    @staticmethod\n    def check(value):\n        if value != 1: 1 / 0\n"
+    (tmp_path / "picky.py").write_text(FAILING.replace("BODY", "return state + value") + check)
+    pipeline, events = written(tmp_path)
+    text = pipeline.read_text().replace("all: sum(v)", "all: 'python:picky:Breaks(v)'")
+    pipeline.write_text(text)
+    out = tmp_path / "out.jsonl"
+    words = ["run", str(pipeline), "--input", str(events), "--output", str(out)]
+    ran = ran_for_real(tmp_path, *words, "--engine", engine)
+    assert ran.returncode == 0, ran.stderr
+    dead = (tmp_path / "out.dead.jsonl").read_text()
+    assert '"reason":"refused_by:all"' in dead
+    assert '"query":null,"reason":"refused_by' not in dead
+    judged = ["verify", str(pipeline), "--input", str(events), "--output", str(out)]
+    ran = ran_for_real(tmp_path, *judged)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize(

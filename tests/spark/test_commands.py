@@ -14,7 +14,10 @@ from tests.commands.test_control import (
     slackwater,
     write,
 )
-from tests.commands.test_run import what_a_users_class_does_is_its_own_sentence
+from tests.commands.test_run import (
+    what_a_users_class_does_is_its_own_sentence,
+    what_a_users_class_refuses_is_a_dead_letter,
+)
 from tests.commands.test_signals import (
     judge,
     names,
@@ -30,6 +33,10 @@ def test_it_says_what_became_of_every_record(tmp_path: Path) -> None:
 
 def test_what_a_users_class_does_is_its_own_sentence(tmp_path: Path) -> None:
     what_a_users_class_does_is_its_own_sentence(tmp_path, "spark")
+
+
+def test_what_a_users_class_refuses_is_a_dead_letter(tmp_path: Path) -> None:
+    what_a_users_class_refuses_is_a_dead_letter(tmp_path, "spark")
 
 
 def test_nor_does_the_engine_on_spark(case: dict[str, Path]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from windowing.model.fates import APPLIED, DROPPED
 from windowing.model.operators.query import OperatorQuery
+from windowing.semantics.aggregates import refused_by
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.units import Item
 from windowing.semantics.windows.operators import (
@@ -70,6 +71,8 @@ class Reports:
         return {**line, "outcome": self._outcome(item)}
 
     def _outcome(self, item: Item) -> str:
+        if (name := refused_by(self._query.aggregates, item.fields)) is not None:
+            return f"refused_by:{name}"
         if self._definition.lateness(item) is not None:
             return self._query.late.letter or DROPPED.name
         return APPLIED.name if item.place in self._numbers else "waiting"

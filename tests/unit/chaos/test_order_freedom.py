@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
-from chaos.order_freedom import counter_example, kinds_of
+from chaos.order_freedom import changed_states, counter_example, kinds_of, old_version
 from slackwater.main import app
-from windowing.model.user.user_aggregate import UserAggregateError
+from windowing.model.user.user_aggregate import UserAggregateError, source_digest
 
 HERE = "tests.unit.engine.user_classes"
 
@@ -84,3 +86,37 @@ def test_the_command_says_what_it_found() -> None:
     innocent = CliRunner().invoke(app, arguments)
     assert innocent.exit_code == 0
     assert "no counter-example in 50 attempts with float" in innocent.output
+
+
+def test_a_mended_class_of_the_same_states_is_told_apart_from_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    old = (
+        'class Sum:\n    returns = "int"\n    def init(self):\n        return 0\n'
+        "    def update(self, state, value: int):\n"
+        "        return state + value + 0 // (value - 3)\n"
+        "    def merge(self, left, right):\n        return left + right\n"
+        "    def result(self, state):\n        return state\n"
+    )
+    module, kept = tmp_path / "mended_sum.py", tmp_path / "kept.py"
+    for file in (module, kept):
+        file.write_text(old)
+    begun = source_digest("mended_sum:Sum")
+    found, states = old_version("mended_sum:Sum", str(kept))
+    assert states == begun
+    assert changed_states(found, found, ["int"], attempts=60) is None
+    check = (
+        "    @staticmethod\n    def check(value):\n"
+        "        if value == 3:\n            raise ValueError('a three')\n"
+    )
+    mended = old.replace(" + 0 // (value - 3)", "") + check + f'    states = "{begun}"\n'
+    (tmp_path / "mended_now.py").write_text(mended)
+    assert source_digest("mended_now:Sum") == begun
+    assert changed_states("mended_now:Sum", found, ["int"], attempts=120) is None
+    (tmp_path / "other_now.py").write_text(mended.replace("return 0\n", "return 1\n"))
+    other = changed_states("other_now:Sum", found, ["int"], attempts=120)
+    assert other is not None
+    assert other.records == ((0,),)
+    assert '"states": [0]' in other.before
+    assert '"states": [1]' in other.after

@@ -1,4 +1,4 @@
-"""Records that a user's class refuses: dead letters of one query, by engine and definition alike."""
+"""Records that a user's class refuses: dead letters of one query, by engine and definition."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_class_that_raises_is_named_with_the_place_and_the_remedy() -> None:
         with pytest.raises(UserAggregateError) as raised:
             found()
         said = str(raised.value)
-        assert said.startswith("partition 0, offset 4: ")
+        assert ", at partition 0, offset 4; " in said
         assert "Raises: update(" in said
         assert "6) failed: ZeroDivisionError" in said
         assert "static check(value)" in said

@@ -210,9 +210,7 @@ class Settler:
 
 
 _NONE_REFUSED = pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
-_NOTHING = Outcome(
-    _NONE_REFUSED, np.zeros((1, len(BY_WINDOWS)), dtype=np.int64)
-)
+_NOTHING = Outcome(_NONE_REFUSED, np.zeros((1, len(BY_WINDOWS)), dtype=np.int64))
 
 
 def _settling(flow: FlowPlan[Any], plan: Plan) -> Settles:

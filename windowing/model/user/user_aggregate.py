@@ -181,15 +181,14 @@ def refusal(reference: str, values: Sequence[int | float | str]) -> str | None:
 def at_place(reference: str, error: UserAggregateError, place: str) -> UserAggregateError:
     """Return an error in `update` with the record's place and what to do about such records."""
     if isinstance(error, BeyondInt64):
-        return BeyondInt64(f"{place}: {error}")
+        return BeyondInt64(f"{error}, at {place}")
     remedy = (
-        "its check took these values: let it refuse them, too"
+        "its check took the record: let it refuse it, too"
         if checks(reference)
-        else "give the class a static check(value) that raises for such a value, and the record is "
-        "a dead letter, or let update take it; if its states stay the same, say so by `states`, "
-        "and the run continues (docs/extending.md)"
+        else "give the class a static check(value) that raises for it, and the record is a dead "
+        "letter (docs/extending.md)"
     )
-    return UserAggregateError(f"{place}: {error}; {remedy}")
+    return UserAggregateError(f"{error}, at {place}; {remedy}")
 
 
 def check_plain(reference: str, state: State) -> None:
