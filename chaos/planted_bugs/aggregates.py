@@ -21,6 +21,8 @@ from windowing.engine.aggregates.sketches import hashes
 from windowing.engine.aggregates.sums import SAMPLE, SPREAD, Sums
 from windowing.engine.columns import RECORDS, state_column
 from windowing.engine.storage.groups import Groups
+from windowing.engine.windows.part import LanePart, Scan
+from windowing.engine.windows.refusing import Refusing
 from windowing.model.fields import Aggregate
 
 
@@ -291,6 +293,19 @@ class PairwiseState(UserState):
     def _merged(self, states: Sequence[bytes]) -> bytes:
         even = states if len(states) == 1 else states[: len(states) - len(states) % 2]
         return super()._merged(even)
+
+
+# A record that a user's class refuses is a dead letter, and windows hold it all the same. How one
+# gets it: letters are written, and the chunk is passed on as it came.
+@planted(
+    "refused_and_taken",
+    "deterministic",
+    at="windowing.engine.lane:Refusing",
+    shows_in=some_query(computing(("python",))),
+)
+class RefusingAndTaking(Refusing):
+    def split(self, part: LanePart, scan: Scan) -> tuple[Scan, pl.DataFrame]:
+        return scan, super().split(part, scan)[1]
 
 
 # Variances computed in doubles as the mean of squares minus the square of the mean. How one gets
