@@ -39,8 +39,8 @@ from windowing.files.places import is_remote
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.control import ControlKeyError
 from windowing.model.file.yaml_lines import RUN_LIMITS
-from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.model.registry import PluginError
+from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
 from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.model.user.user_operator import UserOperatorError
 

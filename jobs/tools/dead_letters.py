@@ -53,7 +53,9 @@ def way_out(reason: str) -> str:
         return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
     if reason.startswith("refused_by:"):
         name = reason.removeprefix("refused_by:")
-        return f"the class of aggregate {name} refuses its value: let the producer mend it, or check"
+        return (
+            f"the class of aggregate {name} refuses its value: let the producer mend it, or check"
+        )
     return _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
 
 

@@ -8,7 +8,11 @@ import pytest
 
 from tests.strategies import Entry
 from windowing.engine.reading.batches import batches
+from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.steps import Draft, Step, steps_of
+from windowing.engine.reading.values import Reading
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.registry import PluginError
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.runtime.local import run
@@ -95,6 +99,26 @@ def test_a_class_that_raises_is_named_with_the_place_and_the_remedy() -> None:
         assert "Raises: update(" in said
         assert "6) failed: ZeroDivisionError" in said
         assert "static check(value)" in said
+
+
+class Odd(Step):
+    def exact(self, draft: Draft) -> None:
+        1 // (draft.ts_us - 8)
+
+
+def test_a_step_of_a_plug_in_that_raises_is_named_with_the_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("windowing.engine.reading.values.steps_of", lambda _: [*STEPS, Odd()])
+    monkeypatch.setattr(Reading, "uniform", lambda *_: None)
+    monkeypatch.setattr(Reading, "clean", lambda *_: None)
+    pipeline = _pipeline("{window: RANGE 9 us SLIDE 9 us WATTR ts, aggregates: {n: count}}")
+    STEPS[:] = steps_of(ValueRules.of(pipeline))
+    with pytest.raises(PluginError, match="offset 4: reading .*ZeroDivisionError.*BadValue"):
+        run(pipeline, batches(_log(), 100, pipeline))
+
+
+STEPS: list[Step] = []
 
 
 class Raises:

@@ -18,13 +18,15 @@ from windowing.engine.effects import took_effect
 from windowing.engine.reading.control import ControlError, ControlVerdict, read_control
 from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.reading.objects import BadValue
-from windowing.engine.reading.refusals import spelled
+from windowing.engine.reading.refusals import shown, spelled
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.steps import check_instant, progress_key
 from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import tuning
 from windowing.model.file.changes import read_change
 from windowing.model.lengths import INT64_MIN
+from windowing.model.registry import PluginError
+from windowing.model.user.user_code import raisable, words
 
 # Kinds of a chunk's rows.
 DATA, BOUND, END, BAD, IGNORED, OBSERVED, BOUND_ON, CHANGE = range(8)
@@ -156,7 +158,9 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     fates: list[str | None] = []
     fields: dict[str, list[Any]] = {name: [] for name in rules.fields}
     reading, absent = reading_of(rules), dict.fromkeys(rules.fields)
-    for value, control, append_us in zip(rows.values, rows.controls, rows.append_us, strict=True):
+    for offset, value, control, append_us in zip(
+        rows.offsets, rows.values, rows.controls, rows.append_us, strict=True
+    ):
         record: dict[str, Any] = absent
         refusal = ts_us = counter = fate = None
         try:
@@ -172,6 +176,15 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
                 fate = None if draft.fate is None else draft.fate.name
         except BadValue as bad:
             kind, refusal = BAD, spelled(bad.reason, value, control, append_us, rules)
+        except raisable() as error:
+            if not reading.has_plugins:
+                raise
+            named = ", ".join([rules.format.name, *(step.name for step in rules.steps)])
+            msg = (
+                f"offset {offset}: reading {shown(value)} failed in a plug-in among {named}: "
+                f"{words(error)}; let it raise BadValue(reason), and the record is a dead letter"
+            )
+            raise PluginError(msg) from error
         kinds.append(kind)
         times.append(ts_us)
         refusals.append(refusal)

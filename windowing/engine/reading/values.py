@@ -26,6 +26,7 @@ class Reading:
 
     Attributes:
         steps: what follows, in order.
+        has_plugins: whether the decoder or a step is a plug-in's.
     """
 
     def __init__(self, rules: ValueRules) -> None:
@@ -33,6 +34,8 @@ class Reading:
         make = DECODERS.required(rules.format.name)
         self.decoder: Decoder = make(rules.format.data, rules.wanted)
         self.steps: Sequence[Step] = steps_of(rules)
+        parts = (self.decoder, *self.steps)
+        self.has_plugins = any(not type(part).__module__.startswith("windowing.") for part in parts)
 
     def exact(self, value: bytes | None, append_us: int | None) -> Draft:
         """Read one value.

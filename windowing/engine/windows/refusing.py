@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from windowing.engine.columns import OFFSET, PARTITION, field_column
+from windowing.engine.columns import OFFSET, field_column
 from windowing.engine.reading.refusals import shown
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import Flags

@@ -110,7 +110,8 @@ def send(
         UserOperatorError: the handler raised, or a tuple is not as `outputs` says.
     """
     operator = load(reference, settings)
-    with users_code(reference, f"{handler}(key {shown_value(arguments[0])}, …)", UserOperatorError):
+    given = ", ".join([f"key {shown_value(arguments[0])}", *map(shown_value, arguments[1:-1])])
+    with users_code(reference, f"{handler}({given}, …)", UserOperatorError):
         sent = list(getattr(operator, handler)(*arguments) or ())
         return [_checked(reference, outputs, handler, row) for row in sent]
 
