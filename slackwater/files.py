@@ -181,8 +181,8 @@ def check_aggregate(
         say(f"{reference}: no counter-example in {attempts} attempts with {', '.join(kinds)}")
         if against is not None:
             say(
-                f'{reference}: its states are those of {against}: give the class states = "{states}"'
-                ", and a run that was begun with the old version continues"
+                f"{reference}: its states are those of {against}: give the class states = "
+                f'"{states}", and a run that was begun with the old version continues'
             )
         return
     say(f"{reference}: {found.verdict}")

@@ -14,7 +14,7 @@ from windowing.model.user.user_aggregate import BeyondInt64, UserAggregateError
 from windowing.model.user.user_operator import UserOperatorError
 
 _RAISED = re.compile(
-    r"windowing\.model\.(?:run_errors|registry|user\.user_aggregate|user\.user_operator)\.(\w+): (.+)"
+    r"windowing\.model\.(?:run_errors|registry|user\.user_(?:aggregate|operator))\.(\w+): (.+)"
 )
 _OF_USERS = {
     one.__name__: one for one in (UserAggregateError, BeyondInt64, UserOperatorError, PluginError)

@@ -114,7 +114,7 @@ def test_a_step_of_a_plug_in_that_raises_is_named_with_the_place(
     monkeypatch.setattr(Reading, "clean", lambda *_: None)
     pipeline = _pipeline("{window: RANGE 9 us SLIDE 9 us WATTR ts, aggregates: {n: count}}")
     STEPS[:] = steps_of(ValueRules.of(pipeline))
-    with pytest.raises(PluginError, match="offset 4: reading .*ZeroDivisionError.*BadValue"):
+    with pytest.raises(PluginError, match=r"offset 4: reading .*ZeroDivisionError.*BadValue"):
         run(pipeline, batches(_log(), 100, pipeline))
 
 
