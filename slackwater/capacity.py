@@ -83,7 +83,8 @@ def _windows_of(spec: Pipeline) -> tuple[tuple[Window, ...], int, list[str]]:
     from windowing.model import Query
     from windowing.model.progress import Slack
 
-    windows, left_out = list[Window](), list[str]()
+    windows: list[Window] = []
+    left_out: list[str] = []
     held_us = 0
     for query in spec.flows:
         try:

@@ -13,6 +13,9 @@ import pytest
 from chaos.simulator.draw.wish import Wish
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
+from jobs.tools.recording import record
+from jobs.tools.tune import Scale, TuneError
+from tests.strategies import Entry
 from windowing import RawRows, run
 from windowing.engine.plan import plan_of
 from windowing.engine.windows.classes import parts_of
@@ -68,6 +71,20 @@ def test_reading_a_pipeline_imports_no_window(tidepool: Path) -> None:
     (query,) = parse_pipeline(updating + "    retention: 40 days\n    early: {records: 3}\n").flows
     assert (query.window.kind, query.window.attribute, query.key) == ("months", "ts", ("k",))
     assert "tidepool" not in sys.modules
+
+
+def test_tune_weighs_the_other_queries_and_says_which_it_left_out(tidepool: Path) -> None:
+    """B10: one query with a plug-in's window had the whole pipeline refused."""
+    hourly = "  hourly: {window: RANGE 1 day SLIDE 1 day WATTR ts, aggregates: {n: count}}\n"
+    pipeline = parse_pipeline(TEXT + hourly)
+    log = [
+        Entry("t", 0, offset, value, None, None) for offset, value in enumerate(records().values)
+    ]
+    scale = Scale(pipeline, record(pipeline, log), "event")
+    assert scale.left_out == ("monthly",)
+    assert scale.records == len(LOG)
+    with pytest.raises(TuneError, match="query monthly has windows of a plug-in"):
+        Scale(parse_pipeline(TEXT), record(parse_pipeline(TEXT), log), "event")
 
 
 def test_months_by_hand(tidepool: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+import yaml
 from typer.testing import CliRunner, Result
 
 from slackwater import tables as upkeep_command
@@ -49,6 +50,19 @@ def test_what_was_not_measured_is_refused_with_a_sentence() -> None:
     result = capacity(PIPELINES / "join/pipeline.yml", "--rate", "1k", "--keys", "10")
     assert result.exit_code != 0
     assert "is a join or an operator" in str(result.exception)
+
+
+def test_what_was_not_measured_is_left_out_where_other_queries_were(tmp_path: Path) -> None:
+    """T11: a plug-in's window, or any other kind, had all of the pipeline refused."""
+    file, text = tmp_path / "p.yml", (PIPELINES / "tumbling/pipeline.yml").read_text()
+    document = yaml.safe_load(text)
+    wattr = document["source"]["event_time"]["field"]
+    landmark = f"RANGE LANDMARK SLIDE 1 hour WATTR {wattr}"
+    document["queries"]["lasting"] = {"window": landmark, "aggregates": {"n": "count"}}
+    file.write_text(yaml.safe_dump(document, sort_keys=False))
+    result = capacity(file, "--rate", "1M", "--keys", "1M")
+    assert result.exit_code == 0, result.output
+    assert "not counted: query lasting: a landmark window was not measured" in result.output
 
 
 @pytest.mark.parametrize("text", ["", "many", "-5", "1 M", "1T"])

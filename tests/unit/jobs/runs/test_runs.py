@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import invalidate_caches
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,14 @@ from infra.errors import InfraError
 from jobs import runs
 from jobs.runs.choice import LIVE_FILE, give_order, live_run, meant
 from jobs.runs.folder import NOTE_FILE, Options, RunError, every_run, read_run, write_note
+from jobs.runs.job_order import read_environment
 from jobs.runs.life import Order, State
 from jobs.runs.looking import life_of
 from tests.unit.life.machine import BAD, FILE, GOOD
 from tests.unit.life.pretended import PretendedCluster
 from windowing.model import PipelineError, load_pipeline
+from windowing.model.registry import PLUGINS_VARIABLE
+from windowing.model.user.user_aggregate import load, source_digest
 
 
 @pytest.fixture
@@ -89,6 +93,38 @@ def test_start_goes_on_with_the_same_copy_and_the_same_options(
     one, other = cluster.drivers
     assert other.arguments == one.arguments
     assert "--available-now" in other.arguments
+
+
+def test_start_refuses_code_that_the_checkpoint_does_not_fit(
+    cluster: PretendedCluster, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B3: it started the job, which gave up, and ended with 0."""
+    monkeypatch.syspath_prepend(tmp_path)
+    module, text = tmp_path / "tide_sum.py", Path("pipelines/swing.py").read_text()
+    module.write_text(text)
+    file.write_text(file.read_text().replace("count", "'python:tide_sum:Swing(v)'"))
+    first = submit(cluster, file, "r1")
+    runs.stop_run(cluster.endpoints, first)
+    begun = source_digest("tide_sum:Swing")
+    module.write_text(f"{text}\n\nMENDED = 1\n")
+    invalidate_caches()
+    with pytest.raises(RunError, match=r"begun with other code .*(?s:.)* --against OLD\.py"):
+        runs.start(cluster.endpoints, read_run(first.folder))
+    assert len(cluster.drivers) == 1
+    monkeypatch.setattr(load("tide_sum:Swing"), "states", begun, raising=False)
+    runs.start(cluster.endpoints, read_run(first.folder))
+    assert len(cluster.drivers) == 2
+
+
+def test_plug_ins_go_with_the_job(
+    cluster: PretendedCluster, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B9: those that the settings named since `up` were unknown to the driver."""
+    monkeypatch.setenv(PLUGINS_VARIABLE, '{"windows": {"months": "tidepool.months:Months"}}')
+    submit(cluster, file, "r1")
+    (driver,) = cluster.drivers
+    given = driver.arguments[driver.arguments.index("--environment") + 1]
+    assert read_environment(Path(given))[PLUGINS_VARIABLE].startswith('{"windows"')
 
 
 def test_a_run_beside_the_live_one_leaves_it_alone(cluster: PretendedCluster, file: Path) -> None:
