@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,6 +70,7 @@ def written(run: runs.Run, desk: Desk, judge: Callable[[int], None]) -> None:
     from chaos.readers.log import read_events
 
     pipeline, done = run.own_pipeline(), 0
+    run.checkpoint.mkdir()
     engine, sink = LocalEngine(pipeline), TableSink(pipeline, run.table, run.run)
     append = TableLog.append
 
@@ -88,11 +90,15 @@ def written(run: runs.Run, desk: Desk, judge: Callable[[int], None]) -> None:
             judge(done)
 
 
-def test_every_expectation_is_met_between_any_two_writes(desk: Desk, live: runs.Run) -> None:
+def test_every_expectation_is_met_between_any_two_writes(
+    desk: Desk, live: runs.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[int] = []
 
+    monkeypatch.setattr("chaos.quality.docs.Site.publish", lambda _: Path("index.html"))
+
     def judge(done: int) -> None:
-        if done < 2:  # the first batch alone is judged by the other commands
+        if done < 2:  # one batch says it: each check takes a second
             return
         shown = desk.call("quality", desk.file, "--json")
         said = json.loads(next(line for line in shown.splitlines() if line.startswith("{")))
