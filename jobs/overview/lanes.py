@@ -158,7 +158,7 @@ def _open(stand: Stand, flow: Flow) -> tuple[OpenWindows, int | None]:
     )
     start, end = extent(first)
     until = math.inf if active.until_us is None else active.until_us
-    if start > newest or end > until:
+    if start > newest or end > until or active.lacking:
         return nothing.model_copy(update={"open": 0}), None
     count = None
     if not flow.window.traits.cumulative:

@@ -68,7 +68,7 @@ def test_figures_are_those_of_the_tables(desk: Desk) -> None:
     rows = DeltaTable(str(run.table / query.name)).to_pyarrow_table()
     assert found["outputs"][0]["rows"] == len(rows) > 0
     assert found["light"]["colour"] == "green"
-    assert found["light"]["reasons"][0].startswith("its expectations hold, and it was verified")
+    assert "and it was verified" in found["light"]["reasons"][0]
     assert sum(one["rows"] for one in found["history"]) == len(rows)
     assert sum(one["records"] for one in found["history"]) == 100
     (lane,) = found["lanes"]
