@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
-from slackwater.judged import JudgedOutput, LogEnd, committed, judged, places
+from slackwater.judged import JudgedOutput, LogEnd, committed, cut_of, judged, places
 from slackwater.options import Engine, PipelineFile, Topic, broker
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from chaos.verdict.in_parts import Means
     from chaos.verdict.point import Point
     from chaos.verdict.verify import Verdict
+    from infra.endpoints import Endpoints
     from jobs.checkpoints.checkpoint import Cut
+    from jobs.runs import Run
     from windowing.model import Pipeline
     from windowing.model.source import Source
 
@@ -129,6 +131,26 @@ def verify(
     if of_run:
         of.keep(verdict, *([f"since {since}"] if since else []), *([str(at)] if at else []))
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def is_proved(run: Run, endpoints: Endpoints) -> bool:
+    """Verify a run by its own definition, up to what it has committed, and keep the verdict.
+
+    Raises:
+        Exit: it has committed nothing.
+    """
+    from chaos.verdict.in_parts import Means
+
+    of = JudgedOutput(run.own_pipeline(), run.run, run)
+    at = cut_of(run, of.pipeline)
+    log = Log(of.pipeline.source, None, endpoints.kafka_bootstrap, of.first, at.ends)
+    read = partial(_output, table=None, file=None, at=at, postgres=False)
+    means = Means(jobs=len(os.sched_getaffinity(0)))
+    verdict = _judge(of, log, read, means, None, keeps=True)
+    for line in verdict.lines():
+        say(line)
+    of.keep(verdict, str(at))
+    return verdict.ok
 
 
 @contextmanager

@@ -17,8 +17,9 @@ from chaos.quality.expectation import EXPECTATIONS
 from jobs import runs
 from tests.unit.life.machine import GOOD
 from tests.unit.slackwater.test_overview import answer
-from tests.unit.slackwater.test_run_commands import Desk, commit, desk, topic
+from tests.unit.slackwater.test_run_commands import Desk, commit, desk, topic, write_tables
 from windowing.engine.reading.batches import batches, checked
+from windowing.model import load_pipeline
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged
 from windowing.spark.sinks.table import TableSink
@@ -142,3 +143,44 @@ def test_an_overview_counts_up_to_one_batch(desk: Desk, live: runs.Run) -> None:
         assert sum(one["records"] for one in found["history"]) == whole
 
     written(live, desk, judge)
+
+
+def test_what_cannot_be_compared_takes_over_once_it_is_verified(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T4: another slack, so that nothing is compared: "0 of 0 windows differ", and it was live."""
+    monkeypatch.setattr("slackwater.deploy.stack_for", lambda *_: desk.cluster.endpoints)
+    write_tables(desk.submit("r1"), desk.events)
+    desk.edit("slack: 5 seconds", "slack: 7 seconds")
+    spec = load_pipeline(desk.file)
+    beside = runs.Options(beside=True)
+    green = runs.submit(desk.cluster.endpoints, spec, desk.file, "r2", beside)
+    desk.cluster.settle()
+    write_tables(green, desk.events)
+    table = DeltaTable(str(green.table / "tens"))
+    table.delete("run = 'r2' and batch_id = 1")
+    asked = ("handover", desk.file, "--to", "r2")
+    shown = desk.call(*asked, code=1)
+    assert "not compared as a whole: tens, so run r2 is verified" in shown
+    assert "run r1 stays the live one" in shown
+    table.restore(table.version() - 1)
+    assert "lost 0, duplicated 0, differing 0" in desk.call(*asked, "--dry-run")
+    assert [one["live"] for one in desk.runs()] == [False, True]
+    assert "run r2 is the live run" in desk.call(*asked)
+    assert [one["live"] for one in desk.runs()] == [True, False]
+
+
+def test_a_run_takes_over_unproved_if_it_is_asked_to(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slackwater.deploy.stack_for", lambda *_: desk.cluster.endpoints)
+    write_tables(desk.submit("r1"), desk.events)
+    desk.edit("n: count", "n: count, top: max(v)")
+    beside = runs.Options(beside=True)
+    spec = load_pipeline(desk.file)
+    green = runs.submit(desk.cluster.endpoints, spec, desk.file, "r2", beside)
+    desk.cluster.settle()
+    write_tables(green, desk.events)
+    shown = desk.call("handover", desk.file, "--to", "r2", "--unproved")
+    assert "run r2 is the live run" in shown
+    assert "verified" not in shown
