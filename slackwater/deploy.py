@@ -188,9 +188,7 @@ def migrate(
     with bar(f"{green.run} reads what {blue.run} has read") as progress:
         for done, total in caught_up(endpoints, blue, green, within_s=within):
             progress.update(progress.task_ids[0], completed=done, total=total)
-    _take_over(
-        endpoints, blue, green, within_s=_CAUGHT_UP_S, dry_run=False, unproved=unproved
-    )
+    _take_over(endpoints, blue, green, within_s=_CAUGHT_UP_S, dry_run=False, unproved=unproved)
 
 
 def _begun(endpoints: Endpoints, file: Path, run: str | None) -> str | None:

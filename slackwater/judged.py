@@ -123,9 +123,7 @@ class LogEnd(StrEnum):
     committed = "committed"
 
 
-def committed(
-    until: LogEnd | None, of: JudgedOutput, *, of_run: bool, is_file: bool
-) -> Cut | None:
+def committed(until: LogEnd | None, of: JudgedOutput, *, of_run: bool, is_file: bool) -> Cut | None:
     """Return where the log ends for a run; None: at its end.
 
     Args:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from infra.endpoints import Endpoints
     from jobs.checkpoints.checkpoint import Cut
     from jobs.runs import Run
-    from windowing.model import Pipeline
     from windowing.model.source import Source
 
 Memory = Annotated[

@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from infra.errors import InfraError
 from infra.layout import Layout
 from jobs.checkpoints.checkpoint import Cut
 from jobs.overview import cache
-from jobs.overview.freshness import STILL_S, bound_s, freshness, still_bound_s
+from jobs.overview.freshness import bound_s, freshness, still_bound_s, still_s
 from jobs.overview.history import history
 from jobs.overview.judgements import (
     ExpectationResult,
@@ -44,9 +44,7 @@ from jobs.overview.tables import Tables
 from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
 from jobs.runs.choice import live_run
 from jobs.runs.folder import Run, RunError, every_run
-from jobs.runs.life import Life, State
-from jobs.runs.looking import life_of
-from jobs.runs.overview import Surroundings, overview_of
+from jobs.runs.overview import Surroundings, others_of, overview_of, waiting_for_ever
 from jobs.runs.verdicts import Judge
 from jobs.tools.dead_letters import way_out
 from windowing.engine.plan import plan_of
@@ -59,9 +57,6 @@ from windowing.model.query import Flow
 
 if TYPE_CHECKING:
     from jobs.overview.database import DatabaseTables
-
-
-_ON_THEIR_WAY: Final = (State.submitted, State.waiting, State.restarting)
 
 
 @dataclass
@@ -83,7 +78,7 @@ class _Known:
     state: Mapping[str, Any]
     at: datetime
     beside: str | None = None
-    cut: Cut = Cut(0, {})
+    cut: Cut = field(default_factory=lambda: Cut(0, {}))
     tables: Tables | DatabaseTables | None = None
     metrics: BatchMetrics = field(default_factory=BatchMetrics)
     checks: list[ExpectationResult] = field(default_factory=list)
@@ -131,7 +126,7 @@ def overview(
         return Overview(**shown, **_never_run(about, pipeline, problems))
     state = overview_of(about, run, live, file).as_json()
     shown |= {"run": run.run, "state": state, "links": _links(about, run, state)}
-    others = _others(about, run)
+    others = others_of(about, run, RUNS_MAX)
     shown["run_states"] = {run.run: state["state"]} | {
         other.run: str(found.state) for other, found in others
     }
@@ -145,27 +140,10 @@ def overview(
         return Overview(
             **shown, **_nothing(), light=Light(colour=Colour.red, reasons=reasons), outputs=[]
         )
-    known = _Known(run, pipeline, state, at, beside=_against(others, at))
+    known = _Known(run, pipeline, state, at, beside=waiting_for_ever(others, at))
     _read(known, problems)
     problems += unread
     return Overview(**{**shown, **_of_run(about, known, problems)})
-
-
-def _others(about: Surroundings, run: Run) -> list[tuple[Run, Life]]:
-    """Return the newest other runs of a pipeline, with what becomes of each."""
-    every = [one for one in reversed(every_run(about.endpoints, run.pipeline)) if one != run]
-    return [(one, life_of(about.endpoints, one)) for one in every[:RUNS_MAX]]
-
-
-def _against(others: Iterable[tuple[Run, Life]], at: datetime) -> str | None:
-    """Return which other runs wait or die for ever; None: none does."""
-    said = []
-    for run, found in others:
-        young = (at - run.submitted_at).total_seconds() < STILL_S
-        if found.state in _ON_THEIR_WAY and not (young and found.state is State.submitted):
-            why = f": {found.why}" if found.why else ""
-            said.append(f"run {run.run} is {found.state}{why}")
-    return "; ".join(said) or None
 
 
 def _pipeline(run: Run | None, file: Path | None, problems: list[str]) -> Pipeline | None:
@@ -239,9 +217,7 @@ def _read(known: _Known, problems: list[str]) -> None:
     problems += tables.problems
 
 
-def _tables(
-    known: _Known, kept: cache.Cache, before: int | None
-) -> Tables | DatabaseTables | None:
+def _tables(known: _Known, kept: cache.Cache, before: int | None) -> Tables | DatabaseTables | None:
     """Return the tables of a run, up to a batch; None: only its sink knows them."""
     if known.pipeline.destination.rules.in_folder:
         return Tables(known.run.table, known.run.run, kept, before)
@@ -306,7 +282,7 @@ def _output(known: _Known, stand: Stand, flow: Flow) -> OutputStatus:
         proof_age_s=None if proof is None else _age_s(proof.at, at),
         quality_age_s=None if quality is None else _age_s(quality.at, at),
         behind=state["behind"],
-        still_s=_still_s(known),
+        still_s=still_s(known.run.submitted_at, known.last_batch_us, known.cut.batches, at),
         still_bound_s=still_bound_s(pipeline, at, known.metrics.batch_ms(0.95)[0]),
         beside=known.beside,
         waits_for=fresh.waits_for,
@@ -325,15 +301,6 @@ def _output(known: _Known, stand: Stand, flow: Flow) -> OutputStatus:
         revisions=revisions,
         table=str(run.table / table) if known.tables is None else known.tables.place(table),
     )
-
-
-def _still_s(known: _Known) -> float | None:
-    """Return for how long no batch was committed, in seconds; None: unknown."""
-    if known.cut.batches and known.last_batch_us is None:
-        return None
-    now_us = known.at.timestamp() * 1e6
-    since_us = known.run.submitted_at.timestamp() * 1e6
-    return max(0.0, now_us - max(since_us, known.last_batch_us or since_us)) / 1e6
 
 
 def _age_s(at: str, now: datetime) -> float:

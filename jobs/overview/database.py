@@ -56,7 +56,9 @@ class DatabaseTables:
 
     def _results(self, table: str) -> Results:
         numbers = dict.fromkeys(("rows", "revisions", AT), pl.Int64)
-        each = self._frame(self.reader.results(table), {BATCH: pl.Int64, "query": pl.String, **numbers})
+        each = self._frame(
+            self.reader.results(table), {BATCH: pl.Int64, "query": pl.String, **numbers}
+        )
         return results_of(each, each.clear(), self.times)
 
     def _lanes(self) -> LaneCounts:

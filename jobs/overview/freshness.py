@@ -48,6 +48,19 @@ def bound_s(pipeline: Pipeline, at: datetime) -> float:
     return slack_s + _period_s(pipeline.schedule, at) + MARGIN_S
 
 
+def still_s(since: datetime, last_batch_us: int | None, batches: int, at: datetime) -> float | None:
+    """Return for how long a run has committed no batch, in seconds; None: unknown.
+
+    Args:
+        since: when it was submitted.
+        last_batch_us: when its last batch was written; None: unknown, if there are batches.
+    """
+    if batches and last_batch_us is None:
+        return None
+    last_us = max(since.timestamp() * 1e6, last_batch_us or 0)
+    return max(0.0, at.timestamp() - last_us / 1e6)
+
+
 def still_bound_s(pipeline: Pipeline, at: datetime, batch_ms: float | None) -> float:
     """Return how long a job may be without a batch while its topic has records, in seconds.
 

@@ -200,7 +200,7 @@ def test_all_runs_have_their_states_and_one_that_waits_for_ever_is_not_green(
     assert found["run_states"] == {"r2": "running", "r1": "superseded"}
     assert "all runs: r2 (running), r1 (superseded)" in desk.call("overview", desk.file)
     waits = Life(State.waiting, "no worker has room for its driver")
-    monkeypatch.setattr("jobs.overview.collect.life_of", lambda *_: waits)
+    monkeypatch.setattr("jobs.runs.overview.life_of", lambda *_: waits)
     found = answer(desk, "--run", run.run)
     said = "run r2 is waiting: no worker has room for its driver"
     assert said in found["light"]["reasons"], found["light"]
