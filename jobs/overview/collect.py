@@ -127,9 +127,8 @@ def overview(
     state = overview_of(about, run, live, file).as_json()
     shown |= {"run": run.run, "state": state, "links": _links(about, run, state)}
     others = others_of(about, run, RUNS_MAX)
-    shown["run_states"] = {run.run: state["state"]} | {
-        other.run: str(found.state) for other, found in others
-    }
+    states = {other.run: str(found.state) for other, found in others}
+    shown["run_states"] = {run.run: state["state"], **states}
     verdicts, unread = verdicts_of(
         run, about.endpoints.state_dir, [name, *([file.stem] if file else [])]
     )
@@ -193,8 +192,7 @@ def _never_run(
 
 def _read(known: _Known, problems: list[str]) -> None:
     run, pipeline = known.run, known.pipeline
-    # Before the cut is taken, so that nothing behind it is known.
-    kept = cache.load(run.folder, run.table)
+    kept = cache.load(run.folder, run.table)  # first, so that it has nothing behind the cut
     known.cut = Cut.of(run.checkpoint, pipeline.source)
     before = known.cut.batches if run.checkpoint.exists() else None
     known.metrics = measured(run.folder, before)
@@ -231,7 +229,6 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
     pipeline = known.pipeline
     stand = Stand.of(pipeline, known.counts, known.metrics)
     waiting = open_windows(stand)
-    committed = known.cut.ends if known.cut.batches else {}
     ends = about.ends.of(pipeline.source)
     behind = None if ends is None else known.cut.behind(ends)
     known.state = {**known.state, "batches": known.cut.batches, "behind": behind}
@@ -249,7 +246,7 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
             known.counts,
             known.dead,
             known.metrics,
-            offsets=Offsets(committed, ends),
+            offsets=Offsets(known.cut.ends if known.cut.batches else {}, ends),
             releases_us=[end for _, end in waiting if end is not None],
         ),
         "open_windows": [one for one, _ in waiting],

@@ -258,7 +258,7 @@ def test_a_job_is_judged_at_one_cut_while_its_batches_commit(
     with ThreadPoolExecutor(1) as threads:
         judging = threads.submit(judge)
         try:
-            run(pipeline, kafka_broker, tmp_path, max_offsets=4)
+            run(pipeline, kafka_broker, tmp_path, max_offsets=12)
         finally:
             ended.set()
         judging.result()
