@@ -293,7 +293,7 @@ def _unproved(of: SharedParts, green: Pipeline, found: Contrast) -> tuple[str, .
         flow.name
         for flow in green.flows
         if not flow.by_wall_clock
-        and (flow.name not in compared or of.aggregates.get(flow.name) != {*flow.values})
+        and (flow.name not in compared or of.aggregates.get(flow.name) != frozenset(flow.values))
     )
 
 

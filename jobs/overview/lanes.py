@@ -162,8 +162,10 @@ def _open(stand: Stand, flow: Flow) -> tuple[OpenWindows, int | None]:
         return nothing.model_copy(update={"open": 0}), None
     count = None
     if not flow.window.traits.cumulative:
-        there = lambda wid: extent(wid)[0] <= newest and extent(wid)[1] <= until  # noqa: E731
-        count = _first(lambda wid: not there(wid), begin=first) - first
+        count = (
+            _first(lambda wid: extent(wid)[0] > newest or extent(wid)[1] > until, begin=first)
+            - first
+        )
     oldest = f"{spell_instant(start)} to {spell_instant(end)}"
     found = OpenWindows(
         query=flow.name,

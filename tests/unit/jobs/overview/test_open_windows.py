@@ -16,6 +16,7 @@ from windowing.model import Pipeline, parse_pipeline
 from windowing.semantics.why import WindowRef, why
 from windowing.semantics.why_words import Explanation
 from windowing.semantics.windows.classes import extents_of
+from windowing.semantics.windows.sliding import SlidingDefinition
 
 TEXT = """
 name: p
@@ -78,6 +79,7 @@ def test_a_query_that_is_active_for_a_while_has_the_windows_of_the_definition(
     pipeline = parse_pipeline(text.replace("aggregates:", more))
     ((found, end),) = open_windows(stand(pipeline, least + apart, least))
     extents = extents_of(pipeline.flows[0])
+    assert isinstance(extents, SlidingDefinition)
     wids = sorted({w for value in range(begins, begins + lasts) for w in extents.wids(value)})
     wids = [
         w
