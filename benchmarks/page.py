@@ -72,7 +72,8 @@ def main(
         old.make()
         shutil.move(old.file, layout.pipelines)
         folder = layout.state_dir / "runs/old/r1"
-        Updater(folder, old.tables, "r1", ["hourly"], bytes_max=None).update()
+        checkpoint = folder / "checkpoint"
+        Updater(folder, checkpoint, old.tables, "r1", ["hourly"], bytes_max=None).update()
         found = [_round(layout, lanes) for _ in range(rounds)]
     table = [["opened", "seconds, median (min – max)"], *_spelled(found)]
     about = machine()

@@ -163,11 +163,13 @@ class RunComparison:
         windows: the windows of both runs that must agree.
         letters: dead letters that one of the runs lacks.
         apart: what was not compared, and why.
+        unproved: queries of the new run of which not all, or no window, was compared.
     """
 
     windows: Contrast
     letters: tuple[str, ...]
     apart: tuple[str, ...]
+    unproved: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -281,7 +283,18 @@ def compare(
             later = _written(blue, ours)
             found = _both(found, agree(of, also, later, names=(names[1], names[0])))
             letters += letters_lacking(of, also, later)
-    return RunComparison(found, tuple(letters), of.apart)
+    return RunComparison(found, tuple(letters), of.apart, _unproved(of, theirs, found))
+
+
+def _unproved(of: SharedParts, green: Pipeline, found: Contrast) -> tuple[str, ...]:
+    """Return the queries of a new run that a comparison does not show to be right."""
+    compared = {pair.place.query for pair in found.pairs}
+    return tuple(
+        flow.name
+        for flow in green.flows
+        if not flow.by_wall_clock
+        and (flow.name not in compared or of.aggregates.get(flow.name) != frozenset(flow.values))
+    )
 
 
 def _both(one: Contrast, turned: Contrast) -> Contrast:

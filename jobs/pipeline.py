@@ -139,7 +139,7 @@ def _updater(order: JobOrder, pipeline: Pipeline) -> Updater | None:
     """Return what updates the counts of the run's Delta tables; None: its sink has others."""
     if not pipeline.destination.rules.in_folder:
         return None
-    return Updater(order.folder, order.tables, order.run, [*pipeline.tables])
+    return Updater(order.folder, order.checkpoint, order.tables, order.run, [*pipeline.tables])
 
 
 def main(argv: list[str]) -> int:

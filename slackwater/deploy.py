@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -46,6 +46,14 @@ Replace = Annotated[
 ]
 _CAUGHT_UP_S = 60.0
 """How long a run that has caught up may take for what came meanwhile, in seconds."""
+
+Unproved = Annotated[
+    bool,
+    typer.Option(
+        "--unproved",
+        help="Promote it without verifying what cannot be compared with the live run.",
+    ),
+]
 
 
 def submit(
@@ -129,11 +137,13 @@ def handover(
         typer.Option(min=0, metavar="SECONDS", help="How long the new run may take to catch up."),
     ] = 60.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only compare the runs.")] = False,
+    unproved: Unproved = False,
 ) -> None:
     """Promote a run that works beside the live one, if they agree where they must.
 
     Compares the windows of queries with the same meaning, by the aggregates that both have, and
-    names what only one of them has. If windows differ, nothing is changed.
+    names what only one of them has. Where that leaves something uncompared, as with another slack,
+    the new run is verified by its own definition. If windows differ, nothing is changed.
     """
     from chaos.handover import sides
 
@@ -142,7 +152,7 @@ def handover(
     if blue is None:
         say(f"run {green.run} is the live run of pipeline {green.pipeline} already")
         return
-    _take_over(endpoints, blue, green, within_s=within, dry_run=dry_run)
+    _take_over(endpoints, blue, green, within_s=within, dry_run=dry_run, unproved=unproved)
 
 
 def migrate(
@@ -156,6 +166,7 @@ def migrate(
         typer.Option(min=0, metavar="SECONDS", help="How long the new run may take to catch up."),
     ] = 3_600.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would do.")] = False,
+    unproved: Unproved = False,
 ) -> None:
     """Replay the log with a changed file beside the live run, compare, and hand over.
 
@@ -177,7 +188,7 @@ def migrate(
     with bar(f"{green.run} reads what {blue.run} has read") as progress:
         for done, total in caught_up(endpoints, blue, green, within_s=within):
             progress.update(progress.task_ids[0], completed=done, total=total)
-    _take_over(endpoints, blue, green, within_s=_CAUGHT_UP_S, dry_run=False)
+    _take_over(endpoints, blue, green, within_s=_CAUGHT_UP_S, dry_run=False, unproved=unproved)
 
 
 def _begun(endpoints: Endpoints, file: Path, run: str | None) -> str | None:
@@ -202,23 +213,42 @@ def _begun(endpoints: Endpoints, file: Path, run: str | None) -> str | None:
 
 
 def _take_over(
-    endpoints: Endpoints, blue: Run, green: Run, *, within_s: float, dry_run: bool
+    endpoints: Endpoints,
+    blue: Run,
+    green: Run,
+    *,
+    within_s: float,
+    dry_run: bool,
+    unproved: bool,
 ) -> None:
-    """Compare two runs, and let the new one take over if they agree; ends the command."""
+    """Compare two runs, and let the new one take over if they agree; ends the command.
+
+    Args:
+        unproved: whether it may although a comparison does not show that it is right.
+    """
     from chaos.handover import compare
-    from jobs.runs import take_over
     from slackwater.replay import show_contrast
+    from slackwater.verify import is_proved
 
     with err().status(f"comparing {blue.run} with {green.run}"):
         found = compare(endpoints, blue, green, within_s=within_s, news=tell)
     for sentence in found.sentences():
         say(sentence)
+    if found.unproved and not unproved:
+        say(f"not compared as a whole: {', '.join(found.unproved)}, so run {green.run} is verified")
     if not found.ok:
         show_contrast(found.windows)
-        tell(f"run {blue.run} stays the live one: nothing was done")
-        raise typer.Exit(FAILED)
-    if dry_run:
-        return
+    elif unproved or not found.unproved or is_proved(green, endpoints):
+        if dry_run:
+            return
+        _promote(endpoints, blue, green)
+    tell(f"run {blue.run} stays the live one: nothing was done")
+    raise typer.Exit(FAILED)
+
+
+def _promote(endpoints: Endpoints, blue: Run, green: Run) -> NoReturn:
+    from jobs.runs import take_over
+
     for ended in take_over(endpoints, green, blue):
         tell(f"ended the job of run {ended}; its rows and checkpoint stay")
     say(f"run {green.run} is the live run of pipeline {green.pipeline} now")

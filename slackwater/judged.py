@@ -15,6 +15,7 @@ from slackwater.options import what_is_up
 
 if TYPE_CHECKING:
     from chaos.verdict.verify import Verdict
+    from jobs.checkpoints.checkpoint import Cut
     from jobs.runs import Run
     from windowing.model import Pipeline
 
@@ -122,29 +123,11 @@ class LogEnd(StrEnum):
     committed = "committed"
 
 
-@dataclass(frozen=True)
-class CommittedOffsets:
-    """What a run had committed at some moment, while its job may have gone on.
-
-    Attributes:
-        ends: by lane, the first offset after them.
-    """
-
-    batches: int
-    ends: Mapping[int, int]
-
-    def __str__(self) -> str:
-        return f"up to batch {self.batches - 1}"
-
-
-def committed(
-    until: LogEnd | None, of: JudgedOutput, *, of_run: bool, is_file: bool
-) -> CommittedOffsets | None:
+def committed(until: LogEnd | None, of: JudgedOutput, *, of_run: bool, is_file: bool) -> Cut | None:
     """Return where the log ends for a run; None: at its end.
 
     Args:
-        until: as given; None: what the run has committed if its job is alive and has committed
-            something, else the end.
+        until: as given; None: what the run has committed if its job is alive, else the end.
         of: the run or table that is judged.
         of_run: whether it is the run's own output.
         is_file: whether it is a file of `slackwater run`, which has no batches.
@@ -154,31 +137,41 @@ def committed(
         Exit: the run has committed nothing.
     """
     run = None if is_file else of.run
-    if until is LogEnd.end or (until is None and not (of_run and run and _is_alive(run))):
+    if until is LogEnd.end or (until is None and not (of_run and run and is_alive(run))):
         return None
     if run is None:
         msg = "--until committed: only runs of this machine have commits: leave it out"
         raise typer.BadParameter(msg)
-    from jobs.checkpoints.checkpoint import committed_offsets
+    return cut_of(run, of.pipeline)
 
-    source = of.pipeline.source
-    batches, offsets = committed_offsets(run.checkpoint, source)
-    if not batches and until is None:
-        return None
-    if not batches:
+
+def cut_of(run: Run, pipeline: Pipeline) -> Cut:
+    """Take the cut at which a run is judged.
+
+    Raises:
+        Exit: the run has committed nothing.
+    """
+    from jobs.checkpoints.checkpoint import Cut
+
+    cut = Cut.of(run.checkpoint, pipeline.source)
+    if not cut.batches:
         tell(f"run {run.run} has not committed a batch yet: there is nothing to judge")
         raise typer.Exit(UNKNOWN)
-    return CommittedOffsets(
-        batches, {lane: offsets.get(lane, 0) for lane in range(source.partitions)}
-    )
+    return cut
 
 
-def _is_alive(run: Run) -> bool:
-    """Whether the job of a run is there, or will be."""
+def places(pipeline: Pipeline, offsets: Mapping[int, int]) -> str:
+    """Spell an offset in each lane."""
+    lane = pipeline.source.lane
+    return ", ".join(f"{lane(number)} offset {max(at, 0)}" for number, at in offsets.items())
+
+
+def is_alive(run: Run) -> bool:
+    """Whether the job of a run is there, or will be; also if its master does not say."""
     from infra.errors import InfraError
     from jobs.runs.looking import look_at
 
     try:
         return not look_at(what_is_up(lambda _: None), run).life.state.ended
-    except InfraError:  # then nobody knows, and nothing is left out
-        return False
+    except InfraError:
+        return True

@@ -129,7 +129,7 @@ def _show(one: Overview) -> None:
         highlight=False, markup=False, emoji=False, width=None if err().is_terminal else _WIDTH
     )
     state = one.state["state"] if one.state else None
-    run = "never run" if one.run is None else f"run {one.run} {state}"
+    run = "never run" if one.run is None else f"run {one.run} {state}, looked at {one.at}"
     console.print(
         Text.assemble(_dot(one.light), " ", (plain(one.pipeline), "bold"), ", ", plain(run))
     )
@@ -202,6 +202,10 @@ def _sentences(one: Overview) -> list[str]:
     said.append(f"{batches.count:,} batches{last}{took}")
     if size.bytes is not None:
         said.append(f"state: {size.bytes:,} bytes")
+    if len(one.runs) > 1:
+        states = one.run_states
+        named = [f"{name} ({states[name]})" if name in states else name for name in one.runs]
+        said.append(f"all runs: {', '.join(named)}")
     newest: dict[str, str] = {}
     for verdict in one.verdicts:
         word = {True: "passed", False: "FAILED", None: "unknown"}[verdict.passed]

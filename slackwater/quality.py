@@ -13,6 +13,7 @@ import typer
 
 from slackwater import answers
 from slackwater.console import FAILED, PASSED, plain, say, tell
+from slackwater.judged import cut_of, is_alive, places
 from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
 from slackwater.places import check_picture
 
@@ -46,7 +47,10 @@ def quality(
         Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="The log of --output.")
     ] = None,
 ) -> None:
-    """Check a run's window outputs with Great Expectations, and build the Data Docs."""
+    """Check a run's window outputs with Great Expectations, and build the Data Docs.
+
+    A run is judged up to the last batch that it has committed, whatever comes meanwhile.
+    """
     if history or picture is not None:
         if not history or output is not None or input_ is not None:
             msg = "--picture belongs to --history, which takes neither --output nor --input"
@@ -61,6 +65,7 @@ def quality(
 def _quality_of_run(pipeline: Path, run: str | None, *, as_json: bool) -> NoReturn:
     from chaos.quality.results import keep
     from chaos.quality.run import check
+    from chaos.readers.catalogue import takes_before
     from chaos.readers.log import behind
     from chaos.readers.topic import read_topics
     from infra.layout import Layout
@@ -68,16 +73,24 @@ def _quality_of_run(pipeline: Path, run: str | None, *, as_json: bool) -> NoRetu
 
     endpoints = stack_for(pipeline, "kafka")
     of, spec = chosen(endpoints, pipeline, run)
+    at, first = cut_of(of, spec), of.options.first
+    # What a job that has ended was killed at is left out, too, if the sink's reader can.
+    before = at.batches if takes_before(spec.destination.kind) or is_alive(of) else None
+    (tell if as_json else say)(f"run {of.run} is judged {at}: {places(spec, at.ends)}")
     report = check(
         spec,
         of.table,
         of.run,
-        behind(spec.source, read_topics(endpoints.kafka_bootstrap, spec.source), of.options.first),
+        behind(
+            spec.source, read_topics(endpoints.kafka_bootstrap, spec.source, first, at.ends), first
+        ),
         Layout(endpoints.state_dir).quality / spec.name,
+        before=before,
     )
     keep(report, of.folder)
     _list(report, to_stderr=as_json)
-    keep_verdict(of, Judge.quality, passed=report.success, sentence=report.sentence)
+    sentence = f"{report.sentence}; {at}"
+    keep_verdict(of, Judge.quality, passed=report.success, sentence=sentence)
     if as_json:
         say(json.dumps(answers.quality(report, of.run)))
     if not report.success:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
-from slackwater.judged import CommittedOffsets, JudgedOutput, LogEnd, committed, judged
+from slackwater.judged import JudgedOutput, LogEnd, committed, cut_of, judged, places
 from slackwater.options import Engine, PipelineFile, Topic, broker
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from chaos.verdict.in_parts import Means
     from chaos.verdict.point import Point
     from chaos.verdict.verify import Verdict
-    from windowing.model import Pipeline
+    from infra.endpoints import Endpoints
+    from jobs.checkpoints.checkpoint import Cut
+    from jobs.runs import Run
     from windowing.model.source import Source
 
 Memory = Annotated[
@@ -111,13 +113,13 @@ def verify(
     means = Means(_bytes(memory), jobs or len(os.sched_getaffinity(0)))
     of = judged(pipeline, table, run, is_needed=not outputs, is_file=output is not None)
     if of.first:
-        say(f"run {of.name} was begun at {_places(of.pipeline, of.first)}: so is the log here")
+        say(f"run {of.name} was begun at {places(of.pipeline, of.first)}: so is the log here")
     since = named_since(since, of)
     at = committed(
         until, of, of_run=not outputs, is_file=output is not None
     )  # before the tables, which have at least that
     if at is not None:
-        say(f"run {of.name} is judged {at}: {_places(of.pipeline, at.ends)}")
+        say(f"run {of.name} is judged {at}: {places(of.pipeline, at.ends)}")
     of_run = not (output or input_)
     log = Log(of.pipeline.source, input_, bootstrap, of.first, None if at is None else at.ends)
     with _evaluating(engine, master, means) as means:
@@ -128,6 +130,26 @@ def verify(
     if of_run:
         of.keep(verdict, *([f"since {since}"] if since else []), *([str(at)] if at else []))
     raise typer.Exit(PASSED if verdict.ok else FAILED)
+
+
+def is_proved(run: Run, endpoints: Endpoints) -> bool:
+    """Verify a run by its own definition, up to what it has committed, and keep the verdict.
+
+    Raises:
+        Exit: it has committed nothing.
+    """
+    from chaos.verdict.in_parts import Means
+
+    of = JudgedOutput(run.own_pipeline(), run.run, run)
+    at = cut_of(run, of.pipeline)
+    log = Log(of.pipeline.source, None, endpoints.kafka_bootstrap, of.first, at.ends)
+    read = partial(_output, table=None, file=None, at=at, postgres=False)
+    means = Means(jobs=len(os.sched_getaffinity(0)))
+    verdict = _judge(of, log, read, means, None, keeps=True)
+    for line in verdict.lines():
+        say(line)
+    of.keep(verdict, str(at))
+    return verdict.ok
 
 
 @contextmanager
@@ -182,7 +204,7 @@ def _output(
     of: JudgedOutput,
     table: Path | None,
     file: Path | None,
-    at: CommittedOffsets | None,
+    at: Cut | None,
     *,
     postgres: bool,
 ) -> Output:
@@ -223,10 +245,6 @@ def _check_choice(outputs: int, logs: int) -> None:
     if logs > 1 or (outputs and not logs):
         complain("give the log as --topic or as --input FILE, one of them")
         raise typer.Exit(USAGE)
-
-
-def _places(spec: Pipeline, first: Mapping[int, int]) -> str:
-    return ", ".join(f"{spec.source.lane(lane)} offset {max(at, 0)}" for lane, at in first.items())
 
 
 @dataclass(frozen=True)

@@ -40,13 +40,18 @@ _INFINITE: Final = {"Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
 def output_of(
-    pipeline: Pipeline, folder: Path, run: str, log: Iterable[LogEntry]
+    pipeline: Pipeline,
+    folder: Path,
+    run: str,
+    log: Iterable[LogEntry],
+    before: int | None = None,
 ) -> tuple[RunOutput, Iterable[LogEntry]]:
     """Return the output of a run as frames; those of a plug-in sink come from its reader's lines.
 
     Args:
         folder: folder of the run's tables, for a sink that writes files.
         log: the whole log; read only if the sink has no counts of records.
+        before: the first batch to leave out; None: none.
 
     Returns:
         the frames, and the log to continue with, since it can be read only once.
@@ -55,11 +60,11 @@ def output_of(
         OutputError: something is missing, or there is no such run.
         PluginError: the sink has no reader.
     """
-    columns = columns_of(pipeline, folder, run)
+    columns = columns_of(pipeline, folder, run, before)
     if columns is not None:
         return RunTables(columns), log
     kept = [*log]
-    return RunLines(read_output(pipeline, folder, run), pipeline, kept), kept
+    return RunLines(read_output(pipeline, folder, run, before=before), pipeline, kept), kept
 
 
 class RunTables:
@@ -84,8 +89,8 @@ class RunTables:
         return counts_of(metrics, letters, queries, fates)
 
     def reached(self) -> Reached:
-        """Return the progress as of a batch that `rows` has."""
-        return reached_in(to_pandas(self._columns.progress(["lane", *PROGRESS])))
+        """Return the lanes' progress after the last batch that is read."""
+        return reached_in(to_pandas(self._columns.metrics(["lane", *PROGRESS])))
 
     def size(self) -> int:
         """Return the number of rows, without reading them."""

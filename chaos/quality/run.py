@@ -35,6 +35,7 @@ def check(
     progress: Progress | None = None,
     file: str = "<pipeline>",
     written: RunOutput | None = None,
+    before: int | None = None,
 ) -> QualityReport:
     """Judge the output of a run.
 
@@ -46,6 +47,8 @@ def check(
         table_dir: the folder of the run's tables; None: its sink needs none.
         docs_dir: a folder of Great Expectations; created if missing.
         written: the run's output, if it is not in these tables.
+        before: the first batch to leave out, which a job may be writing; the log ends before it,
+            too. None: there is no such job.
 
     Raises:
         PipelineError: the `quality` block is invalid.
@@ -56,14 +59,13 @@ def check(
     """
     say: Progress = progress or (lambda _: None)
     say("loading Great Expectations")
-    # Before the tables are opened: nothing that takes seconds lies between them and the log.
     from chaos.quality.docs import Site  # noqa: PLC0415 - wanted only here
     from chaos.quality.suites import expectation  # noqa: PLC0415
 
     checks, folder = with_defaults(pipeline, validate(pipeline, file)), Path(docs_dir).resolve()
     if written is None:
-        written, log = output_of(pipeline, place(table_dir or "."), run, log)
-    final_at = final_until(pipeline, written.reached())  # first, so that the rows have it
+        written, log = output_of(pipeline, place(table_dir or "."), run, log, before)
+    final_at = final_until(pipeline, written.reached())
     evidence = gather(pipeline, checks, log, folder, say)
     site = Site(folder)
     found: dict[int, tuple[bool, str]] = {}

@@ -11,7 +11,7 @@ from chaos.readers.reader import COLUMNS, READERS, RunColumns
 from windowing.model import Pipeline
 from windowing.model.registry import PluginError
 
-__all__ = ["READERS", "columns_of", "read_output"]
+__all__ = ["READERS", "columns_of", "read_output", "takes_before"]
 
 for _module in ("table", "postgres"):
     import_module(f"chaos.readers.{_module}")
@@ -40,7 +40,7 @@ def read_output(
         raise PluginError(msg)
     if before is None:
         return READERS[kind](pipeline, folder, run)
-    if "before" not in signature(READERS[kind]).parameters:
+    if not takes_before(kind):
         msg = (
             f"the reader of sink: {{{kind}: NAME}} cannot leave out the batches of a job that goes "
             "on: give it the parameter `before`, or stop the job"
@@ -49,14 +49,22 @@ def read_output(
     return READERS[kind](pipeline, folder, run, before=before)
 
 
-def columns_of(pipeline: Pipeline, folder: Path, run: str) -> RunColumns | None:
+def takes_before(sink: str) -> bool:
+    """Whether the reader of a sink's rows can leave out later batches."""
+    return sink not in READERS or "before" in signature(READERS[sink]).parameters
+
+
+def columns_of(
+    pipeline: Pipeline, folder: Path, run: str, before: int | None = None
+) -> RunColumns | None:
     """Return the columns of what a run wrote; None: its sink is a plug-in's, and has only lines.
 
     Args:
         folder: the folder of the run's tables, for a sink that writes files.
+        before: only what batches with lower numbers wrote; None: everything.
 
     Raises:
         OutputError: there is no such run, or nothing of it.
     """
     found = COLUMNS.get(pipeline.destination.kind)
-    return None if found is None else found(pipeline, folder, run)
+    return None if found is None else found(pipeline, folder, run, before)

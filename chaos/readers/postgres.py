@@ -246,17 +246,20 @@ class PostgresColumns:
 
     Args:
         folder: ignored.
+        before: only what batches with lower numbers wrote; None: everything.
 
     Raises:
         OutputError: no such sink in the pipeline, no connection to the database, or no such run.
     """
 
-    def __init__(self, pipeline: Pipeline, folder: Path, run: str) -> None:
+    def __init__(
+        self, pipeline: Pipeline, folder: Path, run: str, before: int | None = None
+    ) -> None:
         del folder
         self._schema, self._pipeline = schema_of(pipeline), pipeline
         self.fates = pipeline.source.fates
         with reading(pipeline, run) as (_, self._run):
-            pass
+            self._written = _RowFilter(self._run, before)
 
     def results(
         self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]
@@ -283,19 +286,15 @@ class PostgresColumns:
         """Return columns of the dead letters."""
         return self._columns("dead_letters", {name: name for name in names})
 
-    def progress(self, names: Iterable[str]) -> pa.Table:
-        """Return columns of the metrics: a batch is one transaction, with its rows."""
-        return self.metrics(names)
-
     def size(self) -> int:
         """Return the number of rows, as the database counts them."""
         rows = 0
-        with reading(self._pipeline, self._run) as (connection, run):
+        with reading(self._pipeline, self._run) as (connection, _):
             for table in self._pipeline.tables:
-                count = sql.SQL("select count(*) from {} where run = %s").format(
-                    sql.Identifier(self._schema, table)
+                count = sql.SQL("select count(*) from {} where {}").format(
+                    sql.Identifier(self._schema, table), sql.SQL(_RowFilter.CONDITION)
                 )
-                rows += (connection.execute(count, [run]).fetchone() or (0,))[0]
+                rows += (connection.execute(count, self._written.values).fetchone() or (0,))[0]
         return rows
 
     def _columns(
@@ -307,14 +306,15 @@ class PostgresColumns:
             names: by column of the table, its name in the result.
             also: a further condition, beginning with `and`.
         """
-        with reading(self._pipeline, self._run) as (connection, run):
+        with reading(self._pipeline, self._run) as (connection, _):
             found = connection.execute(
-                sql.SQL("select {} from {} where run = %s {}").format(
+                sql.SQL("select {} from {} where {} {}").format(
                     sql.SQL(", ").join(map(_spelled, names)),
                     sql.Identifier(self._schema, table),
+                    sql.SQL(_RowFilter.CONDITION),
                     also,
                 ),
-                [run],
+                self._written.values,
             )
             kinds = [_kind(connection, column) for column in found.description or ()]
             rows = found.fetchall()

@@ -66,9 +66,6 @@ class RunColumns(Protocol):
     def dead_letters(self, names: Iterable[str]) -> pa.Table:
         """Return columns of the dead letters."""
 
-    def progress(self, names: Iterable[str]) -> pa.Table:
-        """Return columns of metrics that are no newer than the rows that `results` has."""
-
     def size(self) -> int:
         """Return the number of rows written for all queries, including provisional ones."""
 
@@ -76,12 +73,13 @@ class RunColumns(Protocol):
 READERS: Final = Registry[OutputReader]("reader", "readers")
 """All readers by the key of their sink under `sink:`."""
 
-COLUMNS: Final[dict[str, Callable[[Pipeline, Path, str], RunColumns]]] = {}
+COLUMNS: Final[dict[str, Callable[[Pipeline, Path, str, int | None], RunColumns]]] = {}
 """The classes that read single columns by the key of their sink, given a pipeline, the folder of
-the run's tables and the run's name; plug-ins have none."""
+the run's tables, the run's name and, if not None, the first batch to leave out; plug-ins have
+none."""
 
 _Function = TypeVar("_Function", bound=OutputReader)
-_Columns = TypeVar("_Columns", bound=Callable[[Pipeline, Path, str], RunColumns])
+_Columns = TypeVar("_Columns", bound=Callable[[Pipeline, Path, str, int | None], RunColumns])
 
 
 def reader(key: str) -> Callable[[_Function], _Function]:

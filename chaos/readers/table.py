@@ -41,16 +41,18 @@ class TableColumns:
 
     Args:
         folder: a Delta table per query, or one for all, and `dead_letters` and `metrics`.
+        before: only what batches with lower numbers wrote; None: everything.
 
     Raises:
         OutputError: a table is missing, or none of them holds a row of this run.
     """
 
-    def __init__(self, pipeline: Pipeline, folder: str | Path, run: str) -> None:
+    def __init__(
+        self, pipeline: Pipeline, folder: str | Path, run: str, before: int | None = None
+    ) -> None:
         self._pipeline, self._folder, self._run = pipeline, place(folder), run
+        self._before = before
         self.fates = pipeline.source.fates
-        # The sink writes a batch's metrics after its rows, so rows read later have that batch.
-        self._earlier = _open(self._folder / "metrics")
         names = [*pipeline.tables, "dead_letters", "metrics"]
         self._tables = {name: _open(self._folder / name) for name in names}
         self._check_run()
@@ -98,13 +100,11 @@ class TableColumns:
         """Return columns of the dead letters."""
         return self._columns("dead_letters", names)
 
-    def progress(self, names: Iterable[str]) -> pa.Table:
-        """Return columns of the metrics as they were before the rows."""
-        return rows_in(self._earlier, run=self._run, columns=[*names])
-
     def size(self) -> int:
         """Return the number of rows, without reading them."""
         of_the_run = pc.field("run") == self._run
+        if self._before is not None:
+            of_the_run &= pc.field("batch_id") < self._before
         tables = [self._tables[name] for name in self._pipeline.tables]
         return sum(dataset_of(table).count_rows(filter=of_the_run) for table in tables)
 
@@ -114,6 +114,8 @@ class TableColumns:
             where = self._folder / name
             msg = f"{where}: not a table of the sink: it has no column {', '.join(lacking)}"
             raise OutputError(msg)
+        if self._before is not None:
+            table = table.filter(pc.field("batch_id") < self._before)
         return table.select(names)
 
 

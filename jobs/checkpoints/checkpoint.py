@@ -72,6 +72,36 @@ def committed_offsets(checkpoint: Path, source: Source | None = None) -> tuple[i
     return _newest(checkpoint, "commits", source)
 
 
+@dataclass(frozen=True)
+class Cut:
+    """Up to where a run is judged: the last batch that is committed everywhere.
+
+    Spark commits a batch once its sink has all of it. So what is read after the cut was taken
+    (rows, dead letters, metrics, tokens) has every batch before it, and perhaps more, which the
+    readers leave out. It is taken once for a judgement, and given to all that read.
+
+    Attributes:
+        batches: the number of batches; the run's later ones are left out.
+        ends: by lane, the first offset behind them.
+    """
+
+    batches: int
+    ends: Mapping[int, int]
+
+    @classmethod
+    def of(cls, checkpoint: Path, source: Source) -> Cut:
+        """Take the cut of a run, by its checkpoint."""
+        batches, ends = committed_offsets(checkpoint, source)
+        return cls(batches, {lane: ends.get(lane, 0) for lane in range(source.partitions)})
+
+    def behind(self, ends: Mapping[int, int]) -> int:
+        """Return the number of offsets up to some ends that the cut leaves out."""
+        return sum(max(0, end - self.ends.get(lane, 0)) for lane, end in ends.items())
+
+    def __str__(self) -> str:
+        return f"up to batch {self.batches - 1}"
+
+
 def planned_offsets(checkpoint: Path, source: Source | None = None) -> dict[int, int]:
     """Return the next offset per lane after the newest planned batch, which may be written already.
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from infra.errors import InfraError
 from infra.layout import Layout
-from jobs.checkpoints.checkpoint import committed_offsets
+from jobs.checkpoints.checkpoint import Cut
 from jobs.overview import cache
-from jobs.overview.freshness import bound_s, freshness
+from jobs.overview.freshness import bound_s, freshness, still_bound_s, still_s
 from jobs.overview.history import history
 from jobs.overview.judgements import (
     ExpectationResult,
@@ -27,6 +27,7 @@ from jobs.overview.lanes import Offsets, Stand, lanes, open_windows, spell_clock
 from jobs.overview.light import NEVER_RUN, Facts, light, worst
 from jobs.overview.metrics_file import BatchMetrics, measured
 from jobs.overview.schema import (
+    RUNS_MAX,
     VALUE_MAX,
     Batches,
     Colour,
@@ -43,7 +44,7 @@ from jobs.overview.tables import Tables
 from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
 from jobs.runs.choice import live_run
 from jobs.runs.folder import Run, RunError, every_run
-from jobs.runs.overview import Surroundings, overview_of
+from jobs.runs.overview import Surroundings, others_of, overview_of, waiting_for_ever
 from jobs.runs.verdicts import Judge
 from jobs.tools.dead_letters import way_out
 from windowing.engine.plan import plan_of
@@ -68,12 +69,16 @@ class _Known:
         results, counts, dead: the same by table; None or absent: unreadable.
         metrics: what its driver has written of its batches.
         checks: checks of its expectations.
+        cut: up to where all of it is counted.
+        beside: what speaks against other runs of the pipeline.
     """
 
     run: Run
     pipeline: Pipeline
     state: Mapping[str, Any]
     at: datetime
+    beside: str | None = None
+    cut: Cut = field(default_factory=lambda: Cut(0, {}))
     tables: Tables | DatabaseTables | None = None
     metrics: BatchMetrics = field(default_factory=BatchMetrics)
     checks: list[ExpectationResult] = field(default_factory=list)
@@ -121,6 +126,9 @@ def overview(
         return Overview(**shown, **_never_run(about, pipeline, problems))
     state = overview_of(about, run, live, file).as_json()
     shown |= {"run": run.run, "state": state, "links": _links(about, run, state)}
+    others = others_of(about, run, RUNS_MAX)
+    states = {other.run: str(found.state) for other, found in others}
+    shown["run_states"] = {run.run: state["state"], **states}
     verdicts, unread = verdicts_of(
         run, about.endpoints.state_dir, [name, *([file.stem] if file else [])]
     )
@@ -131,10 +139,10 @@ def overview(
         return Overview(
             **shown, **_nothing(), light=Light(colour=Colour.red, reasons=reasons), outputs=[]
         )
-    known = _Known(run, pipeline, state, at)
+    known = _Known(run, pipeline, state, at, beside=waiting_for_ever(others, at))
     _read(known, problems)
     problems += unread
-    return Overview(**shown, **_of_run(about, known, problems))
+    return Overview(**{**shown, **_of_run(about, known, problems)})
 
 
 def _pipeline(run: Run | None, file: Path | None, problems: list[str]) -> Pipeline | None:
@@ -184,10 +192,13 @@ def _never_run(
 
 def _read(known: _Known, problems: list[str]) -> None:
     run, pipeline = known.run, known.pipeline
-    known.metrics = measured(run.folder)
+    kept = cache.load(run.folder, run.table)  # first, so that it has nothing behind the cut
+    known.cut = Cut.of(run.checkpoint, pipeline.source)
+    before = known.cut.batches if run.checkpoint.exists() else None
+    known.metrics = measured(run.folder, before)
     known.checks, unread = checks_of(run)
     problems += [*known.metrics.problems, *unread]
-    known.tables = tables = _tables(run, pipeline)
+    known.tables = tables = _tables(known, kept, before)
     if tables is None:
         problems.append(
             f"its rows go to {pipeline.destination.kind}, which is not read here: rows, history "
@@ -204,28 +215,30 @@ def _read(known: _Known, problems: list[str]) -> None:
     problems += tables.problems
 
 
-def _tables(run: Run, pipeline: Pipeline) -> Tables | DatabaseTables | None:
-    """Return the tables of a run; None: only its sink knows them."""
-    if pipeline.destination.rules.in_folder:
-        return Tables(run.table, run.run, cache.load(run.folder, run.table))
+def _tables(known: _Known, kept: cache.Cache, before: int | None) -> Tables | DatabaseTables | None:
+    """Return the tables of a run, up to a batch; None: only its sink knows them."""
+    if known.pipeline.destination.rules.in_folder:
+        return Tables(known.run.table, known.run.run, kept, before)
     # Imported only here: most runs have files, and need no sink to read them.
     from jobs.overview.database import database_tables  # noqa: PLC0415
 
-    return database_tables(pipeline, run)
+    return database_tables(known.pipeline, known.run, before)
 
 
 def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str, Any]:
     pipeline = known.pipeline
     stand = Stand.of(pipeline, known.counts, known.metrics)
     waiting = open_windows(stand)
-    count, committed = committed_offsets(known.run.checkpoint, pipeline.source)
     ends = about.ends.of(pipeline.source)
+    behind = None if ends is None else known.cut.behind(ends)
+    known.state = {**known.state, "batches": known.cut.batches, "behind": behind}
     if ends is None:
         topics = ", ".join(part.topic for part in pipeline.source.parts)
         problems.append(f"no broker tells where topic {topics} ends: what is behind is unknown")
     outputs = [_output(known, stand, flow) for flow in pipeline.flows]
     median_ms, p95_ms = known.metrics.batch_ms(0.5, 0.95)
     return {
+        "state": known.state,
         "light": worst((one.query, one.light) for one in outputs),
         "outputs": outputs,
         "lanes": lanes(
@@ -233,7 +246,7 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
             known.counts,
             known.dead,
             known.metrics,
-            offsets=Offsets(committed, ends),
+            offsets=Offsets(known.cut.ends if known.cut.batches else {}, ends),
             releases_us=[end for _, end in waiting if end is not None],
         ),
         "open_windows": [one for one, _ in waiting],
@@ -241,7 +254,7 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
         "dead_letters": list(_dead_letters(known.dead)),
         "state_size": _state_size(known),
         "batches": Batches(
-            count=count,
+            count=known.cut.batches,
             last_at=spell_clock(known.last_batch_us),
             median_ms=median_ms,
             p95_ms=p95_ms,
@@ -264,6 +277,11 @@ def _output(known: _Known, stand: Stand, flow: Flow) -> OutputStatus:
         quality=quality,
         proof=proof,
         proof_age_s=None if proof is None else _age_s(proof.at, at),
+        quality_age_s=None if quality is None else _age_s(quality.at, at),
+        behind=state["behind"],
+        still_s=still_s(known.run.submitted_at, known.last_batch_us, known.cut.batches, at),
+        still_bound_s=still_bound_s(pipeline, at, known.metrics.batch_ms(0.95)[0]),
+        beside=known.beside,
         waits_for=fresh.waits_for,
         lag_s=fresh.lag_s,
         age_s=fresh.shown.age_s,

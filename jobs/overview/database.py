@@ -27,11 +27,13 @@ class DatabaseTables:
     """The tables of a run in a system that adds up what is in them, anew each time.
 
     Attributes:
+        before: the first batch to leave out, which a job may be writing; None: none.
         times: when batches were written.
         problems: what could not be read, and why.
     """
 
     reader: SumsReader
+    before: int | None = None
     times: BatchTimes = field(default_factory=BatchTimes)
     problems: list[str] = field(default_factory=list)
 
@@ -54,15 +56,17 @@ class DatabaseTables:
 
     def _results(self, table: str) -> Results:
         numbers = dict.fromkeys(("rows", "revisions", AT), pl.Int64)
-        each = _frame(self.reader.results(table), {BATCH: pl.Int64, "query": pl.String, **numbers})
+        each = self._frame(
+            self.reader.results(table), {BATCH: pl.Int64, "query": pl.String, **numbers}
+        )
         return results_of(each, each.clear(), self.times)
 
     def _lanes(self) -> LaneCounts:
         schema = {name: type_ for name, type_ in METRICS.items() if name != "query"}
-        return lanes_of(_frame(self.reader.lanes(), schema), self.times)
+        return lanes_of(self._frame(self.reader.lanes(), schema), self.times)
 
     def _dead(self) -> DeadLetterTotals:
-        return dead_of(_frame(self.reader.letters(), DEAD), self.times)
+        return dead_of(self._frame(self.reader.letters(), DEAD), self.times)
 
     def _asked(self, read: Callable[[], _Found]) -> _Found | None:
         try:
@@ -72,15 +76,17 @@ class DatabaseTables:
                 self.problems.append(str(error))
             return None
 
+    def _frame(self, rows: Sequence[tuple[Any, ...]], schema: dict[str, Any]) -> pl.DataFrame:
+        found = pl.DataFrame(rows, schema=schema, orient="row")
+        return found if self.before is None else found.filter(pl.col(BATCH) < self.before)
 
-def _frame(rows: Sequence[tuple[Any, ...]], schema: dict[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
-
-def database_tables(pipeline: Pipeline, run: Run) -> DatabaseTables | None:
+def database_tables(
+    pipeline: Pipeline, run: Run, before: int | None = None
+) -> DatabaseTables | None:
     """Return the tables of a run; None: its sink adds nothing up, or its plug-in is not here."""
     try:
         reader = reader_of(pipeline, run.table, run.run)
     except PluginError:
         return None
-    return DatabaseTables(reader) if isinstance(reader, SumsReader) else None
+    return DatabaseTables(reader, before) if isinstance(reader, SumsReader) else None

@@ -35,6 +35,14 @@ class AddedFile:
     at_us: int
     size: int
 
+    def is_before(self, cut: int | None) -> bool:
+        """Whether all of its rows are of batches before one; None: whatever they are of."""
+        return cut is None or (self.batches is not None and self.batches[1] < cut)
+
+    def is_behind(self, cut: int | None) -> bool:
+        """Whether none of its rows are."""
+        return cut is not None and self.batches is not None and self.batches[0] >= cut
+
 
 @dataclass(frozen=True)
 class Files:
@@ -44,12 +52,14 @@ class Files:
         fresh: those that have not been counted.
         whole: whether these are all files.
         elsewhere: reads columns of all rows of a table that is not on this machine.
+        before: rows of this batch and later ones are left out; None: none are.
     """
 
     folder: Path
     fresh: Sequence[AddedFile]
     whole: bool
     elsewhere: Callable[[Mapping[str, Any]], pl.LazyFrame] | None = None
+    before: int | None = None
 
     @property
     def size(self) -> int:
@@ -72,7 +82,7 @@ class Unclear(ValueError):
 
 
 def added_since(
-    table: Path, run: str, seen: TableVersion | None
+    table: Path, run: str, seen: TableVersion | None, before: int | None = None
 ) -> tuple[Files, TableVersion] | None:
     """Return the files that were committed after a version, and the version now.
 
@@ -81,6 +91,7 @@ def added_since(
     Args:
         table: its folder.
         seen: the version that was counted.
+        before: the first batch to leave out; None: none.
     """
     if seen is None or stamp(table, seen.version) != seen.stamp:
         return None
@@ -89,8 +100,11 @@ def added_since(
         while (file := commit_file(table, version + 1)).exists():
             if version - seen.version >= COMMITS_MAX:
                 return None
-            version += 1
-            fresh += _added(json.loads(line) for line in file.read_bytes().splitlines() if line)
+            lines = file.read_bytes().splitlines()
+            added = [*_added(json.loads(line) for line in lines if line)]
+            if not all(one.is_before(before) for of_run, one in added if of_run == run):
+                break  # it is counted once its batch is committed
+            version, fresh = version + 1, fresh + added
     except (OSError, ValueError, KeyError, TypeError):  # whoever opens the table says what is wrong
         return None
     own = [file for of_run, file in fresh if of_run == run]
@@ -126,9 +140,15 @@ def rows_in(files: Files, columns: Mapping[str, Any]) -> pl.LazyFrame:
         columns: their types; a column that a file lacks is null.
     """
     if files.elsewhere is not None:
-        return files.elsewhere(columns)
-    if not files.fresh:
-        return pl.LazyFrame(schema=dict(columns))
+        found = files.elsewhere(columns)
+    elif not files.fresh:
+        found = pl.LazyFrame(schema=dict(columns))
+    else:
+        found = _scanned(files, columns)
+    return found if files.before is None else found.filter(pl.col(BATCH) < files.before)
+
+
+def _scanned(files: Files, columns: Mapping[str, Any]) -> pl.LazyFrame:
     return pl.scan_parquet(
         [files.folder / file.path for file in files.fresh],
         schema=dict(columns),

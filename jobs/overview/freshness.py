@@ -22,6 +22,10 @@ RECORDING_S: Final = DAY_S
 is a recording: how old its results are says nothing."""
 
 
+STILL_S: Final = 600.0
+"""How long a job that has records to read may be without a batch, in seconds, at least."""
+
+
 @dataclass(frozen=True)
 class Fresh:
     """How far an output is final.
@@ -42,6 +46,28 @@ def bound_s(pipeline: Pipeline, at: datetime) -> float:
     disorder = pipeline.source.disorder
     slack_s = disorder.slack_us / 1e6 if isinstance(disorder, Slack) else 0.0
     return slack_s + _period_s(pipeline.schedule, at) + MARGIN_S
+
+
+def still_s(since: datetime, last_batch_us: int | None, batches: int, at: datetime) -> float | None:
+    """Return for how long a run has committed no batch, in seconds; None: unknown.
+
+    Args:
+        since: when it was submitted.
+        last_batch_us: when its last batch was written; None: unknown, if there are batches.
+    """
+    if batches and last_batch_us is None:
+        return None
+    last_us = max(since.timestamp() * 1e6, last_batch_us or 0)
+    return max(0.0, at.timestamp() - last_us / 1e6)
+
+
+def still_bound_s(pipeline: Pipeline, at: datetime, batch_ms: float | None) -> float:
+    """Return how long a job may be without a batch while its topic has records, in seconds.
+
+    Args:
+        batch_ms: the time of its longer batches; None: unknown.
+    """
+    return _period_s(pipeline.schedule, at) + max(STILL_S, 3 * (batch_ms or 0) / 1000)
 
 
 def _period_s(schedule: str, at: datetime) -> float:

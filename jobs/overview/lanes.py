@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
 from windowing.model.query import Flow
 from windowing.model.registry import PluginError
+from windowing.model.windows.activity import Activity
 from windowing.model.windows.traits import Ends
 from windowing.semantics.why_words import release
 from windowing.semantics.windows.classes import definition_of
@@ -145,13 +147,25 @@ def _open(stand: Stand, flow: Flow) -> tuple[OpenWindows, int | None]:
     disorder = stand.pipeline.source.disorder
     newest = furthest + (disorder.slack_us if isinstance(disorder, Slack) else 0)
     extent = definition.extent
-    first = _first(lambda wid: extent(wid)[1] > least, negative=flow.window.align == "start")
+    active = flow.window.active or Activity()
+    begins, skips = active.begins_us, active.warmup == "skip"
+    first = _first(
+        lambda wid: (
+            extent(wid)[1] > least
+            and (begins is None or (extent(wid)[0] >= begins if skips else extent(wid)[1] > begins))
+        ),
+        negative=flow.window.align == "start",
+    )
     start, end = extent(first)
-    if start > newest:
+    until = math.inf if active.until_us is None else active.until_us
+    if start > newest or end > until or active.lacking:
         return nothing.model_copy(update={"open": 0}), None
     count = None
     if not flow.window.traits.cumulative:
-        count = _first(lambda wid: extent(wid)[0] > newest, begin=first) - first
+        count = (
+            _first(lambda wid: extent(wid)[0] > newest or extent(wid)[1] > until, begin=first)
+            - first
+        )
     oldest = f"{spell_instant(start)} to {spell_instant(end)}"
     found = OpenWindows(
         query=flow.name,

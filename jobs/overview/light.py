@@ -23,7 +23,7 @@ _BAD_STATES: Final = {
     "failed": (Colour.red, "its job has failed"),
     "restarting": (Colour.yellow, "its job is being restarted"),
     "waiting": (Colour.yellow, "its job waits for room on the cluster"),
-    "submitted": (Colour.yellow, "its job has not finished a batch yet"),
+    "submitted": (Colour.yellow, "its job has not finished a batch since it was started"),
     "stopping": (Colour.yellow, "its job is being stopped"),
     "stopped": (Colour.yellow, "its job is stopped"),
     "superseded": (Colour.yellow, "another run has taken its place"),
@@ -43,6 +43,11 @@ class Facts:
         quality: the last check of the output's expectations; None: none was made.
         proof: the last verification; None: none was made.
         proof_age_s: how long ago it was.
+        quality_age_s: how long ago the expectations were checked.
+        behind: records of the topics that are not committed; None: no broker tells.
+        still_s: for how long no batch was committed; None: unknown.
+        still_bound_s: the bound of that, while there are records to read.
+        beside: what speaks against other runs of the pipeline; None: nothing.
         waits_for: the lane that is furthest back; None: no lane is behind.
         lag_s: how far behind the furthest lane, in seconds of event time; None: it has no progress.
         age_s: how far the results that are final lie behind the clock; None: unknown, or the log is
@@ -56,6 +61,11 @@ class Facts:
     quality: CheckOutcome | None = None
     proof: CheckOutcome | None = None
     proof_age_s: float | None = None
+    quality_age_s: float | None = None
+    behind: int | None = None
+    still_s: float | None = None
+    still_bound_s: float = MARGIN_S
+    beside: str | None = None
     waits_for: str | None = None
     lag_s: float | None = 0.0
     age_s: float | None = None
@@ -82,7 +92,10 @@ def _of_quality(facts: Facts) -> Found:
     if facts.quality is None:
         return Colour.yellow, "its expectations have never been checked"
     if facts.quality.passed:
-        return None
+        if facts.quality_age_s is None or facts.quality_age_s <= DAY_S:
+            return None
+        ago = spell_s(facts.quality_age_s)
+        return Colour.yellow, f"its expectations were last checked {ago} ago"
     return Colour.red, f"an expectation does not hold: {facts.quality.sentence}"
 
 
@@ -118,6 +131,19 @@ def _of_age(facts: Facts) -> Found:
     )
 
 
+def _of_stillness(facts: Facts) -> Found:
+    if not facts.behind or facts.still_s is None or facts.still_s <= facts.still_bound_s:
+        return None
+    return Colour.yellow, (
+        f"no batch for {spell_s(facts.still_s)}, while {facts.behind:,} records of the topic wait; "
+        f"the bound is {spell_s(facts.still_bound_s)}"
+    )
+
+
+def _of_others(facts: Facts) -> Found:
+    return None if facts.beside is None else (Colour.yellow, facts.beside)
+
+
 RULES: Final[Sequence[_Rule]] = (
     _of_state,
     _of_reading,
@@ -125,6 +151,8 @@ RULES: Final[Sequence[_Rule]] = (
     _of_proof,
     _of_lanes,
     _of_age,
+    _of_stillness,
+    _of_others,
 )
 """What may speak against green."""
 
@@ -174,5 +202,9 @@ def spell_s(seconds: float) -> str:
 
 
 def _in_favour(facts: Facts) -> list[str]:
-    ago = "" if facts.proof_age_s is None else f" {spell_s(facts.proof_age_s)} ago"
-    return [f"its expectations hold, and it was verified{ago} without a difference"]
+    proved, checked = (
+        "" if age_s is None else f" {spell_s(age_s)} ago"
+        for age_s in (facts.proof_age_s, facts.quality_age_s)
+    )
+    held = f"its expectations hold (checked{checked})" if checked else "its expectations hold"
+    return [f"{held}, and it was verified{proved} without a difference"]

@@ -117,8 +117,12 @@ class BatchMetrics:
         }
 
 
-def measured(run_folder: Path) -> BatchMetrics:
-    """Read the lines; a last one that is torn is being written, and is left out."""
+def measured(run_folder: Path, before: int | None = None) -> BatchMetrics:
+    """Read the lines; a last one that is torn is being written, and is left out.
+
+    Args:
+        before: the first batch to leave out, too; None: none.
+    """
     batches: dict[int, Line] = {}
     bad, whole, problems = 0, True, list[str]()
     for name in (EARLIER_FILE, FILE):
@@ -137,7 +141,8 @@ def measured(run_folder: Path) -> BatchMetrics:
             except (msgspec.MsgspecError, ValueError):
                 bad += 1
                 continue
-            batches[line.batch_id] = line
+            if before is None or line.batch_id < before:
+                batches[line.batch_id] = line
     if bad:
         problem = f"{bad:,} lines are not those of a driver, and were left out"
         problems.append(f"{run_folder / FILE}: {problem}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -25,11 +26,14 @@ def is_here(table: Path) -> bool:
     return table.is_dir()
 
 
-def opened(folder: Path, run: str, seen: TableVersion | None) -> tuple[Files, TableVersion]:
+def opened(
+    folder: Path, run: str, seen: TableVersion | None, before: int | None = None
+) -> tuple[Files, TableVersion]:
     """Open a table; return the run's files in it, and its version.
 
     Args:
         seen: the version that was counted; None: none.
+        before: the first batch to leave out; None: none.
 
     Raises:
         Unreadable: it cannot be opened.
@@ -42,14 +46,19 @@ def opened(folder: Path, run: str, seen: TableVersion | None) -> tuple[Files, Ta
         raise Unreadable(msg) from None
     except (DeltaError, OSError, pl.exceptions.PolarsError) as error:
         raise Unreadable(unreadable(folder, error)) from None
-    current, before = digests(file.path for file in files), set(seen.files if seen else ())
-    now = TableVersion(table.version(), stamp(folder, table.version()) or [], current)
+    there = [file for file in files if not file.is_behind(before)]
+    settled = all(file.is_before(before) for file in there)
+    # What holds batches on both sides of the cut, and what is behind it, is looked at again.
+    current = digests(file.path for file in there) if settled else []
+    at = stamp(folder, table.version()) if settled and len(there) == len(files) else None
+    counted, now = set(seen.files if seen else ()), TableVersion(table.version(), at or [], current)
     if not is_here(folder):
-        return Files(folder, files, True, lambda columns: _elsewhere(table, run, columns)), now
-    if not before <= set(current):
-        return Files(folder, files, whole=True), now
-    fresh = [file for file in files if digest(file.path) not in before]
-    return Files(folder, fresh, whole=not before), now
+        read = partial(_elsewhere, table, run)
+        return Files(folder, files, whole=True, elsewhere=read, before=before), now
+    if not settled or not counted <= set(current):
+        return Files(folder, there, whole=True, before=None if settled else before), now
+    fresh = [file for file in there if digest(file.path) not in counted]
+    return Files(folder, fresh, whole=not counted), now
 
 
 def _elsewhere(table: DeltaTable, run: str, columns: Mapping[str, Any]) -> pl.LazyFrame:

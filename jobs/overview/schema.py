@@ -23,6 +23,9 @@ BUCKETS_MAX = 200
 VERDICTS_MAX = 20
 """How many verdicts are listed, at most."""
 
+RUNS_MAX = 10
+"""Of how many runs beside the shown one the state is looked up, the newest ones."""
+
 VALUE_MAX = 200
 """To how many characters the value of a dead letter is cut."""
 
@@ -293,6 +296,7 @@ class Overview(Part):
         run: the run that this is about; None: it has never run.
         state: what `slackwater runs --json` says of that run.
         runs: the names of its runs, the newest first.
+        run_states: the state of the shown run and of the newest others, by name.
         light: the worst of its outputs' lights.
         outputs: its outputs, in the order of the file.
         lanes: its lanes, by number.
@@ -310,6 +314,7 @@ class Overview(Part):
     run: str | None
     state: dict[str, Any] | None
     runs: list[str]
+    run_states: dict[str, str] = {}
     light: Light
     outputs: list[OutputStatus]
     lanes: list[Lane]

@@ -20,6 +20,7 @@ class Tables:
     Args:
         folder: the folder that they are in.
         cache: what is known already; it is brought up to date.
+        before: the first batch to leave out, which a job may be writing; None: none.
         bytes_max: how large the new files of a table may be to be counted; None: as large as they
             are. Of a table with more, what is known stays.
 
@@ -31,6 +32,7 @@ class Tables:
     folder: Path
     run: str
     cache: Cache
+    before: int | None = None
     bytes_max: int | None = None
     problems: list[str] = field(default_factory=list)
     changed: bool = False
@@ -92,10 +94,10 @@ class Tables:
         Raises:
             Unreadable: it cannot be read.
         """
-        added = added_since(table, self.run, seen)
+        added = added_since(table, self.run, seen, self.before)
         if added is not None:
             return added
         # Imported only here: deltalake and Arrow take longer than all else.
         from jobs.overview.opening import opened  # noqa: PLC0415
 
-        return opened(table, self.run, seen)
+        return opened(table, self.run, seen, self.before)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from jobs.checkpoints.checkpoint import committed_offsets
 from jobs.overview import cache
 from jobs.overview.tables import Tables
 from windowing.files.places import is_remote
@@ -35,6 +36,7 @@ class Updater:
     """The updater of one run's counts.
 
     Args:
+        checkpoint: its checkpoint: a batch is counted once it is committed.
         tables: the folder of its tables.
         of_results: the names of those with results.
         bytes_max: how large new files of a table may be to be read here; None: of any size.
@@ -42,6 +44,7 @@ class Updater:
     """
 
     run_folder: Path
+    checkpoint: Path
     tables: Path
     run: str
     of_results: Sequence[str]
@@ -71,7 +74,8 @@ class Updater:
         if is_remote(self.tables):
             return  # such tables are read as a whole, each time
         known = cache.load(self.run_folder, self.tables)
-        found = Tables(self.tables, self.run, known, self.bytes_max)
+        before = committed_offsets(self.checkpoint)[0] if self.checkpoint.exists() else None
+        found = Tables(self.tables, self.run, known, before, self.bytes_max)
         found.results(self.of_results)
         found.lanes()
         found.dead()

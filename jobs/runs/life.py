@@ -99,6 +99,8 @@ class Facts:
         deaths: deaths of its drivers.
         launches: number of drivers started by the cluster that never reached our program.
         last_words: the last error in such a driver's output; None: there is none.
+        batches: number of batches that the run has committed, before this submission, too.
+        doing: what its driver does before its next batch; None: unknown.
         lacks: the resource that it waits for, and its holder; None: it waits for nothing.
     """
 
@@ -112,6 +114,8 @@ class Facts:
     launches: int = 0
     last_words: str | None = None
     lacks: str | None = None
+    batches: int = 0
+    doing: str | None = None
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,9 @@ def _alive(facts: Facts) -> Life:
         return Life(State.restarting, _restarts(facts))
     if facts.driver == "SUBMITTED":
         return Life(State.submitted, "no worker has started its driver yet")
-    return Life(State.submitted, "its driver is on its way to its first batch")
+    to = f"batch {facts.batches}, where it resumes" if facts.batches else "its first batch"
+    doing = f": {facts.doing}" if facts.doing else ""
+    return Life(State.submitted, f"its driver is on its way to {to}{doing}")
 
 
 def _restarts(facts: Facts) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra import drivers
+from infra import drivers, spark_room
 from infra.endpoints import Endpoints
-from jobs.checkpoints.checkpoint import committed_offsets
-from jobs.runs.attempts import read_attempts
+from infra.errors import NotReady
+from jobs.checkpoints.checkpoint import committed_offsets, newest
+from jobs.runs.attempts import Attempts, read_attempts
 from jobs.runs.choice import read_order
 from jobs.runs.folder import Run, failure
 from jobs.runs.job_order import job_name
@@ -72,10 +73,31 @@ def look_at(endpoints: Endpoints, run: Run) -> Look:
         launches=launches,
         last_words=(_refused(run) if driver == "FINISHED" else None) or words,
         lacks=lacks(endpoints, run, driver) if not noted.well else None,
+        batches=committed_offsets(run.checkpoint)[0],
+        doing=_doing(endpoints, run, noted) if driver == "RUNNING" and not noted.well else None,
     )
     # A driver that was asked to stop died of that; such deaths do not count.
     deaths = noted.deaths if facts.order is None else Deaths()
     return Look(life(facts), deaths, log)
+
+
+def _doing(endpoints: Endpoints, run: Run, noted: Attempts) -> str | None:
+    """Say what a driver does before its next batch is done; None: the master does not know."""
+    if not noted.begun:
+        return "its JVM and Python start"
+    if not endpoints.spark_ui:
+        return None
+    try:
+        own = spark_room.look(endpoints.spark_ui).application(job_name(run.pipeline, run.run))
+    except NotReady:
+        return None
+    if own is None:
+        return "it compares checkpoint, tables and topics, and opens its Spark session"
+    if not own.cores:
+        return "its workers start"
+    if newest(run.checkpoint / "offsets") <= newest(run.checkpoint / "commits"):
+        return f"it has {own.cores} cores, and makes its first plan"
+    return f"its {own.cores} cores compute the batch"
 
 
 def _driver(endpoints: Endpoints, run: Run) -> tuple[str | None, Path | None]:

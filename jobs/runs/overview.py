@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from infra import outside, spark_room, yarn_jobs
 from infra.endpoints import Endpoints
@@ -19,7 +20,7 @@ from jobs.runs.difference import file_differs
 from jobs.runs.folder import Run, RunError, every_run
 from jobs.runs.job_order import job_name
 from jobs.runs.life import Life, State
-from jobs.runs.looking import look_at
+from jobs.runs.looking import life_of, look_at
 from jobs.runs.targets import address_of
 from jobs.runs.verdicts import Judge, Verdict, last_verdict
 from windowing.model import PipelineError
@@ -155,6 +156,37 @@ def _room(endpoints: Endpoints) -> Room | None:
         return spark_room.look(endpoints.spark_ui) if endpoints.spark_ui else None
     except NotReady:
         return None
+
+
+YOUNG_S: Final = 600.0
+"""How long a run may be on its way to a batch before that speaks against it, in seconds."""
+
+_ON_THEIR_WAY: Final = (State.submitted, State.waiting, State.restarting)
+
+
+def others_of(about: Surroundings, run: Run, most: int) -> list[tuple[Run, Life]]:
+    """Return the other runs of a pipeline, the newest first, with what becomes of each.
+
+    Args:
+        most: how many of them, at most.
+
+    Raises:
+        InfraError: the master does not answer.
+    """
+    every = reversed(every_run(about.endpoints, run.pipeline))
+    others = [one for one in every if one.run != run.run]
+    return [(one, life_of(about.endpoints, one)) for one in others[:most]]
+
+
+def waiting_for_ever(runs: Iterable[tuple[Run, Life]], at: datetime) -> str | None:
+    """Say which runs wait, die or start for ever, as of now; None: none does."""
+    said = []
+    for run, found in runs:
+        young = (at - run.submitted_at).total_seconds() < YOUNG_S
+        if found.state in _ON_THEIR_WAY and not (young and found.state is State.submitted):
+            why = f": {found.why}" if found.why else ""
+            said.append(f"run {run.run} is {found.state}{why}")
+    return "; ".join(said) or None
 
 
 class Ends:

@@ -138,10 +138,10 @@ class ExpectNewestWindowToBeFresh(FrameExpectation):
     """Expect the end of the newest window to be at most `max_age` before a reference.
 
     The window's end is an event time. The reference is, with `relative_to: log`, the progress of
-    the lane that is furthest ahead, among those that have not ended: so a job that does not keep
-    up, and a silent lane that holds all windows back, make results old, and a replay of an old log
-    is judged like the first time. If all lanes have ended, it is the newest end of a window that
-    the definition gives; if it gives none, nothing is due, and the expectation holds. With
+    the lane that is furthest ahead, among those that have not ended, up to what the run has
+    committed: so a silent lane that holds all windows back makes results old, and a replay of an
+    old log is judged like the first time. If all lanes have ended, it is the newest end of a window
+    that the definition gives; if it gives none, nothing is due, and the expectation holds. With
     `relative_to: clock`, the reference is the time of the check: so a topic into which nobody
     writes makes results old, too. Without any window, the expectation does not hold.
 

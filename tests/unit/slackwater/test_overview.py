@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,11 @@ from deltalake import DeltaTable
 from typer.testing import CliRunner
 
 from infra.layout import PIPELINES_VARIABLE
+from jobs.overview.collect import overview
 from jobs.overview.schema import Overview
+from jobs.runs import Run
+from jobs.runs.life import Life, State
+from jobs.runs.overview import Surroundings
 from jobs.runs.verdicts import Judge, keep_verdict
 from slackwater.main import app
 from tests.bounds import within
@@ -68,7 +73,7 @@ def test_figures_are_those_of_the_tables(desk: Desk) -> None:
     rows = DeltaTable(str(run.table / query.name)).to_pyarrow_table()
     assert found["outputs"][0]["rows"] == len(rows) > 0
     assert found["light"]["colour"] == "green"
-    assert found["light"]["reasons"][0].startswith("its expectations hold, and it was verified")
+    assert "and it was verified" in found["light"]["reasons"][0]
     assert sum(one["rows"] for one in found["history"]) == len(rows)
     assert sum(one["records"] for one in found["history"]) == 100
     (lane,) = found["lanes"]
@@ -182,3 +187,47 @@ def test_what_is_known_may_be_deleted_and_may_not_be_writable(desk: Desk) -> Non
     known.mkdir()  # nothing can be written there, not even by root
     problems = answer(desk)["problems"]
     assert any("the next overview will read the tables anew" in problem for problem in problems)
+
+
+def test_all_runs_have_their_states_and_one_that_waits_for_ever_is_not_green(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T11: the light stayed green beside a run that waits for room."""
+    run = well(desk)
+    assert answer(desk)["light"]["colour"] == "green"
+    desk.submit("r2")
+    found = answer(desk)
+    assert found["run_states"] == {"r2": "running", "r1": "superseded"}
+    assert "all runs: r2 (running), r1 (superseded)" in desk.call("overview", desk.file)
+    waits = Life(State.waiting, "no worker has room for its driver")
+    monkeypatch.setattr("jobs.runs.overview.life_of", lambda *_: waits)
+    found = answer(desk, "--run", run.run)
+    said = "run r2 is waiting: no worker has room for its driver"
+    assert said in found["light"]["reasons"], found["light"]
+
+
+def test_a_run_without_batches_while_records_wait_is_not_green(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    well(desk)
+    about = Surroundings.of(desk.cluster.endpoints)
+    for ends, after, colour in (
+        ({0: 100}, timedelta(hours=5), "green"),
+        ({0: 726}, timedelta(minutes=5), "green"),
+        ({0: 726}, timedelta(hours=5), "yellow"),
+        (None, timedelta(hours=5), "green"),
+    ):
+        monkeypatch.setattr("jobs.runs.overview.Ends.of", lambda *_, ends=ends: ends)
+        found = overview(about, "tide", desk.file, None, datetime.now(UTC) + after)
+        assert found.light.colour == colour, (ends, after, found.light)
+        assert found.state is not None
+        assert found.state["behind"] == (None if ends is None else ends[0] - 100)
+
+
+def well(desk: Desk) -> Run:
+    """A run that has written all, and passed all."""
+    run = desk.submit("r1")
+    write_tables(run, desk.events)
+    keep_verdict(run, Judge.verify, passed=True, sentence="lost 0, duplicated 0, differing 0")
+    keep_verdict(run, Judge.quality, passed=True, sentence="2 of 2 expectations hold")
+    return run

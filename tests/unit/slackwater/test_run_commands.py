@@ -89,7 +89,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
         yield Desk(cluster, file, events)
 
 
-def write_tables(run: runs.Run, events: Path) -> None:
+def write_tables(run: runs.Run, events: Path, *, committed: bool = True) -> None:
     """What the job of a run writes of a log."""
     from chaos.readers.log import read_events
 
@@ -99,6 +99,8 @@ def write_tables(run: runs.Run, events: Path) -> None:
     for number, batch in enumerate(batches(log, 40, pipeline)):
         emissions = engine.feed(batch, wall_us=number)
         sink.take([frame for one in emissions for frame in tagged(one)], number)
+        if committed:
+            commit(run, number + 1, min(40 * (number + 1), 100))
 
 
 def commit(run: runs.Run, batches: int, offset: int) -> None:
@@ -125,7 +127,7 @@ def test_a_live_run_is_judged_by_what_it_has_committed(desk: Desk) -> None:
     asked = ("verify", desk.file, "--since", "unverified", "--until", "committed")
     assert "has not committed a batch yet" in desk.call(*asked, code=3)
     # Batches of 40, 40 and 20 records; the third is written, and not committed yet.
-    write_tables(run, desk.events)
+    write_tables(run, desk.events, committed=False)
     commit(run, 2, 80)
     output = desk.call(*asked)
     assert f"run r1 is judged up to batch 1: {GOOD}/0 offset 80" in output
@@ -153,7 +155,7 @@ def test_a_live_run_is_judged_by_what_it_has_committed(desk: Desk) -> None:
 @pytest.mark.usefixtures("topic")
 def test_rows_that_are_lost_before_a_commit_are_found_in_a_live_run(desk: Desk) -> None:
     run = desk.submit("r1")
-    write_tables(run, desk.events)
+    write_tables(run, desk.events, committed=False)
     commit(run, 2, 80)
     desk.call("verify", desk.file)
     table = DeltaTable(str(run.table / "tens"))
@@ -282,12 +284,12 @@ def test_the_last_verdicts_are_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch
     from chaos.readers import log, topic
 
     monkeypatch.setattr(
-        topic, "read_topics", lambda _, source, __: log.read_events(desk.events, source)
+        topic, "read_topics", lambda _, source, *__: log.read_events(desk.events, source)
     )
     desk.call("verify", desk.file)
     kept = desk.runs()[0]["last_verify"]
     assert kept["passed"] is True
-    assert kept["sentence"] == "lost 0, duplicated 0, differing 0"
+    assert kept["sentence"] == "lost 0, duplicated 0, differing 0; up to batch 2"
     assert kept["at"].endswith("+00:00")
     desk.events.write_text(desk.events.read_text().replace('"v": 7}', '"v": "x"}'))
     desk.call("verify", desk.file, code=1)
@@ -301,7 +303,7 @@ def test_verify_goes_on_from_the_last_verification(
     from chaos.readers import log, topic
 
     monkeypatch.setattr(
-        topic, "read_topics", lambda _, source, __: log.read_events(desk.events, source)
+        topic, "read_topics", lambda _, source, *__: log.read_events(desk.events, source)
     )
     run = desk.submit("r1")
     write_tables(run, desk.events)

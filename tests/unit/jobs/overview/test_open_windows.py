@@ -16,6 +16,7 @@ from windowing.model import Pipeline, parse_pipeline
 from windowing.semantics.why import WindowRef, why
 from windowing.semantics.why_words import Explanation
 from windowing.semantics.windows.classes import extents_of
+from windowing.semantics.windows.sliding import SlidingDefinition
 
 TEXT = """
 name: p
@@ -60,6 +61,33 @@ def test_windows_are_counted_as_the_definition_has_them(
     assert found.open == len(wids)
     assert end == (extent(wids[0])[1] if wids else None)
     assert found.held_back_by == ("s/1" if wids and apart else "s/0" if wids else None)
+
+
+@given(
+    st.tuples(st.integers(1, 30), st.integers(1, 30), st.integers(-50, 50)),
+    st.tuples(st.integers(-40, 300), st.integers(0, 60)),
+    st.tuples(st.integers(-40, 300), st.integers(1, 300)),
+    st.sampled_from(["skip", "emit"]),
+)
+def test_a_query_that_is_active_for_a_while_has_the_windows_of_the_definition(
+    sizes: tuple[int, int, int], where: tuple[int, int], span: tuple[int, int], warmup: str
+) -> None:
+    """T9: the oldest open window was one that an added query never has."""
+    (range_, slide, origin), (least, apart), (begins, lasts) = sizes, where, span
+    text = TEXT.replace("WINDOW", f"RANGE {range_} us SLIDE {slide} us WATTR ts ORIGIN {origin} us")
+    more = f"from: {begins}, until: {begins + lasts}, warmup: {warmup}, aggregates:"
+    pipeline = parse_pipeline(text.replace("aggregates:", more))
+    ((found, end),) = open_windows(stand(pipeline, least + apart, least))
+    extents = extents_of(pipeline.flows[0])
+    assert isinstance(extents, SlidingDefinition)
+    wids = sorted({w for value in range(begins, begins + lasts) for w in extents.wids(value)})
+    wids = [
+        w
+        for w in wids
+        if extents.extent(w)[1] > least and extents.extent(w)[0] <= least + apart + 5
+    ]
+    assert end == (extents.extent(wids[0])[1] if wids else None)
+    assert (found.open or 0) >= len(wids)
 
 
 def test_what_releases_a_window_is_what_why_says() -> None:

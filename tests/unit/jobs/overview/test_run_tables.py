@@ -227,7 +227,7 @@ def test_a_driver_keeps_up_what_overviews_count(tmp_path: Path) -> None:
     now_s = [100.0]
     job, updater = (
         Job(UPDATE, folder, "r1"),
-        Updater(known, folder, "r1", QUERIES, clock=lambda: now_s[0]),
+        Updater(known, known / "checkpoint", folder, "r1", QUERIES, clock=lambda: now_s[0]),
     )
     job.step(3)
     updater.update_if_due()
@@ -251,10 +251,10 @@ def test_a_driver_reads_nothing_large(tmp_path: Path) -> None:
     known.mkdir()
     job = Job(UPDATE, folder, "r1")
     job.step(2)
-    Updater(known, folder, "r1", QUERIES).update()
+    Updater(known, known / "checkpoint", folder, "r1", QUERIES).update()
     before = cache.load(known, folder)
     job.step(2)
-    Updater(known, folder, "r1", QUERIES, bytes_max=10).update()
+    Updater(known, known / "checkpoint", folder, "r1", QUERIES, bytes_max=10).update()
     after = cache.load(known, folder)
     assert (after.lanes, after.seen["metrics"]) == (before.lanes, before.seen["metrics"])
     assert timeless(looked(folder, "r1", known)) == timeless(looked(folder, "r1", None))

@@ -106,6 +106,8 @@ def test_dying_again_and_again_is_a_failure_whatever_the_master_says(
         (Facts("SUBMITTED", begun=0, lacks="r1 has it"), State.waiting, "r1 has it"),
         (Facts("RUNNING", begun=0), State.submitted, "on its way to its first batch"),
         (Facts("RUNNING", begun=1), State.submitted, "on its way to its first batch"),
+        (Facts("RUNNING", begun=1, batches=46), State.submitted, "batch 46, where it resumes"),
+        (Facts("RUNNING", doing="its workers start"), State.submitted, "its workers start"),
         (Facts("RUNNING", begun=1, lacks="r1 has it"), State.waiting, "r1 has it"),
         (Facts("RUNNING", begun=1, well=True), State.running, None),
         (Facts("RUNNING", begun=1, well=True, lacks="r1 has it"), State.running, None),
