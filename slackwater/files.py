@@ -11,7 +11,8 @@ import typer
 
 from slackwater.console import FAILED, bar, say, tell
 from slackwater.limited import check_classes
-from slackwater.options import Engine, PipelineFile
+from slackwater.noted import tell_of_file, tell_of_run, waiting_of
+from slackwater.options import End, Engine, PipelineFile
 from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
 
@@ -37,9 +38,18 @@ def run(
         int | None,
         typer.Option(metavar="SEED", help="Shuffle the lanes; never changes the result."),
     ] = None,
+    end: End = False,
+    explain_dead: Annotated[
+        bool,
+        typer.Option(
+            "--explain-dead", help="Write field, value and rule into OUT.dead.jsonl, too."
+        ),
+    ] = False,
 ) -> None:
     """Run a pipeline over a file of events, and write its rows and dead letters."""
+    from chaos.readers.lane_ends import with_ends
     from chaos.readers.log import read_events
+    from jobs.tools.times_seen import Times, seen
     from windowing.engine.reading import batches as cut
     from windowing.model import load_pipeline
     from windowing.model.fates import Counts
@@ -52,28 +62,39 @@ def run(
     )
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
-    entries = cut.checked(read_events(input_, spec.source), spec)
+    log = read_events(input_, spec.source)
+    ended = with_ends(spec.source, log) if end else log
+    entries = cut.checked(ended, spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
+    local_engine, times = None, Times()
     with bar(f"{spec.name} on {engine}") as progress:
-        batches = cut.batches(entries, batch_rows, spec)
+        batches = seen(spec, cut.batches(entries, batch_rows, spec), times)
         counted = progress.track(batches, task_id=progress.task_ids[0])
         if engine is Engine.spark:
             from jobs import file_run
 
             result = file_run.run(spec, counted)
         else:
-            from windowing.runtime import local
+            from windowing.runtime.local import LocalEngine
 
-            result = local.run(spec, counted)
+            local_engine = LocalEngine(spec)
+            for batch in counted:
+                local_engine.feed(batch)
+            result = local_engine.output
     # Queries that the log adds come after those of the file.
     names = dict.fromkeys([*(query.name for query in spec.flows), *result.counts])
     counts = {name: result.counts.get(name, Counts.of(spec.source.fates)) for name in names}
     for name, found in counts.items():
         check_counts(name, found, result.dead_letters)
-    write_output(output, result.rows, result.dead_letters)
+    details = result.details if explain_dead else None
+    write_output(output, result.rows, result.dead_letters, details)
     for name, found in counts.items():
         say(f"{name}: {found}")
+    spec = spec if local_engine is None else local_engine.pipeline
+    tell_of_file(spec)
+    waiting = waiting_of(spec, local_engine, result.lanes, times)
+    tell_of_run(spec, result, counts, times, waiting)
 
 
 def explain(
@@ -129,6 +150,7 @@ def validate(pipeline: PipelineFile) -> None:
                 raise
             tell(f"its quality block was not looked at: {sentence}")
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")
+    tell_of_file(spec)
     for query in spec.flows:
         if query.by_wall_clock:
             from windowing.explain.operators import WALL

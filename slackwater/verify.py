@@ -15,7 +15,7 @@ import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.judged import CommittedOffsets, JudgedOutput, LogEnd, committed, judged
-from slackwater.options import Engine, PipelineFile, Topic, broker
+from slackwater.options import End, Engine, PipelineFile, Topic, broker
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
@@ -92,6 +92,7 @@ def verify(
     master: Master = "local[2]",
     memory: Memory = "2GB",
     jobs: Jobs = None,
+    end: End = False,
 ) -> None:
     """Compare an output with the definition, row by row, and account for every record.
 
@@ -119,7 +120,11 @@ def verify(
     if at is not None:
         say(f"run {of.name} is judged {at}: {_places(of.pipeline, at.ends)}")
     of_run = not (output or input_)
-    log = Log(of.pipeline.source, input_, bootstrap, of.first, None if at is None else at.ends)
+    if end and input_ is None:
+        msg = "--end is for --input FILE, as `run --end` had it: a topic has its own ends"
+        raise typer.BadParameter(msg)
+    source, ends = of.pipeline.source, None if at is None else at.ends
+    log = Log(source, input_, bootstrap, of.first, ends, ended=end)
     with _evaluating(engine, master, means) as means:
         read = partial(_output, table=table, file=output, at=at, postgres=postgres)
         verdict = _judge(of, log, read, means, since, keeps=of_run)
@@ -238,6 +243,7 @@ class Log:
         bootstrap: the broker as given.
         first: first offset to read by lane; None: from the beginning.
         ends: first offset not to read, by lane; None: up to the end.
+        ended: whether the file is followed by an end of each lane.
     """
 
     source: Source
@@ -245,13 +251,17 @@ class Log:
     bootstrap: str | None
     first: Mapping[int, int] | None
     ends: Mapping[int, int] | None = None
+    ended: bool = False
 
     def __iter__(self) -> Iterator[LogRecord]:
+        from chaos.readers.lane_ends import with_ends
         from chaos.readers.log import behind, read_events, up_to
         from chaos.readers.topic import read_topics
 
         if self.file:
-            read = up_to(self.source, read_events(self.file, self.source), self.ends)
+            events = read_events(self.file, self.source)
+            events = with_ends(self.source, events) if self.ended else events
+            read = up_to(self.source, events, self.ends)
         elif self.ends is None:
             read = read_topics(broker(self.bootstrap), self.source, self.first)
         else:

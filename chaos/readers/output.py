@@ -114,6 +114,8 @@ def dead_letters_file(path: Path) -> Path:
 
 _ROW = ("query", "window_id", "key", "pane", "revision")
 _DEAD = ("source", "partition", "offset", "query")
+_EXPLAINED = frozenset({"field", "value", "rule"})
+"""What `run --explain-dead` adds for people; the definition does not say it."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,9 @@ class _FileLines:
                 needed = ", ".join(self.names)
                 msg = f"{self.path}:{number}: not a line of the format: it needs {needed}"
                 raise OutputError(msg)
+            if self.names is _DEAD and _EXPLAINED <= fields.keys():
+                known = {name: own for name, own in fields.items() if name not in _EXPLAINED}
+                line = json.dumps(known, ensure_ascii=False, separators=(",", ":"))
             marks = [fields["op"]] if "op" in fields else []
             yield _identity([*(fields[name] for name in self.names), *marks]), line
 

@@ -45,10 +45,10 @@ from jobs.runs.choice import live_run
 from jobs.runs.folder import Run, RunError, every_run
 from jobs.runs.overview import Surroundings, overview_of
 from jobs.runs.verdicts import Judge
-from jobs.tools.dead_letters import way_out
 from windowing.engine.plan import plan_of
 from windowing.explain.families import memory_of
 from windowing.explain.pipeline import explain, memory
+from windowing.explain.ways_out import way_out
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.file.documents import unread
 from windowing.model.file.yaml_lines import LIMITS, Limits
