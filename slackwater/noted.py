@@ -10,7 +10,6 @@ from slackwater.console import tell
 
 if TYPE_CHECKING:
     from jobs.tools.times_seen import Times
-    from windowing.explain.notes import Findings
     from windowing.model import Pipeline
     from windowing.model.fates import Counts
     from windowing.model.standing import LaneEnd, Waiting

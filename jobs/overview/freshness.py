@@ -16,6 +16,7 @@ from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
 from windowing.model.query import Flow
 from windowing.model.schedule import CONTINUOUS
+from windowing.model.standing import is_timed
 
 RECORDING_S: Final = DAY_S
 """A log whose furthest lane was more than this (and the bound) behind the clock at the last batch

@@ -199,7 +199,8 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         why = "they lie before its windows begin, after they end, or in gaps between them"
         if (gap := _gap(found.pipeline.source, flow)) is not None:
             why = f"SLIDE is longer than RANGE, which leaves gaps of {gap}"
-        yield f"{flow.name}: {_share(outside, counts.read)} {_are(outside)} in no window (outside): {why}"
+        lost = f"{_share(outside, counts.read)} {_are(outside)} in no window"
+        yield f"{flow.name}: {lost} (outside): {why}"
     waiting = found.waiting.get(flow.name)
     if waiting is not None and (waiting.windows != 0 or waiting.revisions):
         said = True
