@@ -14,7 +14,7 @@ from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane, check_lane
 from windowing.engine.plan import Plan, plan_of
-from windowing.engine.reading.gate import Gate
+from windowing.engine.reading.control import Gate
 from windowing.engine.reading.pack import RawRows, pack
 from windowing.engine.reading.refusals import Detail
 from windowing.engine.reading.rules import ValueRules

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import yaml
 from yaml.composer import Composer
@@ -108,7 +108,7 @@ that of 1.1, to which `on` is true, `1:30` is 90 and `010` is 8."""
 
 
 class _CoreResolver(Resolver):
-    yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {}
+    yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 - as PyYAML has it
 
 
 def _resolve_plain(resolver: Any) -> None:
@@ -187,7 +187,7 @@ def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
     return int(text, base)
 
 
-_Loader.add_constructor(f"{_TAG}int", _integer)
+_Loader.add_constructor(f"{_TAG}int", _integer)  # type: ignore[type-var]
 
 
 class _Parser(Reader, Scanner, Parser):
