@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from slackwater.console import USAGE, bar, complain, say, tell
+from slackwater.noted import TraceNotes, tell_of_recording
 from slackwater.options import End, PipelineFile, broker
 from slackwater.places import check_picture, check_places
 
@@ -242,6 +243,7 @@ def tune(
         )
     for line in _tuned(found, clock, is_asked=late is not None):
         say(line)
+    tell_of_recording(spec, recording)
     if png is not None:
         draw(found, spec.name, png)
         say(f"picture: {png}")
@@ -314,10 +316,13 @@ def trace(
 
     check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
     spec = load_single(pipeline)
+    told = TraceNotes(spec)
     with bar("tracing") as shown, _opened(output) as file:
         log = _Log(spec, input_, None, ended=end).read(again=True)
         for line in shown.track(lines(spec, log), task_id=shown.task_ids[0]):
             file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+            told.add(line)
+    told.tell()
 
 
 @contextmanager

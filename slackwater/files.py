@@ -11,7 +11,7 @@ import typer
 
 from slackwater.console import FAILED, bar, say, tell
 from slackwater.limited import check_classes
-from slackwater.noted import tell_of_file, tell_of_run, waiting_of
+from slackwater.noted import tell_of_file, tell_of_run, tell_of_topics, waiting_of
 from slackwater.options import End, Engine, PipelineFile
 from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
@@ -151,6 +151,7 @@ def validate(pipeline: PipelineFile) -> None:
             tell(f"its quality block was not looked at: {sentence}")
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")
     tell_of_file(spec)
+    tell_of_topics(spec)
     for query in spec.flows:
         if query.by_wall_clock:
             from windowing.explain.operators import WALL

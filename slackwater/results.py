@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import USAGE, bar, complain, say
+from slackwater.noted import tell_of_tables
 from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
 from slackwater.places import check_picture, check_places
 
@@ -54,6 +55,8 @@ def newest(
     if output is None:
         for one in queries:
             rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
+            if not len(rows):
+                tell_of_tables(spec, found, [one.name])
             for line in lines(rows if last is None else rows.tail(last)):
                 say(line)
         return
@@ -61,6 +64,8 @@ def newest(
     rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
     rows = rows if last is None else rows.tail(last)
     write(output, rows)
+    if not len(rows):
+        tell_of_tables(spec, found, [one.name])
     say(f"{len(rows):,} rows of query {one.name}, run {found.run}, written to {output}")
 
 

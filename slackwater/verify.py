@@ -15,6 +15,7 @@ import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.judged import CommittedOffsets, JudgedOutput, LogEnd, committed, judged
+from slackwater.noted import tell_of_verdict
 from slackwater.options import End, Engine, PipelineFile, Topic, broker
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ def verify(
         verdict = _judge(of, log, read, means, since, keeps=of_run)
     for line in verdict.lines():
         say(line)
+    tell_of_verdict(of.pipeline, verdict, lambda: read(of))
     if of_run:
         of.keep(verdict, *([f"since {since}"] if since else []), *([str(at)] if at else []))
     raise typer.Exit(PASSED if verdict.ok else FAILED)

@@ -15,7 +15,7 @@ from windowing.explain.ways_out import of_times, way_out
 from windowing.model import Pipeline
 from windowing.model.fates import DEAD, DROPPED, OUTSIDE, Counts
 from windowing.model.lengths import spell_instant, spell_us
-from windowing.model.limits import written_in
+from windowing.model.limits import is_plausible, written_in
 from windowing.model.query import Flow
 from windowing.model.source import Source
 from windowing.model.standing import LaneEnd, Waiting, is_timed, released_by
@@ -94,6 +94,8 @@ def notes(found: Findings) -> list[str]:
     """Return the causes, the ones first that explain others."""
     read = max((counts.read for counts in found.counts.values()), default=0)
     lines = [*_of_times(found), *_of_dead(found, read)]
+    if found.lanes is not None and not any(seen.odd for seen in found.times.values()):
+        lines += odd_progress(found.pipeline, found.lanes)
     if found.counts and not read:
         lines.append("no record was read: the log is empty, or has control records only")
     for flow in found.pipeline.flows:
@@ -133,6 +135,25 @@ def limit_rests(topics: Sequence[str]) -> str:
     )
 
 
+def nothing_sent(topic: str, records: int, appended: int) -> list[str]:
+    """Return what to say of records that were sent to a topic, if none was appended."""
+    if not records:
+        return [f"the file has no record for topic {topic}"]
+    return [] if appended else [f"topic {topic} holds all records of the file already"]
+
+
+def nothing_recorded(records: int, *, is_empty_range: bool) -> list[str]:
+    """Return what to say of a recording without a record."""
+    if records:
+        return []
+    if is_empty_range:
+        return ["nothing is in the range: it begins at its end, or the topic is empty"]
+    return [
+        "nothing is in the range: the topic has dropped its records (retention.ms), or a "
+        "transaction that has them was aborted"
+    ]
+
+
 def _gap(source: Source, flow: Flow) -> str | None:
     """Return how long the gaps between windows are; None: there are none."""
     window = flow.window
@@ -142,6 +163,25 @@ def _gap(source: Source, flow: Flow) -> str | None:
     if gap <= 0:
         return None
     return spell_us(gap) if flow.attribute == source.event_time.field else f"{gap:,}"
+
+
+def odd_progress(pipeline: Pipeline, lanes: Mapping[int, LaneEnd]) -> list[str]:
+    """Return which lanes are at an implausible time, and what to do."""
+    odd = {
+        number: lane.progress_us
+        for number, lane in lanes.items()
+        if lane.progress_us is not None and not lane.ended and not is_plausible(lane.progress_us)
+    }
+    lines = []
+    for number, us in odd.items():
+        part, _ = pipeline.source.place(number)
+        unit = part.event_time.unit
+        written = None if unit == "iso" else (written_in(unit, us),) * 2
+        lines.append(
+            f"{pipeline.source.lane(number)} is at {spell_instant(us)}, which is implausible, "
+            f"outside of 1975 to 2100: {of_times(unit, us, us, written)}"
+        )
+    return lines
 
 
 def _of_times(found: Findings) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 _VALUE_MAX = 80
 _MESSAGE_MAX = 600
@@ -20,9 +21,9 @@ def shown(value: object) -> str:
 
 def quoted(value: object) -> str | None:
     """Return how to write a value of YAML's as text; None: it is text, or has no such spelling."""
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int | float | date):
         special = next((text for one, text in _SPECIAL if one is value), None)
-        written = special or shown(value)
+        written = special or (str(value) if isinstance(value, date) else shown(value))
         return f"{written} is no text to YAML: quote it, as '{written}'"
     return None
 

@@ -1,6 +1,7 @@
 """Text without quotes stands for what the core schema of YAML 1.2 says, on the way in and out."""
 
 import math
+from datetime import date
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ TEXT = WITH_CONTROL.replace("CONTROL", "none")
         ("1.", 1.0),
         ("-.inf", -math.inf),
         ("190:20:30.15", "190:20:30.15"),
-        ("2024-02-03", "2024-02-03"),
+        ("2024-02-03", date(2024, 2, 3)),
         ("=", "="),
     ],
 )

@@ -101,10 +101,16 @@ _PLAIN: Final = {
         r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
         "-+.0123456789",
     ),
+    "timestamp": (
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+        r"(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?"
+        r"(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::?[0-9]{2})?))?)?",
+        "0123456789",
+    ),
     "merge": (r"<<", "<"),
 }
 """What text without quotes stands for by the core schema of YAML 1.2, and how it begins. PyYAML has
-that of 1.1, to which `on` is true, `1:30` is 90 and `010` is 8."""
+that of 1.1, to which `on` is true, `1:30` is 90 and `010` is 8. Instants are 1.1's."""
 
 
 class _CoreResolver(Resolver):
