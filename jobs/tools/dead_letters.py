@@ -20,6 +20,7 @@ from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.values import read_value
 from windowing.explain.ways_out import way_out
 from windowing.model import Pipeline
+from windowing.model.source import Source
 from windowing.spark.sinks import reader_of
 from windowing.spark.sinks.reader import OutputReader
 
@@ -79,28 +80,34 @@ class Reason:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def by_reason(letters: Iterable[Letter], read: int | None, examples: int) -> list[Reason]:
+def by_reason(
+    letters: Iterable[Letter], read: int | None, examples: int, source: Source | None = None
+) -> list[Reason]:
     """Summarize letters, the most frequent reason first.
 
     Args:
         read: number of records read by the run; None: unknown.
         examples: number of examples per reason.
+        source: what refused them, for advice on their values; None: unknown.
     """
     found: dict[str, list[Letter]] = {}
     for letter in letters:
         found.setdefault(letter.reason, []).append(letter)
-    reasons = [_reason(reason, own, read, examples) for reason, own in found.items()]
+    reasons = [_reason(reason, own, read, examples, source) for reason, own in found.items()]
     return sorted(reasons, key=lambda one: (-one.letters, one.reason))
 
 
-def _reason(reason: str, letters: list[Letter], read: int | None, examples: int) -> Reason:
-    records = len({(one.source, one.partition, one.offset) for one in letters})
+def _reason(
+    reason: str, letters: list[Letter], read: int | None, examples: int, source: Source | None
+) -> Reason:
+    one = next(_spread(letters, 1), letters[0])
+    records = len({(own.source, own.partition, own.offset) for own in letters})
     return Reason(
         reason=reason,
         letters=len(letters),
         records=records,
         share=records / read if read else None,
-        do=way_out(reason),
+        do=way_out(reason, one.field, one.value, source),
         examples=tuple(_spread(letters, examples)),
     )
 
