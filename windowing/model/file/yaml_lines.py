@@ -113,8 +113,7 @@ _PLAIN: Final = {
 that of 1.1, to which `on` is true, `1:30` is 90 and `010` is 8. Instants are 1.1's."""
 
 
-class _CoreResolver(Resolver):
-    yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 - as PyYAML has it
+_CoreResolver: Any = type("_CoreResolver", (Resolver,), {"yaml_implicit_resolvers": {}})
 
 
 def _resolve_plain(resolver: Any) -> None:
