@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +18,11 @@ from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
     from chaos.order_freedom import CounterExample
+    from jobs.tools.times_seen import Batch, Times
+    from windowing.model import Pipeline
+    from windowing.model.fates import Counts
     from windowing.model.fields import Kind
+    from windowing.runtime.local import LocalEngine, Output
 
 
 def run(
@@ -67,34 +71,48 @@ def run(
     entries = cut.checked(ended, spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
-    local_engine, times = None, Times()
+    times = Times()
     with bar(f"{spec.name} on {engine}") as progress:
         batches = seen(spec, cut.batches(entries, batch_rows, spec), times)
         counted = progress.track(batches, task_id=progress.task_ids[0])
-        if engine is Engine.spark:
-            from jobs import file_run
-
-            result = file_run.run(spec, counted)
-        else:
-            from windowing.runtime.local import LocalEngine
-
-            local_engine = LocalEngine(spec)
-            for batch in counted:
-                local_engine.feed(batch)
-            result = local_engine.output
+        result, local_engine = _ran(spec, counted, engine)
     # Queries that the log adds come after those of the file.
     names = dict.fromkeys([*(query.name for query in spec.flows), *result.counts])
     counts = {name: result.counts.get(name, Counts.of(spec.source.fates)) for name in names}
     for name, found in counts.items():
         check_counts(name, found, result.dead_letters)
-    details = result.details if explain_dead else None
-    write_output(output, result.rows, result.dead_letters, details)
+    write_output(output, result.rows, result.dead_letters, result.details if explain_dead else None)
     for name, found in counts.items():
         say(f"{name}: {found}")
-    spec = spec if local_engine is None else local_engine.pipeline
+    _tell_of(spec, result, counts, times, local_engine)
+
+
+def _ran(
+    spec: Pipeline, batches: Iterable[Batch], engine: Engine
+) -> tuple[Output, LocalEngine | None]:
+    """Run a pipeline over batches; return the engine, too, if it is in this process."""
+    if engine is Engine.spark:
+        from jobs import file_run
+
+        return file_run.run(spec, batches), None
+    from windowing.runtime.local import LocalEngine
+
+    local_engine = LocalEngine(spec)
+    for batch in batches:
+        local_engine.feed(batch)
+    return local_engine.output, local_engine
+
+
+def _tell_of(
+    spec: Pipeline,
+    result: Output,
+    counts: Mapping[str, Counts],
+    times: Times,
+    engine: LocalEngine | None,
+) -> None:
+    spec = spec if engine is None else engine.pipeline
     tell_of_file(spec)
-    waiting = waiting_of(spec, local_engine, result.lanes, times)
-    tell_of_run(spec, result, counts, times, waiting)
+    tell_of_run(spec, result, counts, times, waiting_of(spec, engine, result.lanes, times))
 
 
 def explain(

@@ -110,6 +110,7 @@ def verify(
 
     outputs = [table is not None, output is not None, postgres].count(True)
     _check_choice(outputs, [topic, input_ is not None].count(True))
+    _check_end(input_, end=end)
     means = Means(_bytes(memory), jobs or len(os.sched_getaffinity(0)))
     of = judged(pipeline, table, run, is_needed=not outputs, is_file=output is not None)
     if of.first:
@@ -121,11 +122,7 @@ def verify(
     if at is not None:
         say(f"run {of.name} is judged {at}: {_places(of.pipeline, at.ends)}")
     of_run = not (output or input_)
-    if end and input_ is None:
-        msg = "--end is for --input FILE, as `run --end` had it: a topic has its own ends"
-        raise typer.BadParameter(msg)
-    source, ends = of.pipeline.source, None if at is None else at.ends
-    log = Log(source, input_, bootstrap, of.first, ends, ended=end)
+    log = Log(of.pipeline.source, input_, bootstrap, of.first, at and at.ends, ended=end)
     with _evaluating(engine, master, means) as means:
         read = partial(_output, table=table, file=output, at=at, postgres=postgres)
         verdict = _judge(of, log, read, means, since, keeps=of_run)
@@ -230,6 +227,12 @@ def _check_choice(outputs: int, logs: int) -> None:
     if logs > 1 or (outputs and not logs):
         complain("give the log as --topic or as --input FILE, one of them")
         raise typer.Exit(USAGE)
+
+
+def _check_end(input_: Path | None, *, end: bool) -> None:
+    if end and input_ is None:
+        msg = "--end is for --input FILE, as `run --end` had it: a topic has its own ends"
+        raise typer.BadParameter(msg)
 
 
 def _places(spec: Pipeline, first: Mapping[int, int]) -> str:
