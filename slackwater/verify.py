@@ -122,7 +122,7 @@ def verify(
     if at is not None:
         say(f"run {of.name} is judged {at}: {_places(of.pipeline, at.ends)}")
     of_run = not (output or input_)
-    log = Log(of.pipeline.source, input_, bootstrap, of.first, at and at.ends, ended=end)
+    log = Log(of.pipeline.source, input_, bootstrap, of.first, _ends(at), ended=end)
     with _evaluating(engine, master, means) as means:
         read = partial(_output, table=table, file=output, at=at, postgres=postgres)
         verdict = _judge(of, log, read, means, since, keeps=of_run)
@@ -227,6 +227,10 @@ def _check_choice(outputs: int, logs: int) -> None:
     if logs > 1 or (outputs and not logs):
         complain("give the log as --topic or as --input FILE, one of them")
         raise typer.Exit(USAGE)
+
+
+def _ends(at: CommittedOffsets | None) -> Mapping[int, int] | None:
+    return None if at is None else at.ends
 
 
 def _check_end(input_: Path | None, *, end: bool) -> None:
