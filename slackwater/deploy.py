@@ -11,6 +11,7 @@ import typer
 from slackwater import answers
 from slackwater.console import FAILED, PASSED, bar, err, say, tell
 from slackwater.limited import check_classes
+from slackwater.noted import tell_of_file, tell_of_topics
 from slackwater.options import OptionalRun, PipelineFile, stack_for
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def submit(
     found = _prepared(endpoints, pipeline, (run, origin), beside=beside, replace=replace)
     for sentence in found.said:
         (say if dry_run else tell)(sentence)
+    tell_of_file(found.pipeline)
+    tell_of_topics(found.pipeline, endpoints.kafka_bootstrap)
     if found.plan.grows:
         _grow(endpoints, found, dry_run=dry_run)
     if dry_run:

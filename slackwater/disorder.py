@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from slackwater.console import USAGE, bar, complain, say, tell
-from slackwater.options import PipelineFile, broker
+from slackwater.noted import TraceNotes, tell_of_recording
+from slackwater.options import End, PipelineFile, broker
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
@@ -242,6 +243,7 @@ def tune(
         )
     for line in _tuned(found, clock, is_asked=late is not None):
         say(line)
+    tell_of_recording(spec, recording)
     if png is not None:
         draw(found, spec.name, png)
         say(f"picture: {png}")
@@ -308,6 +310,7 @@ def trace(
     output: Annotated[
         Path | None, typer.Option(metavar="TRACE.jsonl", help="Default: standard output.")
     ] = None,
+    end: End = False,
 ) -> None:
     """Print a JSON line for each record: its windows, lateness, and what it closed."""
     from slackwater.options import load_single
@@ -315,10 +318,13 @@ def trace(
 
     check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
     spec = load_single(pipeline)
+    told = TraceNotes(spec)
     with bar("tracing") as shown, _opened(output) as file:
-        log = _Log(spec, input_, None).read(again=True)
+        log = _Log(spec, input_, None, ended=end).read(again=True)
         for line in shown.track(lines(spec, log), task_id=shown.task_ids[0]):
             file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+            told.add(line)
+    told.tell()
 
 
 @contextmanager
@@ -339,12 +345,15 @@ class _Log:
     Args:
         path: the file; None: the pipeline's topic.
         bootstrap: the broker; None: the local stack's.
+        ended: whether a file is followed by an end of each lane.
     """
 
-    def __init__(self, spec: Pipeline, path: Path | None, bootstrap: str | None) -> None:
+    def __init__(
+        self, spec: Pipeline, path: Path | None, bootstrap: str | None, *, ended: bool = False
+    ) -> None:
         from jobs.brokers.topics import end_offsets
 
-        self._spec, self._path = spec, path
+        self._spec, self._path, self._ended = spec, path, ended
         self.bootstrap = ""
         if path is None:
             self.bootstrap = broker(bootstrap)
@@ -352,13 +361,16 @@ class _Log:
 
     def read(self, *, again: bool = False) -> Iterable[Entry]:
         """Read the log from its beginning; a file's redeliveries only on request."""
+        from chaos.readers.lane_ends import with_ends
         from chaos.readers.log import read_events
         from chaos.readers.topic import read_topic
         from windowing.engine.reading.batches import checked
 
+        source = self._spec.source
         if self._path is not None:
-            return checked(read_events(self._path, self._spec.source, again=again), self._spec)
-        topic = self._spec.source.topic
+            log = read_events(self._path, source, again=again)
+            return checked(with_ends(source, log) if self._ended else log, self._spec)
+        topic = source.topic
         return checked(read_topic(self.bootstrap, topic, ends=self._ends), self._spec)
 
 

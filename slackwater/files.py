@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,13 +11,18 @@ import typer
 
 from slackwater.console import FAILED, bar, say, tell
 from slackwater.limited import check_classes
-from slackwater.options import Engine, PipelineFile
+from slackwater.noted import tell_of_file, tell_of_run, tell_of_topics, waiting_of
+from slackwater.options import End, Engine, PipelineFile
 from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
     from chaos.order_freedom import CounterExample, StateChange
+    from jobs.tools.times_seen import Batch, Times
+    from windowing.model import Pipeline
+    from windowing.model.fates import Counts
     from windowing.model.fields import Kind
+    from windowing.runtime.local import LocalEngine, Output
 
 
 def run(
@@ -37,9 +42,18 @@ def run(
         int | None,
         typer.Option(metavar="SEED", help="Shuffle the lanes; never changes the result."),
     ] = None,
+    end: End = False,
+    explain_dead: Annotated[
+        bool,
+        typer.Option(
+            "--explain-dead", help="Write field, value and rule into OUT.dead.jsonl, too."
+        ),
+    ] = False,
 ) -> None:
     """Run a pipeline over a file of events, and write its rows and dead letters."""
+    from chaos.readers.lane_ends import with_ends
     from chaos.readers.log import read_events
+    from jobs.tools.times_seen import Times, seen
     from windowing.engine.reading import batches as cut
     from windowing.model import load_pipeline
     from windowing.model.fates import Counts
@@ -52,28 +66,53 @@ def run(
     )
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
-    entries = cut.checked(read_events(input_, spec.source), spec)
+    log = read_events(input_, spec.source)
+    ended = with_ends(spec.source, log) if end else log
+    entries = cut.checked(ended, spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
+    times = Times()
     with bar(f"{spec.name} on {engine}") as progress:
-        batches = cut.batches(entries, batch_rows, spec)
+        batches = seen(spec, cut.batches(entries, batch_rows, spec), times)
         counted = progress.track(batches, task_id=progress.task_ids[0])
-        if engine is Engine.spark:
-            from jobs import file_run
-
-            result = file_run.run(spec, counted)
-        else:
-            from windowing.runtime import local
-
-            result = local.run(spec, counted)
+        result, local_engine = _ran(spec, counted, engine)
     # Queries that the log adds come after those of the file.
     names = dict.fromkeys([*(query.name for query in spec.flows), *result.counts])
     counts = {name: result.counts.get(name, Counts.of(spec.source.fates)) for name in names}
     for name, found in counts.items():
         check_counts(name, found, result.dead_letters)
-    write_output(output, result.rows, result.dead_letters)
+    write_output(output, result.rows, result.dead_letters, result.details if explain_dead else None)
     for name, found in counts.items():
         say(f"{name}: {found}")
+    _tell_of(spec, result, counts, times, local_engine)
+
+
+def _ran(
+    spec: Pipeline, batches: Iterable[Batch], engine: Engine
+) -> tuple[Output, LocalEngine | None]:
+    """Run a pipeline over batches; return the engine, too, if it is in this process."""
+    if engine is Engine.spark:
+        from jobs import file_run
+
+        return file_run.run(spec, batches), None
+    from windowing.runtime.local import LocalEngine
+
+    local_engine = LocalEngine(spec)
+    for batch in batches:
+        local_engine.feed(batch)
+    return local_engine.output, local_engine
+
+
+def _tell_of(
+    spec: Pipeline,
+    result: Output,
+    counts: Mapping[str, Counts],
+    times: Times,
+    engine: LocalEngine | None,
+) -> None:
+    spec = spec if engine is None else engine.pipeline
+    tell_of_file(spec)
+    tell_of_run(spec, result, counts, times, waiting_of(spec, engine, result.lanes, times))
 
 
 def explain(
@@ -129,6 +168,8 @@ def validate(pipeline: PipelineFile) -> None:
                 raise
             tell(f"its quality block was not looked at: {sentence}")
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")
+    tell_of_file(spec)
+    tell_of_topics(spec)
     for query in spec.flows:
         if query.by_wall_clock:
             from windowing.explain.operators import WALL

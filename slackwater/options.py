@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jobs.runs import Run
     from windowing.model import Pipeline
 
+End = Annotated[bool, typer.Option("--end", help="End all lanes of the file after its last line.")]
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
 ]

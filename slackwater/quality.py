@@ -14,6 +14,7 @@ import typer
 from slackwater import answers
 from slackwater.console import FAILED, PASSED, plain, say, tell
 from slackwater.judged import cut_of, is_alive, places
+from slackwater.noted import tell_notes
 from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
 from slackwater.places import check_picture
 
@@ -115,6 +116,8 @@ def _quality_of_file(file: Path, output: Path | None, input_: Path | None) -> No
 
 
 def _list(report: QualityReport, *, to_stderr: bool) -> None:
+    if not report.rows:
+        tell_notes(["no row was judged: the run has none yet; `slackwater overview` says why"])
     lines = tell if to_stderr else say
     for result in report.results:
         mark = "ok  " if result.success else "FAIL"

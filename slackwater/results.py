@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import USAGE, bar, complain, say
+from slackwater.noted import tell_of_tables
 from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
-    from jobs.tools.dead_letters import Letter, Reason
+    from jobs.tools.dead_letters import Letter, Letters, Reason
     from windowing.model import Pipeline
     from windowing.model.query import Flow
 
@@ -54,6 +55,8 @@ def newest(
     if output is None:
         for one in queries:
             rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
+            if not len(rows):
+                tell_of_tables(spec, found, [one.name])
             for line in lines(rows if last is None else rows.tail(last)):
                 say(line)
         return
@@ -61,6 +64,8 @@ def newest(
     rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
     rows = rows if last is None else rows.tail(last)
     write(output, rows)
+    if not len(rows):
+        tell_of_tables(spec, found, [one.name])
     say(f"{len(rows):,} rows of query {one.name}, run {found.run}, written to {output}")
 
 
@@ -113,10 +118,10 @@ def dead(
         complain("give --output OUT.jsonl with --input EVENTS.jsonl, or neither and a run's name")
         raise typer.Exit(USAGE)
     if output is not None and input_ is not None:
-        letters, read = _in_files(pipeline, output, input_)
+        spec, (letters, read) = _in_files(pipeline, output, input_)
     else:
-        letters, read = _in_tables(pipeline, run)
-    reasons = by_reason(letters, read, examples)
+        spec, (letters, read) = _in_tables(pipeline, run)
+    reasons = by_reason(letters, read, examples, spec.source.parts[0])
     if reason is not None:
         known = ", ".join(one.reason for one in reasons) or "none"
         reasons = [one for one in reasons if one.reason == reason]
@@ -127,7 +132,7 @@ def dead(
         say(line)
 
 
-def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int | None]:
+def _in_files(file: Path, output: Path, input_: Path) -> tuple[Pipeline, Letters]:
     from chaos.readers.log import read_events
     from jobs.tools.dead_letters import in_files
     from windowing.model import load_pipeline
@@ -136,19 +141,19 @@ def _in_files(file: Path, output: Path, input_: Path) -> tuple[list[Letter], int
     spec = load_pipeline(file)
     with bar("reading") as shown:
         log = shown.track(read_events(input_, spec.source), task_id=shown.task_ids[0])
-        return in_files(spec, dead_letter_path(output), log)
+        return spec, in_files(spec, dead_letter_path(output), log)
 
 
-def _in_tables(file: Path, run: str | None) -> tuple[list[Letter], int | None]:
+def _in_tables(file: Path, run: str | None) -> tuple[Pipeline, Letters]:
     from chaos.readers.catalogue import read_output
     from jobs.tools.dead_letters import letters_of, of_lines
 
     found, spec = chosen(stack_for(file), file, run)
     known = letters_of(spec, found.table, found.run)
     if known is not None:
-        return known
+        return spec, known
     output = read_output(spec, found.table, found.run)
-    return of_lines((line for _, line in output.dead), output.name), None
+    return spec, (of_lines((line for _, line in output.dead), output.name), None)
 
 
 def _lines(reasons: list[Reason], read: int | None) -> Iterator[str]:

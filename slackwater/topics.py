@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import bar, err, say
+from slackwater.noted import tell_notes, tell_of_topics
 from slackwater.options import OptionalRun, PipelineFile, broker
 from slackwater.places import check_places
 
@@ -90,6 +91,7 @@ def topics(
     for topic in create_topics(spec, stack.endpoints(only=["kafka"]).kafka_bootstrap):
         made = "created" if topic.created else "there already"
         say(f"{topic.name}: {topic.partitions} partitions, {made}")
+    tell_of_topics(spec)
 
 
 def _accept(spec: Pipeline, run: str | None) -> None:
@@ -132,6 +134,7 @@ def send(
     from chaos.readers.log import read_events
     from jobs.tools.send_events import send_events
     from windowing.engine.reading import batches
+    from windowing.explain.notes import nothing_sent
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
@@ -143,6 +146,8 @@ def send(
         )
     for one in found:
         say(f"{one.records} records on topic {one.topic}, {one.appended} appended")
+        tell_notes(nothing_sent(one.topic, one.records, one.appended))
+    tell_of_topics(spec, bootstrap)
 
 
 def record(
@@ -175,13 +180,15 @@ def record(
     """Write the pipeline's topic, or a range of it, to a file: records and control records."""
     from jobs.brokers.topics import lane_ends
     from jobs.tools.recording import write_events
+    from windowing.explain.notes import nothing_recorded
     from windowing.model import load_pipeline
 
     check_places({"--output": output}, {"the pipeline": pipeline})
     if output.exists() and not force:
         msg = f"--output {output} is there already: name another file, or replace it with --force"
         raise typer.BadParameter(msg)
-    source, address = load_pipeline(pipeline).source, broker(bootstrap)
+    spec = load_pipeline(pipeline)
+    source, address = spec.source, broker(bootstrap)
     settled = lane_ends(address, source)
     begins = _offsets("--from", from_, source, address)
     ends = {**settled, **_offsets("--to", to, source, address)}
@@ -194,6 +201,9 @@ def record(
         log = _read(address, source, begins, ends)
         written = write_events(output, log, lambda done: shown.update(task, completed=done))
     say(f"{written:,} records of {', '.join(p.topic for p in source.parts)} written to {output}")
+    empty = all(begins.get(lane, 0) >= end for lane, end in ends.items())
+    tell_notes(nothing_recorded(written, is_empty_range=empty))
+    tell_of_topics(spec, address)
 
 
 def _read(address: str, source: Source, begins: _Lanes, ends: _Lanes) -> Iterator[LogRecord]:

@@ -15,7 +15,8 @@ import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.judged import JudgedOutput, LogEnd, committed, cut_of, judged, places
-from slackwater.options import Engine, PipelineFile, Topic, broker
+from slackwater.noted import tell_of_verdict
+from slackwater.options import End, Engine, PipelineFile, Topic, broker
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
@@ -94,6 +95,7 @@ def verify(
     master: Master = "local[2]",
     memory: Memory = "2GB",
     jobs: Jobs = None,
+    end: End = False,
 ) -> None:
     """Compare an output with the definition, row by row, and account for every record.
 
@@ -110,6 +112,7 @@ def verify(
 
     outputs = [table is not None, output is not None, postgres].count(True)
     _check_choice(outputs, [topic, input_ is not None].count(True))
+    _check_end(input_, end=end)
     means = Means(_bytes(memory), jobs or len(os.sched_getaffinity(0)))
     of = judged(pipeline, table, run, is_needed=not outputs, is_file=output is not None)
     if of.first:
@@ -121,12 +124,13 @@ def verify(
     if at is not None:
         say(f"run {of.name} is judged {at}: {places(of.pipeline, at.ends)}")
     of_run = not (output or input_)
-    log = Log(of.pipeline.source, input_, bootstrap, of.first, None if at is None else at.ends)
+    log = Log(of.pipeline.source, input_, bootstrap, of.first, _ends(at), ended=end)
     with _evaluating(engine, master, means) as means:
         read = partial(_output, table=table, file=output, at=at, postgres=postgres)
         verdict = _judge(of, log, read, means, since, keeps=of_run)
     for line in verdict.lines():
         say(line)
+    tell_of_verdict(of.pipeline, verdict, lambda: read(of))
     if of_run:
         of.keep(verdict, *([f"since {since}"] if since else []), *([str(at)] if at else []))
     raise typer.Exit(PASSED if verdict.ok else FAILED)
@@ -247,6 +251,16 @@ def _check_choice(outputs: int, logs: int) -> None:
         raise typer.Exit(USAGE)
 
 
+def _ends(at: Cut | None) -> Mapping[int, int] | None:
+    return None if at is None else at.ends
+
+
+def _check_end(input_: Path | None, *, end: bool) -> None:
+    if end and input_ is None:
+        msg = "--end is for --input FILE, as `run --end` had it: a topic has its own ends"
+        raise typer.BadParameter(msg)
+
+
 @dataclass(frozen=True)
 class Log:
     """The log of a run, or its end, which can be read again.
@@ -256,6 +270,7 @@ class Log:
         bootstrap: the broker as given.
         first: first offset to read by lane; None: from the beginning.
         ends: first offset not to read, by lane; None: up to the end.
+        ended: whether the file is followed by an end of each lane.
     """
 
     source: Source
@@ -263,13 +278,17 @@ class Log:
     bootstrap: str | None
     first: Mapping[int, int] | None
     ends: Mapping[int, int] | None = None
+    ended: bool = False
 
     def __iter__(self) -> Iterator[LogRecord]:
+        from chaos.readers.lane_ends import with_ends
         from chaos.readers.log import behind, read_events, up_to
         from chaos.readers.topic import read_topics
 
         if self.file:
-            read = up_to(self.source, read_events(self.file, self.source), self.ends)
+            events = read_events(self.file, self.source)
+            events = with_ends(self.source, events) if self.ended else events
+            read = up_to(self.source, events, self.ends)
         elif self.ends is None:
             read = read_topics(broker(self.bootstrap), self.source, self.first)
         else:

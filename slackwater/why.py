@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import err, plain, say
-from slackwater.options import PipelineFile
+from slackwater.options import End, PipelineFile
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
@@ -50,6 +50,7 @@ def why(
             help="Only its records, found by the offsets in the run's table: quick on a long log.",
         ),
     ] = False,
+    end: End = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Say why a window is open, closed or revised: which lanes hold it back, what it holds.
@@ -67,7 +68,7 @@ def why(
         _show_records(_records(pipeline, run, query, window, key or []), as_json=as_json)
         return
     with err().status("reading the log"):
-        spec, log = _log_of(pipeline, run, input_)
+        spec, log = _log_of(pipeline, run, input_, ended=end)
         sought = _sought(spec, query, window, key or [])
         found = explained(spec, sought, log)
     answer = Explanation(spec, found)
@@ -123,7 +124,7 @@ def _show_records(found: RowRecords, *, as_json: bool) -> None:
 
 
 def _log_of(
-    file: Path, run: str | None, input_: Path | None
+    file: Path, run: str | None, input_: Path | None, *, ended: bool
 ) -> tuple[Pipeline, Iterable[LogRecord]]:
     """Return the pipeline, as its log makes it, and the log as far as it has been read."""
     from jobs.checkpoints.checkpoint import committed_offsets
@@ -135,7 +136,7 @@ def _log_of(
 
     if input_ is not None:
         spec = load_pipeline(file)
-        log = Log(spec.source, input_, None, None)
+        log = Log(spec.source, input_, None, None, ended=ended)
         return effective(spec, [*log]) if may_change(spec, log) else spec, log
     endpoints = stack_for(file, "kafka")
     found, spec = chosen(endpoints, file, run)

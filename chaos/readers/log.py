@@ -114,7 +114,7 @@ def read_events(
     file, order = Path(path), LaneOrder()
     for number, line in _lines(file):
         try:
-            record = LogRecord(*read_line(line))
+            record = _record(line, source)
             if source is not None:
                 _check_lane(record, source)
             new = order.is_new(record)
@@ -122,6 +122,17 @@ def read_events(
             raise EnvelopeError(file, number, str(error)) from error
         if new or again:
             yield record
+
+
+def _record(line: bytes, source: Source | None) -> LogRecord:
+    """Read a line; who gives a file of something else needs to see what a line looks like."""
+    try:
+        return LogRecord(*read_line(line))
+    except ValueError as error:
+        topic = "TOPIC" if source is None else source.parts[0].topic
+        form = f'{{"source": "{topic}", "partition": 0, "offset": 0, "value": {{…}}}}'
+        msg = f'{error}; a line is {form}, or has "raw" or "control" in place of "value"'
+        raise ValueError(msg) from error
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:

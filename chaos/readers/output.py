@@ -114,6 +114,16 @@ def dead_letters_file(path: Path) -> Path:
 
 _ROW = ("query", "window_id", "key", "pane", "revision")
 _DEAD = ("source", "partition", "offset", "query")
+_EXPLAINED = frozenset({"field", "value", "rule"})
+"""What `run --explain-dead` adds for people; the definition does not say it."""
+
+
+def _unexplained(fields: dict[str, object], line: str) -> str:
+    """Return the line of a dead letter without what explains it."""
+    if not fields.keys() >= _EXPLAINED:
+        return line
+    known = {name: own for name, own in fields.items() if name not in _EXPLAINED}
+    return json.dumps(known, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -147,7 +157,8 @@ class _FileLines:
                 msg = f"{self.path}:{number}: not a line of the format: it needs {needed}"
                 raise OutputError(msg)
             marks = [fields["op"]] if "op" in fields else []
-            yield _identity([*(fields[name] for name in self.names), *marks]), line
+            known = line if self.names is _ROW else _unexplained(fields, line)
+            yield _identity([*(fields[name] for name in self.names), *marks]), known
 
     def _texts(self) -> Iterator[tuple[int, str]]:
         try:

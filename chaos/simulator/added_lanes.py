@@ -10,10 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import yaml
-
 from chaos.simulator.case import SimulatedRecord
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
+from windowing.model.file.yaml_lines import load, spell
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.arrivals import follow
 from windowing.semantics.lanes import Progress
@@ -30,15 +29,15 @@ def with_lanes_of(pipeline: Pipeline, whole: Pipeline, lanes: int) -> Pipeline:
     """
     if lanes == pipeline.source.partitions:
         return pipeline
-    source = yaml.safe_load(whole.text)["source"]
+    source = load(whole.text)["source"]
     for lane in whole.source.added_lanes:
         if lane.number >= lanes:
             source["partitions"] -= 1
             del source["joined"][lane.name]
             for named in _by_lane(source):
                 named.pop(lane.name, None)
-    document = {**yaml.safe_load(pipeline.text), "source": source}
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    document = {**load(pipeline.text), "source": source}
+    text = spell(document)
     return parse_pipeline(text, f"{pipeline.name} with {lanes} lanes")
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
-import yaml
 
 from chaos.simulator.case import Case, PlannedBatch
 from windowing.model import PipelineError, parse_pipeline
+from windowing.model.file.yaml_lines import load, spell
 
 Item = TypeVar("Item")
 Fails = Callable[[Case], bool]
@@ -116,18 +116,18 @@ def _try_step(search: _Search, number: int, changes: dict[str, Any]) -> bool:
 def _drop_queries(search: _Search) -> None:
     """Remove queries, then their operators and aggregates, as long as the pipeline stays valid."""
     for name in _queries(search):
-        document = yaml.safe_load(search.case.pipeline)
+        document = load(search.case.pipeline)
         del document["queries"][name]
         _try_document(search, document)
     for name, query in _queries(search).items():
         for number in reversed(range(len(query.get("steps", ())))):
-            document = yaml.safe_load(search.case.pipeline)
+            document = load(search.case.pipeline)
             del document["queries"][name]["steps"][number]
             _try_document(search, document)
     for name, query in _queries(search).items():
         for number, part in enumerate(_parts(query)):
             for aggregate in part.get("aggregates", ()):
-                document = yaml.safe_load(search.case.pipeline)
+                document = load(search.case.pipeline)
                 del _parts(document["queries"][name])[number]["aggregates"][aggregate]
                 _try_document(search, document)
 
@@ -139,12 +139,12 @@ def _parts(query: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _queries(search: _Search) -> dict[str, Any]:
     # A join has no queries.
-    queries: dict[str, Any] = yaml.safe_load(search.case.pipeline).get("queries", {})
+    queries: dict[str, Any] = load(search.case.pipeline).get("queries", {})
     return queries
 
 
 def _try_document(search: _Search, document: dict[str, Any]) -> None:
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    text = spell(document)
     parts = [part for query in document["queries"].values() for part in _parts(query)]
     # A window of a query without aggregates is valid, but shows nothing.
     if parts and all(part.get("aggregates", True) for part in parts) and _valid(text):

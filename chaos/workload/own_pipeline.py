@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.control import parse_control_rule
+from windowing.model.file.yaml_lines import load, spell
 
 _KEPT_OF_NAME = 120
 
@@ -30,7 +29,7 @@ def own_pipeline(
         PipelineError: the file breaks a rule.
     """
     original = load_pipeline(file)
-    document = yaml.safe_load(original.text)
+    document = load(original.text)
     # The length of names is limited, and this one gets a suffix.
     document["name"] = f"{original.name[:_KEPT_OF_NAME]}-{run}"
     document["sink"] = {"table": document["name"]}
@@ -43,7 +42,7 @@ def own_pipeline(
             _move(source, f"{topic}-{source['topic']}")
     if shards is not None:
         document["shards"] = shards
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    text = spell(document)
     return parse_pipeline(text, str(file))
 
 

@@ -7,13 +7,16 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from jobs.brokers.broker import BrokerError, described, refusals
 from jobs.brokers.broker import admin as admin_client
 from jobs.brokers.topics import TopicError
+
+if TYPE_CHECKING:
+    from windowing.model import Pipeline
 
 _GONE_S = 30.0
 """How long a broker may take to carry out a change of a topic."""
@@ -58,10 +61,12 @@ class Settings:
     Attributes:
         compacted: whether it drops records that have a newer one with the same key.
         record_bytes_max: how many bytes a record may have, compressed as it was sent.
+        appended_at: whether records have the broker's own append time.
     """
 
     compacted: bool | None
     record_bytes_max: int | None
+    appended_at: bool | None = None
 
 
 def settings_of(admin: Any, names: list[str]) -> dict[str, Settings]:
@@ -75,7 +80,27 @@ def _settings(config: Mapping[str, Mapping[str, Any]]) -> Settings:
     # The broker omits what we may not see.
     policy = config.get("cleanup.policy", {}).get("value")
     size = config.get("max.message.bytes", {}).get("value")
-    return Settings(policy and "compact" in policy.split(","), size and int(size))
+    clock = config.get("message.timestamp.type", {}).get("value")
+    return Settings(
+        policy and "compact" in policy.split(","),
+        size and int(size),
+        clock and clock == "LogAppendTime",
+    )
+
+
+def without_append_times(bootstrap: str, pipeline: Pipeline) -> list[str]:
+    """Return the topics for which a pipeline has a `max_ahead` that cannot be judged.
+
+    Raises:
+        BrokerError: no broker answers.
+    """
+    names = [p.topic for p in pipeline.source.parts if p.event_time.max_ahead_us is not None]
+    if not names:
+        return []
+    with asking(bootstrap, "describeConfigs", ", ".join(names)) as admin:
+        there = [name for name in names if name in described(admin, names)]
+        found = settings_of(admin, there) if there else {}
+    return [name for name, settings in found.items() if settings.appended_at is False]
 
 
 def topic_id(bootstrap: str, name: str) -> str:

@@ -46,14 +46,16 @@ from jobs.runs.choice import live_run
 from jobs.runs.folder import Run, RunError, every_run
 from jobs.runs.overview import Surroundings, others_of, overview_of, waiting_for_ever
 from jobs.runs.verdicts import Judge
-from jobs.tools.dead_letters import way_out
 from windowing.engine.plan import plan_of
 from windowing.explain.families import memory_of
+from windowing.explain.notes import odd_progress
 from windowing.explain.pipeline import explain, memory
+from windowing.explain.ways_out import way_out
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.file.documents import unread
 from windowing.model.file.yaml_lines import LIMITS, Limits
 from windowing.model.query import Flow
+from windowing.model.standing import LaneEnd
 
 if TYPE_CHECKING:
     from jobs.overview.database import DatabaseTables
@@ -229,6 +231,10 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
     pipeline = known.pipeline
     stand = Stand.of(pipeline, known.counts, known.metrics)
     waiting = open_windows(stand)
+    problems += odd_progress(
+        pipeline,
+        {n: LaneEnd(stand.known_us(lane)) for n, lane in enumerate(stand.progress)},
+    )
     ends = about.ends.of(pipeline.source)
     behind = None if ends is None else known.cut.behind(ends)
     known.state = {**known.state, "batches": known.cut.batches, "behind": behind}

@@ -8,7 +8,7 @@ from typing import Final
 
 from croniter import croniter
 
-from jobs.overview.lanes import Stand, is_timed
+from jobs.overview.lanes import Stand
 from jobs.overview.light import DAY_S, MARGIN_S, spell_s
 from jobs.overview.schema import Freshness
 from windowing.model import Pipeline
@@ -16,6 +16,7 @@ from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
 from windowing.model.query import Flow
 from windowing.model.schedule import CONTINUOUS
+from windowing.model.standing import is_timed
 
 RECORDING_S: Final = DAY_S
 """A log whose furthest lane was more than this (and the bound) behind the clock at the last batch
@@ -86,7 +87,7 @@ def freshness(stand: Stand, flow: Flow, at: datetime, last_batch_us: int | None)
         stand: how far the lanes are.
         last_batch_us: when the last batch was written; None: unknown.
     """
-    if not is_timed(stand.pipeline, flow):
+    if not is_timed(stand.pipeline.source, flow):
         return Fresh(_of_sentence("its windows are not closed by progress of event time"))
     if stand.all_ended:
         return Fresh(_of_sentence("all lanes have ended, so all its windows are final"))

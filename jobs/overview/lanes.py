@@ -16,9 +16,8 @@ from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
 from windowing.model.query import Flow
 from windowing.model.registry import PluginError
+from windowing.model.standing import LaneEnd, Waiting, is_timed, released_by
 from windowing.model.windows.activity import Activity
-from windowing.model.windows.traits import Ends
-from windowing.semantics.why_words import release
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import ExtentDefinition
 
@@ -106,20 +105,7 @@ class Stand:
 
     def release(self, end_us: int) -> str:
         """Return what lets the last lane release a window that ends then."""
-        disorder = self.pipeline.source.disorder
-        record = None
-        if isinstance(disorder, Slack):
-            record = spell_instant(end_us + disorder.slack_us)
-        return f"{release(record, spell_instant(end_us))} on {self.last_lane}"
-
-
-def is_timed(pipeline: Pipeline, flow: Flow) -> bool:
-    """Whether progress of event time makes a flow's rows final."""
-    if not pipeline.one_topic:
-        return True
-    if flow.window is None or flow.attribute != pipeline.source.event_time.field:
-        return False
-    return flow.window.traits.ends not in (Ends.ROWS, Ends.AT_RECORDS)
+        return f"{released_by(self.pipeline.source, end_us)} on {self.last_lane}"
 
 
 def open_windows(stand: Stand) -> list[tuple[OpenWindows, int | None]]:
@@ -127,12 +113,35 @@ def open_windows(stand: Stand) -> list[tuple[OpenWindows, int | None]]:
     return [_open(stand, flow) for flow in stand.pipeline.flows]
 
 
+def waiting_windows(
+    pipeline: Pipeline, lanes: Mapping[int, LaneEnd], first_us: int | None
+) -> dict[str, Waiting]:
+    """Return how many windows of each query are open by the calendar, empty ones included.
+
+    Args:
+        pipeline: what is run.
+        lanes: how far they are, by number.
+        first_us: the earliest event time: a lane without progress is taken to be there.
+    """
+    ends = {pipeline.source.lane(number): lane for number, lane in lanes.items()}
+    known = {name: lane.progress_us for name, lane in ends.items()}
+    for number in range(pipeline.source.partitions):
+        name = pipeline.source.lane(number)
+        known[name] = first_us if known.get(name) is None else known[name]
+    stand = Stand.at(pipeline, known, {name for name, lane in ends.items() if lane.ended})
+    found = {}
+    for one, end in open_windows(stand):
+        if one.open != 0 and (one.open is not None or one.held_back_by is not None):
+            found[one.query] = Waiting(one.open, one.open, first_end=end)
+    return found
+
+
 def _open(stand: Stand, flow: Flow) -> tuple[OpenWindows, int | None]:
     nothing = OpenWindows(query=flow.name, open=None, oldest=None, held_back_by=None, release=None)
     least, furthest = stand.least_us, stand.furthest_us
-    if stand.all_ended and is_timed(stand.pipeline, flow):
+    if stand.all_ended and is_timed(stand.pipeline.source, flow):
         return nothing.model_copy(update={"open": 0}), None
-    if not isinstance(flow, Query) or not is_timed(stand.pipeline, flow):
+    if not isinstance(flow, Query) or not is_timed(stand.pipeline.source, flow):
         return nothing, None
     if furthest is None:
         return nothing, None

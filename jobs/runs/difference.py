@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from infra.endpoints import Endpoints
 from jobs.runs.folder import Run, as_accepted
 from jobs.runs.placement import is_version_of, with_place
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.errors import shown
 from windowing.model.file.user_code import user_classes
+from windowing.model.file.yaml_lines import load
 
 
 def file_differs(endpoints: Endpoints, run: Run, file: Path | None = None) -> list[str] | None:
@@ -57,7 +56,7 @@ def differences(before: str, now: str) -> Iterator[str]:
         before: one document, valid as a pipeline.
         now: the other.
     """
-    documents = [yaml.safe_load(text) for text in (before, now)]
+    documents = [load(text) for text in (before, now)]
     ours, theirs = (dict(_leaves(document)) for document in documents)
     for path in dict.fromkeys([*ours, *theirs]):
         if path not in theirs:

@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-import yaml
-
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.file.yaml_lines import load, spell
 
 _VERSION = re.compile(r"(.+)_v(\d+)")
 
@@ -78,6 +77,6 @@ def with_place(pipeline: Pipeline, name: str, *, like: Pipeline | None = None) -
     wanted = replace((like or pipeline).destination, name=name)
     if wanted == pipeline.destination:
         return pipeline
-    document = {**yaml.safe_load(pipeline.text), "sink": wanted.section}
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    document = {**load(pipeline.text), "sink": wanted.section}
+    text = spell(document, width=100)
     return parse_pipeline(text, f"{pipeline.name} with its rows in {name}")

@@ -18,46 +18,11 @@ from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import Detail, detail, late_detail
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.values import read_value
+from windowing.explain.ways_out import way_out
 from windowing.model import Pipeline
+from windowing.model.source import Source
 from windowing.spark.sinks import reader_of
 from windowing.spark.sinks.reader import OutputReader
-
-_WAYS_OUT = {
-    "change_too_late": "write the change with a later `from` or `until`, into every partition",
-    "not_allowed": "a control record that source.control does not believe: find out who writes it; "
-    "believe more (all), or sign it, if it is yours",
-    "after_end": "nothing may follow an end record: write to a new topic or partition",
-    "malformed": "the producer sends something else than a JSON object, or a control record that "
-    "is none; `slackwater record` gives you the record",
-    "missing_event_time": "let the producer set the event time, or name another field under "
-    "source.event_time",
-    "bad_event_time": "let the producer send the unit that source.event_time names, or name its "
-    "unit there",
-    "time_out_of_range": "look at the producer's clock and unit, or move source.event_time.min and "
-    "max",
-    "time_ahead": "look at the producer's clock, or allow more under source.event_time.max_ahead",
-    "unknown_field": "declare the field under source.fields, or pass over all such by "
-    "source.unknown_fields: ignore",
-    "null_key": "let the producer set it, or put a ? behind its type: null is a key then",
-    "bad_type": "let the producer send the declared type, or declare what it sends (? allows null)",
-    "bad_expression": "a derived field cannot be computed of it: guard the expression",
-    "late": "allow more disorder (`slackwater tune` shows the cost), or take late records by "
-    "late: {policy: update}",
-    "out_of_retention": "allow more disorder (`slackwater tune`), or a longer retention",
-}
-
-
-def way_out(reason: str) -> str:
-    """Return what to do about dead letters with a reason."""
-    if reason.startswith("rule:"):
-        return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
-    if reason.startswith("refused_by:"):
-        name = reason.removeprefix("refused_by:")
-        return (
-            f"the class of aggregate {name} refuses its value: let the producer mend it, or check"
-        )
-    return _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
-
 
 _PLACE = ("source", "partition", "offset")
 _COLUMNS = (*_PLACE, "query", "reason", *Detail._fields)
@@ -115,28 +80,34 @@ class Reason:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def by_reason(letters: Iterable[Letter], read: int | None, examples: int) -> list[Reason]:
+def by_reason(
+    letters: Iterable[Letter], read: int | None, examples: int, source: Source | None = None
+) -> list[Reason]:
     """Summarize letters, the most frequent reason first.
 
     Args:
         read: number of records read by the run; None: unknown.
         examples: number of examples per reason.
+        source: what refused them, for advice on their values; None: unknown.
     """
     found: dict[str, list[Letter]] = {}
     for letter in letters:
         found.setdefault(letter.reason, []).append(letter)
-    reasons = [_reason(reason, own, read, examples) for reason, own in found.items()]
+    reasons = [_reason(reason, own, read, examples, source) for reason, own in found.items()]
     return sorted(reasons, key=lambda one: (-one.letters, one.reason))
 
 
-def _reason(reason: str, letters: list[Letter], read: int | None, examples: int) -> Reason:
-    records = len({(one.source, one.partition, one.offset) for one in letters})
+def _reason(
+    reason: str, letters: list[Letter], read: int | None, examples: int, source: Source | None
+) -> Reason:
+    one = next(_spread(letters, 1), letters[0])
+    records = len({(own.source, own.partition, own.offset) for own in letters})
     return Reason(
         reason=reason,
         letters=len(letters),
         records=records,
         share=records / read if read else None,
-        do=way_out(reason),
+        do=way_out(reason, one.field, one.value, source),
         examples=tuple(_spread(letters, examples)),
     )
 

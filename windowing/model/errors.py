@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 _VALUE_MAX = 80
 _MESSAGE_MAX = 600
 _PROBLEMS_MAX = 20
+_SPECIAL = ((None, "null"), (True, "true"), (False, "false"))
 
 
 def shown(value: object) -> str:
@@ -15,6 +17,15 @@ def shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > _VALUE_MAX * 4:
         return f"a number of {value.bit_length()} bits"
     return cut(repr(value), _VALUE_MAX)
+
+
+def quoted(value: object) -> str | None:
+    """Return how to write a value of YAML's as text; None: it is text, or has no such spelling."""
+    if value is None or isinstance(value, bool | int | float | date):
+        special = next((text for one, text in _SPECIAL if one is value), None)
+        written = special or (str(value) if isinstance(value, date) else shown(value))
+        return f"{written} is no text to YAML: quote it, as '{written}'"
+    return None
 
 
 def cut(text: str, most: int) -> str:

@@ -7,8 +7,10 @@ engines hold. 3 * 2^61 us are about 219,000 years, 2^59 us about 18,000.
 
 from __future__ import annotations
 
+from typing import Final
+
 from windowing.model.errors import WindowError
-from windowing.model.lengths import LENGTH_MAX, spell_instant
+from windowing.model.lengths import LENGTH_MAX, instant_us, spell_instant
 from windowing.model.windows.sliding import begins_later
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Window
@@ -65,3 +67,34 @@ def reach_back(window: Window) -> int:
     if window.traits.ends in (Ends.DRAWN, Ends.ROWS) or begins_later(window):
         return 0
     return window.range_ or 0
+
+
+PLAUSIBLE_US: Final = (instant_us("1975-01-01"), instant_us("2100-01-01"))
+"""Where event times of real logs lie, the end exclusive: seconds that are read as milliseconds lie
+in January 1970, and milliseconds that are read as seconds in the year 58,000."""
+
+_SIZES: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+"""Nanoseconds in the units that producers write."""
+
+
+def is_plausible(us: int) -> bool:
+    """Whether an event time may be meant."""
+    return PLAUSIBLE_US[0] <= us < PLAUSIBLE_US[1]
+
+
+def fitting_unit(unit: str, *written: int) -> str | None:
+    """Return the unit by which times that were written in another one are plausible; None: none.
+
+    Args:
+        unit: the one they were read in.
+        written: the numbers on the log.
+    """
+    for other, size in _SIZES.items():
+        if other != unit and all(is_plausible(number * size // 1_000) for number in written):
+            return other
+    return None
+
+
+def written_in(unit: str, us: int) -> int:
+    """Return the number on the log of an event time that was read in a unit."""
+    return us * 1_000 // _SIZES[unit]

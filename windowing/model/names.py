@@ -13,9 +13,10 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator
 
-from windowing.model.errors import shown
+from windowing.model.errors import quoted, shown
 from windowing.model.windows.window import ROW_NUM
 
+_PATTERN: Final = re.compile(r"[*^$|?+()\[\],]")
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 RUN_MAX: Final = 128
@@ -30,12 +31,23 @@ def check_name(value: object, most: int) -> str:
         ValueError: it is not.
     """
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        msg = f"{shown(value)} is not a name: use letters, digits, _ . - (not . or - first)"
-        raise ValueError(msg)
+        rule = "use letters, digits, _ . - (not . or - first)"
+        raise ValueError(f"{shown(value)} is not a name: {quoted(value) or rule}")
     if len(value) > most:
         msg = f"{shown(value)} has {len(value):,} characters: a name here has {most} at the most"
         raise ValueError(msg)
     return value
+
+
+def _check_topic(value: object) -> str:
+    if isinstance(value, list | dict) or (isinstance(value, str) and _PATTERN.search(value)):
+        what = "a pattern" if isinstance(value, str) else "a list"
+        msg = (
+            f"{shown(value)}: {what} of topics is not taken: a source reads one topic, by its name "
+            "(a join two), because the set of lanes is fixed"
+        )
+        raise ValueError(msg)
+    return check_name(value, 249)
 
 
 def _check_query(value: object) -> str:
@@ -56,7 +68,7 @@ def _check_file(value: object) -> str:
 # Kafka allows 249 characters, Airflow 250 for the id of a DAG, file systems 255 including our
 # prefixes and suffixes; PostgreSQL 63.
 PipelineName = Annotated[str, BeforeValidator(partial(check_name, most=200))]
-TopicName = Annotated[str, BeforeValidator(partial(check_name, most=249))]
+TopicName = Annotated[str, BeforeValidator(_check_topic)]
 PlanName = Annotated[str, BeforeValidator(partial(check_name, most=100))]
 ColumnName = Annotated[str, BeforeValidator(partial(check_name, most=128))]
 QueryName = Annotated[str, BeforeValidator(_check_query)]

@@ -116,8 +116,13 @@ def _marks(row: Row) -> dict[str, object]:
     return marks | {"op": "retract"} if row.retracts else marks
 
 
-def dead_letter_line(letter: DeadLetter) -> str:
-    """Return a dead letter as one line of OUT.dead.jsonl, without the newline."""
+def dead_letter_line(letter: DeadLetter, detail: tuple[str | None, ...] | None = None) -> str:
+    """Return a dead letter as one line of OUT.dead.jsonl, without the newline.
+
+    Args:
+        detail: the refused field, its value, and the rule, which are then in it, too.
+    """
+    more = {} if detail is None else dict(zip(("field", "value", "rule"), detail, strict=True))
     return _spell(
         {
             "source": letter.source,
@@ -125,6 +130,7 @@ def dead_letter_line(letter: DeadLetter) -> str:
             "offset": letter.offset,
             "query": letter.query,
             "reason": letter.reason,
+            **more,
         }
     )
 
@@ -134,9 +140,13 @@ def row_lines(rows: Iterable[Row]) -> Iterable[str]:
     return (row_line(row) for row in sorted(rows, key=row_order))
 
 
-def dead_letter_lines(letters: Iterable[DeadLetter]) -> Iterable[str]:
-    """Return the sorted lines of a dead-letter file."""
-    return (dead_letter_line(letter) for letter in sorted(letters, key=dead_letter_order))
+def dead_letter_lines(
+    letters: Iterable[DeadLetter],
+    details: Mapping[DeadLetter, tuple[str | None, ...]] | None = None,
+) -> Iterable[str]:
+    """Return the sorted lines of a dead-letter file, with details if they are given."""
+    ordered = sorted(letters, key=dead_letter_order)
+    return (dead_letter_line(one, None if details is None else details[one]) for one in ordered)
 
 
 def _value(value: Value) -> object:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import polars as pl
 
 from windowing.engine.changes import after_all
 from windowing.engine.convert import convert
@@ -12,7 +14,9 @@ from windowing.engine.fused.scanner import Scanner
 from windowing.engine.fused.settler import Settler
 from windowing.engine.lane import Lane, check_lane
 from windowing.engine.plan import Plan, plan_of
+from windowing.engine.reading.control import Gate
 from windowing.engine.reading.pack import RawRows, pack
+from windowing.engine.reading.refusals import Detail
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.storage.parcel import Parcel
@@ -20,7 +24,8 @@ from windowing.engine.storage.state import MemoryStore
 from windowing.model import Pipeline
 from windowing.model.fates import Counts
 from windowing.model.rows import DeadLetter, Row
-from windowing.runtime.output import count, dead_letters_of, rows_of
+from windowing.model.standing import LaneEnd, Waiting
+from windowing.runtime.output import count, details_of, reach, rows_of, waiting
 
 
 @dataclass
@@ -30,12 +35,22 @@ class Output:
     Attributes:
         rows: results, in the order of emission.
         early: provisional rows of then open windows; outside the promise.
+        details: what was wrong with each dead letter.
+        lanes: how far each lane is, by its number; without those that had nothing.
     """
 
     rows: list[Row] = field(default_factory=list)
     early: list[Row] = field(default_factory=list)
     dead_letters: list[DeadLetter] = field(default_factory=list)
     counts: dict[str, Counts] = field(default_factory=dict)
+    details: dict[DeadLetter, Detail] = field(default_factory=dict)
+    lanes: dict[int, LaneEnd] = field(default_factory=dict)
+
+    def take_letters(self, pipeline: Pipeline, data: bytes) -> None:
+        """Add the dead letters of a lane's frame."""
+        for letter, detail in details_of(pipeline, data):
+            self.dead_letters.append(letter)
+            self.details[letter] = detail
 
 
 @dataclass(frozen=True)
@@ -158,6 +173,27 @@ class LocalEngine:
         lane, store = self._lanes[number]
         return lane.step(store, [pack(rows, self._rules[number])])
 
+    def waiting(self) -> dict[str, Waiting]:
+        """Return what each query would send if all lanes ended; the engine ends with it.
+
+        Raises:
+            WindowingError: a row of an open window has no result.
+        """
+        # Believed whatever the pipeline believes: nobody has sent them.
+        self._rules = [replace(rules, gate=Gate()) for rules in self._rules]
+        batch = {}
+        for number in range(self.plan.lanes):
+            lane = self.output.lanes.get(number, LaneEnd())
+            if not lane.ended:
+                after = 0 if lane.last_offset is None else lane.last_offset + 1
+                batch[number] = RawRows([after], [None], [b'{"end":true}'], [None])
+        found = {name: list[pl.DataFrame]() for name in self._queries}
+        for emission in self._emissions(batch, None):
+            for flow, emitted in emission.results.items():
+                for name, frame in self._apart.of(flow, emitted):
+                    found[name].append(frame)
+        return {name: waiting(self._queries[name], frames) for name, frames in found.items()}
+
     def snapshot(self) -> Snapshot:
         """Return the state after the batches so far, without the output, which is the sink's."""
         return Snapshot(
@@ -181,8 +217,9 @@ class LocalEngine:
             early = rows_of(self._queries[query], self.pipeline, frame, early=True)
             self.output.early += early
         for data in emission.dead_letters:
-            self.output.dead_letters += dead_letters_of(self.pipeline, data)
+            self.output.take_letters(self.pipeline, data)
         for data in emission.metrics:
+            reach(self.output.lanes, data)
             count(self.output.counts, self.pipeline.source.fates, data)
 
 

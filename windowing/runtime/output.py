@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
 )
 from windowing.engine.plan import extents
+from windowing.engine.reading.refusals import Detail
 from windowing.engine.shard import Emission
 from windowing.engine.storage.frames import from_bytes, to_bytes
 from windowing.engine.storage.parcel import TakenChange
@@ -34,6 +35,7 @@ from windowing.model.fates import DEAD, READ, Counts, Fates, names
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_lines, row_lines
 from windowing.model.run_errors import WindowingError
+from windowing.model.standing import LaneEnd, Waiting
 
 # Kinds of emitted frames.
 RESULT, EARLY, DEAD_LETTER, METRIC = "result", "early", "dead_letter", "metric"
@@ -156,6 +158,38 @@ def count(counts: MutableMapping[str, Counts], fates: Fates, metrics: bytes) -> 
         counts[row["query"]] = found if before is None else before.plus(found)
 
 
+def reach(lanes: MutableMapping[int, LaneEnd], metrics: bytes) -> None:
+    """Note how far a lane is after a batch, by its number.
+
+    Args:
+        lanes: how far they were; new ones are added.
+        metrics: as of `count`.
+    """
+    columns = from_bytes(metrics).select(PARTITION, "progress_us", "ended", "last_offset")
+    for number, progress_us, ended, last_offset in columns[:1].iter_rows():
+        known = lanes.setdefault(number, LaneEnd())
+        known.progress_us, known.ended = progress_us, ended
+        known.last_offset = known.last_offset if last_offset is None else last_offset
+
+
+def details_of(pipeline: Pipeline, data: bytes) -> Iterator[tuple[DeadLetter, Detail]]:
+    """Return the dead letters of a lane's frame, each with what was wrong."""
+    details = from_bytes(data).select(*Detail._fields).iter_rows()
+    return zip(dead_letters_of(pipeline, data), map(Detail._make, details), strict=True)
+
+
+def waiting(query: Flow, frames: Iterable[pl.DataFrame]) -> Waiting:
+    """Return what a query waits with, from the rows that it sends once all lanes end."""
+    windows, rows, revisions = set[tuple[int, int]](), 0, 0
+    for frame in frames:
+        sent = frame.select(REVISION, *marks(frame))
+        first = ((sent[REVISION] == 0) & ~sent[RETRACTS]).to_list()
+        rows += sum(first)
+        revisions += int(((sent[REVISION] > 0) & ~sent[RETRACTS]).sum())
+        windows |= {extent for extent, new in zip(extents(query, frame), first, strict=True) if new}
+    return Waiting(len(windows), rows, revisions, min((end for _, end in windows), default=None))
+
+
 class RecordsUnaccounted(WindowingError):
     """A run that cannot account for all of its records: a defect of the engine."""
 
@@ -176,15 +210,24 @@ def check_counts(query: str, counts: Counts, dead_letters: Iterable[DeadLetter])
         raise RecordsUnaccounted(msg)
 
 
-def write_output(output: Path, rows: Iterable[Row], dead_letters: Iterable[DeadLetter]) -> None:
+def write_output(
+    output: Path,
+    rows: Iterable[Row],
+    dead_letters: Iterable[DeadLetter],
+    details: Mapping[DeadLetter, Detail] | None = None,
+) -> None:
     """Write OUT.jsonl and, beside it, OUT.dead.jsonl: both, or none.
+
+    Args:
+        details: what was wrong with each dead letter, to be written, too; None: it is not.
 
     Raises:
         WriteError: they cannot be written; earlier files are unchanged.
     """
     with whole_files(output, dead_letter_path(output)) as (out, dead):
         out.writelines(line.encode() + b"\n" for line in row_lines(rows))
-        dead.writelines(line.encode() + b"\n" for line in dead_letter_lines(dead_letters))
+        lines = dead_letter_lines(dead_letters, details)
+        dead.writelines(line.encode() + b"\n" for line in lines)
 
 
 def dead_letter_path(output: Path) -> Path:

@@ -9,6 +9,7 @@ from typing import Final
 
 from windowing.model import Pipeline
 from windowing.model.lengths import spell_instant
+from windowing.model.standing import release
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Item
 from windowing.semantics.why import LaneStand, Why
@@ -130,18 +131,6 @@ class Explanation:
             ],
             "too_late": [{**_place(item), "outcome": outcome} for item, outcome in found.refused],
         }
-
-
-def release(record: str | None, bound: str) -> str:
-    """Return what lets a lane release a window.
-
-    Args:
-        record: the least time of a record that does; None: no single record does.
-        bound: the window's end.
-    """
-    if record is None:
-        return f"a bound of {bound}"
-    return f"a record of {record}, or a bound of {bound},"
 
 
 def _records(number: int) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-import yaml
 
 from chaos.simulator.added_lanes import standing
 from chaos.simulator.case import Case, PlannedBatch, is_change, record
 from windowing.model.file.pipeline import Pipeline
+from windowing.model.file.yaml_lines import load, spell
 from windowing.model.lengths import INT64_MAX
 from windowing.semantics.lanes import Progress
 
@@ -39,9 +39,9 @@ def with_joining(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
         if not stands or max(stands.values()) >= INT64_MAX - 1:
             # Nothing is there yet, or the run is at its end.
             continue
-        document = yaml.safe_load(case.pipeline)
+        document = load(case.pipeline)
         document["source"]["joined"][lane.name]["at"] = _joins_at(rng, stands, dict(lane.at))
-        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+        text = spell(document)
         return msgspec.structs.replace(case, pipeline=text, plan=_joining(rng, case.plan, step))
     return case
 

@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-import yaml
 
 from chaos.simulator.case import Case, Event, is_change, record
 from windowing.engine.added import why_not
 from windowing.engine.plan import plan_of
 from windowing.model.file.changes import Change, Copy, changed
 from windowing.model.file.pipeline import Pipeline, Query, parse_pipeline
+from windowing.model.file.yaml_lines import load, spell
 from windowing.model.lengths import INT64_MAX
 from windowing.model.windows.sliding import is_sliding
 from windowing.semantics.arrivals import follow
@@ -55,11 +55,11 @@ def with_change(rng: random.Random, case: Case, pipeline: Pipeline) -> Case:
 
 def believing(text: str, rule: Mapping[str, Any]) -> str:
     """Return a pipeline file whose sources believe control records by a rule."""
-    document = yaml.safe_load(text)
+    document = load(text)
     join = document.get("join")
     for section in [document] if join is None else [join["left"], join["right"]]:
         section["source"]["control"] = dict(rule)
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    return spell(document)
 
 
 def _slides(pipeline: Pipeline) -> Iterator[Query]:
@@ -137,7 +137,7 @@ def like(rng: random.Random, pipeline: Pipeline, name: str) -> dict[str, Any]:
 @lru_cache(maxsize=8)
 def _queries(text: str) -> dict[str, Any]:
     """Return the queries of a file; a hostile log has many that are like one of them."""
-    queries: dict[str, Any] = yaml.safe_load(text)["queries"]
+    queries: dict[str, Any] = load(text)["queries"]
     return queries
 
 

@@ -23,7 +23,7 @@ from windowing.model.lengths import spell_us
 from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
 
-VALUE_MAX = 120
+VALUE_MAX = 200
 """The most characters shown of a value, before an ellipsis."""
 
 DETAIL_SCHEMA = {"field": pl.String, "value": pl.String, "rule": pl.String}

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.queries import resolve_each
-from windowing.model.file.yaml_lines import line_of
+from windowing.model.file.yaml_lines import line_of, load
 from windowing.model.names import QueryName
 from windowing.model.query import QueryFile
 from windowing.model.source import SpecModel
@@ -52,7 +50,7 @@ def read_asked(path: Path, pipeline: Pipeline) -> dict[str, dict[str, Any]]:
             for place, said in found
         ]
         raise PipelineError(problems)
-    written = yaml.safe_load(text)["queries"]
+    written = load(text)["queries"]
     return {name: _spelled(written[name], query) for name, query in new.items()}
 
 

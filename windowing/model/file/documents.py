@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from windowing.model.errors import PipelineError, Problem, shown
+from windowing.model.errors import PipelineError, Problem, quoted, shown
 from windowing.model.file.yaml_lines import (
     LIMITS,
     Limits,
@@ -171,5 +171,7 @@ def _message(finding: Any, name: str) -> str:
         return f"unknown key {shown(name)}: correct its spelling or take it out"
     if kind == "value_error":
         return str(finding["msg"]).removeprefix("Value error, ")
+    if kind == "string_type" and (advice := quoted(value)) is not None:
+        return advice
     text = str(finding["msg"])
     return f"{shown(value)} is not allowed: {text[:1].lower()}{text[1:]}"

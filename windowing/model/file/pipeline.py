@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any, Self, TypeVar
 
-import yaml
 from pydantic import PrivateAttr, TypeAdapter
 
 from windowing.model.errors import PipelineError, Problem
@@ -20,7 +19,7 @@ from windowing.model.file.declared import Declared
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.layout import LayoutError, check_one_table
 from windowing.model.file.queries import FieldError, resolve_join, resolve_query
-from windowing.model.file.yaml_lines import LIMITS, RUN_LIMITS, Limits, line_of, spell
+from windowing.model.file.yaml_lines import LIMITS, RUN_LIMITS, Limits, line_of, load, spell
 from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.limits import EARLIEST, reach_back
 from windowing.model.names import QueryName
@@ -66,7 +65,7 @@ class Pipeline(Declared):
     def document(self) -> Mapping[str, Any]:
         """The same, parsed; it is shared, so change a copy."""
         if self._document is None:
-            self._document = yaml.safe_load(self.text)
+            self._document = load(self.text)
         found: Mapping[str, Any] = self._document
         return found
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from windowing.model.added_lanes import AddedLane
 from windowing.model.file.pipeline import Pipeline, parse_pipeline
+from windowing.model.file.yaml_lines import load, spell
 from windowing.model.fingerprint import fingerprint
 from windowing.model.query import Flow, Query
 from windowing.model.windows.activity import Activity, Places
@@ -31,13 +30,13 @@ def with_lanes(pipeline: Pipeline, lanes: Iterable[AddedLane]) -> Pipeline:
     by_topic = defaultdict(list)
     for lane in lanes:
         by_topic[lane.topic].append(lane)
-    document = yaml.safe_load(pipeline.text)
+    document = load(pipeline.text)
     for source in _sources(document):
         added = by_topic.get(source["topic"])
         if added:
             source["partitions"] = max(lane.partition for lane in added) + 1
             source["joined"] = _record(added)
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    text = spell(document, width=100)
     return parse_pipeline(text, f"{pipeline.name} with {', '.join(sorted(by_topic))} grown")
 
 
@@ -45,7 +44,7 @@ def spelled(topic: str, lanes: Sequence[AddedLane]) -> str:
     """Return the YAML for the source of a topic in the file."""
     added = [lane for lane in lanes if lane.topic == topic]
     partitions = max(lane.partition for lane in added) + 1
-    return yaml.safe_dump({"partitions": partitions, "joined": _record(added)}, sort_keys=False)
+    return spell({"partitions": partitions, "joined": _record(added)})
 
 
 def _record(added: Iterable[AddedLane]) -> dict[str, Any]:
@@ -67,8 +66,8 @@ def with_shards(pipeline: Pipeline, shards: int) -> Pipeline:
     Raises:
         PipelineError: that number of shards is not allowed.
     """
-    document = {**yaml.safe_load(pipeline.text), "shards": shards}
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    document = {**load(pipeline.text), "shards": shards}
+    text = spell(document, width=100)
     return parse_pipeline(text, f"{pipeline.name} with {shards} shards")
 
 

@@ -68,7 +68,7 @@ _SLOW_MAX = 512 * 1024
 TEXT_MAX = 8_192
 """The most characters in one scalar."""
 
-_TAG = "tag:yaml.org,2002:"
+_TAG: Final = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
 _TAGS = frozenset(
     _TAG + name
@@ -92,7 +92,47 @@ class _RuleError(Exception):
         super().__init__(message)
 
 
-class _Loader(Composer, SafeConstructor, Resolver):
+_PLAIN: Final = {
+    "null": (r"~|null|Null|NULL|", "~nN\0"),
+    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+    "timestamp": (
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+        r"(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?"
+        r"(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::?[0-9]{2})?))?)?",
+        "0123456789",
+    ),
+    "merge": (r"<<", "<"),
+}
+"""What text without quotes stands for by the core schema of YAML 1.2, and how it begins. PyYAML has
+that of 1.1, to which `on` is true, `1:30` is 90 and `010` is 8. Instants are 1.1's."""
+
+
+_CoreResolver: Any = type("_CoreResolver", (Resolver,), {"yaml_implicit_resolvers": {}})
+
+
+def _resolve_plain(resolver: Any) -> None:
+    for name, (pattern, begins) in _PLAIN.items():
+        firsts = ["" if first == "\0" else first for first in begins]
+        resolver.add_implicit_resolver(_TAG + name, re.compile(rf"(?:{pattern})\Z"), firsts)
+
+
+_resolve_plain(_CoreResolver)
+
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's safe dumper, which quotes texts that either version takes for something else."""
+
+
+_resolve_plain(_Dumper)
+
+
+class _Loader(Composer, SafeConstructor, _CoreResolver):
     """PyYAML's safe loader of a parser's events, which stops as soon as they exceed a limit."""
 
     def __init__(self, text: str, parser: Callable[[str], Any], limits: Limits) -> None:
@@ -100,7 +140,7 @@ class _Loader(Composer, SafeConstructor, Resolver):
         events = parser(text)
         self.check_event, self.peek_event = events.check_event, events.peek_event
         self.get_event, self.dispose = events.get_event, events.dispose
-        for part in (Composer, SafeConstructor, Resolver):
+        for part in (Composer, SafeConstructor, _CoreResolver):
             part.__init__(self)
         self._sizes: dict[int, int] = {}
         self._nodes = 0
@@ -143,6 +183,18 @@ class _Loader(Composer, SafeConstructor, Resolver):
             raise _RuleError(node.start_mark, msg) from None
 
 
+def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
+    text = loader.construct_scalar(node)
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    if "_" in text:
+        msg = "digits have no _ between them"
+        raise ValueError(msg)
+    return int(text, base)
+
+
+_Loader.add_constructor(f"{_TAG}int", _integer)  # type: ignore[type-var]
+
+
 class _Parser(Reader, Scanner, Parser):
     """PyYAML's own parser: slow, and clear about what is wrong."""
 
@@ -177,9 +229,21 @@ def _check_node(node: yaml.Node) -> None:
             raise _RuleError(value.start_mark, "<< takes a mapping, or a list of mappings")
 
 
-def spell(document: Any) -> str:
-    """Return a document as YAML, in the order of its keys."""
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+def spell(document: Any, width: int | None = None) -> str:
+    """Return a document as YAML, in the order of its keys.
+
+    Args:
+        width: of a line, in characters; None: PyYAML's own.
+    """
+    spelled: str = yaml.dump(
+        document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width
+    )
+    return spelled
+
+
+def load(text: str) -> Any:
+    """Load a document of our own, or one that was loaded before, as `load_with_lines` does."""
+    return load_with_lines(text, "", RUN_LIMITS)[0]
 
 
 def load_with_lines(text: str, file: str, limits: Limits = LIMITS) -> tuple[Any, dict[Path, int]]:

@@ -15,7 +15,7 @@ from windowing.runtime.output import (
     RESULT,
     SinkFrame,
     count,
-    dead_letters_of,
+    reach,
     rows_of,
 )
 from windowing.runtime.token import Token, admit
@@ -65,6 +65,7 @@ class MemorySink:
                 early = rows_of(self._queries[query], self._pipeline, frame, early=True)
                 self.output.early += early
             elif kind == DEAD_LETTER:
-                self.output.dead_letters += dead_letters_of(self._pipeline, data)
+                self.output.take_letters(self._pipeline, data)
             elif kind == METRIC:
+                reach(self.output.lanes, data)
                 count(self.output.counts, self._pipeline.source.fates, data)

@@ -1,0 +1,169 @@
+"""What to do about dead letters, by their reason, and by what was refused."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from typing import Any, Final
+
+from windowing.model.lengths import INT64_MAX, INT64_MIN, spell_instant
+from windowing.model.limits import fitting_unit
+from windowing.model.source import Source
+
+_WAYS_OUT = {
+    "change_too_late": "write the change with a later `from` or `until`, into every partition",
+    "not_allowed": "a control record that source.control does not believe: find out who writes it; "
+    "believe more (all), or sign it, if it is yours",
+    "after_end": "nothing may follow an end record: write to a new topic or partition",
+    "malformed": "the producer sends something else than a JSON object, or a control record that "
+    "is none; `slackwater record` gives you the record",
+    "missing_event_time": "let the producer set the event time, or name another field under "
+    "source.event_time",
+    "bad_event_time": "let the producer send the unit that source.event_time names, or name its "
+    "unit there",
+    "time_out_of_range": "look at the producer's clock and unit, or move source.event_time.min and "
+    "max",
+    "time_ahead": "look at the producer's clock, or allow more under source.event_time.max_ahead",
+    "unknown_field": "declare the field under source.fields, or pass over all such by "
+    "source.unknown_fields: ignore",
+    "null_key": "let the producer set it, or put a ? behind its type: null is a key then",
+    "bad_type": "let the producer send the declared type, or declare what it sends (? allows null)",
+    "bad_expression": "a derived field cannot be computed of it: guard the expression",
+    "late": "allow more disorder (`slackwater tune` shows the cost), or take late records by "
+    "late: {policy: update}",
+    "out_of_retention": "allow more disorder (`slackwater tune`), or a longer retention",
+}
+
+
+def way_out(
+    reason: str, field: str | None = None, value: str | None = None, source: Source | None = None
+) -> str:
+    """Return what to do about dead letters with a reason.
+
+    Args:
+        reason: theirs.
+        field, value: of one of them, as in the detail of a dead letter; None: unknown.
+        source: what refused it; None: unknown.
+    """
+    if reason.startswith("rule:"):
+        return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
+    if reason.startswith("refused_by:"):
+        name = reason.removeprefix("refused_by:")
+        return (
+            f"the class of aggregate {name} refuses its value: mend it at its producer, or check"
+        )
+    general = _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
+    if source is None or field is None:
+        return general
+    return _by_value(reason, field, value, source) or general
+
+
+def _by_value(reason: str, field: str, value: str | None, source: Source) -> str | None:
+    """Return what fits the refused value; None: nothing in particular does."""
+    if reason == "unknown_field":
+        near = difflib.get_close_matches(field, source.fields, n=1)
+        known = ", ".join([source.event_time.field, *source.fields])
+        hint = f" (is {near[0]} meant?)" if near else f" (known: {known})"
+        return f"{_WAYS_OUT[reason]}{hint}"
+    if reason == "missing_event_time" and "." in field:
+        return f"{field!r} is one name here, dots are no paths yet: let the producer send it flat"
+    try:
+        sent = json.loads(value or "")
+    except ValueError:  # it was cut
+        return None
+    if reason == "bad_type" and field in source.fields:
+        return _of_type(source.fields[field].kind, sent)
+    if reason == "bad_event_time":
+        return _of_time(sent, source.event_time.unit)
+    if reason in ("time_out_of_range", "time_ahead") and type(sent) is int:
+        unit = fitting_unit(source.event_time.unit, sent)
+        return None if unit is None else f"{_meant(unit)}, or move source.event_time.min and max"
+    return None
+
+
+def _of_type(kind: str, sent: Any) -> str | None:
+    if sent is None:
+        return f"null is allowed by a ? behind the type: '{kind}?'"
+    if isinstance(sent, bool):
+        send = "1 and 0" if kind != "string" else "a text"
+        return f"true and false are no {kind}, and no type takes them: let the producer send {send}"
+    if isinstance(sent, dict | list):
+        return "it is an object or a list, which no type takes: let the producer send it flat"
+    if isinstance(sent, str):
+        return f"it is a text: declare it string, or let the producer send a number ({kind})"
+    if kind == "string":
+        return "it is a number: declare it int or float, or let the producer send a text"
+    if isinstance(sent, int) and not INT64_MIN <= sent <= INT64_MAX:
+        return "it is beyond 64 bits: declare it float, or let the producer send a text"
+    if kind == "int":
+        return "it has a fraction or an exponent: declare it float, or send an integer"
+    return None
+
+
+_ISO: Final = re.compile(
+    r"(?P<date>\d{4}-?\d\d-?\d\d)(?:(?P<t>[Tt ])(?P<clock>\d\d:?\d\d)(?P<seconds>:?\d\d)?"
+    r"(?P<fraction>[.,]\d+)?(?P<zone>\s*(?:[Zz]|[+-]\d\d(?::?\d\d)?|[A-Za-z/_]+))?)?\s*",
+    re.ASCII,
+)
+
+
+def _of_time(sent: Any, unit: str) -> str | None:
+    if isinstance(sent, bool | dict | list):
+        return "it is neither a number nor a text: name the field that has the time"
+    if unit != "iso":
+        if isinstance(sent, str):
+            if _ISO.fullmatch(sent):
+                return "it is a text: name its unit, as event_time: {unit: iso}"
+            return f"it is a text: let the producer send the number itself, in {unit}"
+        return f"it has a fraction or an exponent: let the producer send an integer, in {unit}"
+    if isinstance(sent, int | float):
+        fits = fitting_unit(unit, int(sent)) or "s, ms or us"
+        return f"it is a number: name its unit, as event_time: {{unit: {fits}}}"
+    found = _ISO.fullmatch(sent) if isinstance(sent, str) else None
+    return None if found is None else _of_iso(found)
+
+
+def _of_iso(found: re.Match[str]) -> str | None:
+    """Return what of the spelling of a time is not taken."""
+    zone = (found["zone"] or "").strip()
+    odd = {
+        "it has the date alone": found["t"] is None,
+        "its date or clock has no separators": "-" not in found["date"]
+        or ":" not in (found["clock"] or ":"),
+        "date and clock are divided by something else than T": found["t"] not in (None, "T"),
+        "it has no seconds": found["t"] is not None and found["seconds"] is None,
+        "its fraction begins with a comma": (found["fraction"] or "").startswith(","),
+        "its fraction has more than six digits": len(found["fraction"] or "") > 7,
+        "its zone is written otherwise": bool(zone) and not re.fullmatch(r"Z|[+-]\d\d:\d\d", zone),
+        "it has blanks": found[0] != found[0].strip() or (found["zone"] or "") != zone,
+    }
+    said = [what for what, holds in odd.items() if holds]
+    if not said:
+        return "there is no such time: let the producer send one that the calendar has"
+    taken = (
+        "2026-03-02T09:00:00, then . and one to six digits or nothing, then Z, +01:00 or nothing"
+    )
+    return f"{' and '.join(said)}: what is taken is {taken}"
+
+
+def _meant(unit: str) -> str:
+    """Return what to do about times in another unit."""
+    if unit == "ns":
+        return "they look like nanoseconds, which are no unit: let the producer send microseconds"
+    return f"the unit that fits is {unit}: event_time: {{unit: {unit}}}"
+
+
+def of_times(unit: str, least_us: int, greatest_us: int, written: tuple[int, int] | None) -> str:
+    """Return what to do about event times that are implausible.
+
+    Args:
+        unit: the source's.
+        least_us, greatest_us: the extremes of those that are.
+        written: the same as on the log; None: they are texts.
+    """
+    fits = None if written is None else fitting_unit(unit, *written)
+    if fits is not None:
+        return _meant(fits)
+    what = f"{spell_instant(least_us)} to {spell_instant(greatest_us)}"
+    return f"look at the producer's clock, and refuse {what} by source.event_time.min and max"
