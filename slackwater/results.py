@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import USAGE, bar, complain, say
+from rich.box import SIMPLE
+from rich.table import Table
+
+from slackwater.console import USAGE, bar, complain, plain, say, show
 from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from jobs.tools.dead_letters import Letter, Reason
     from windowing.model import Pipeline
     from windowing.model.query import Flow
+
+_ROWS_SHOWN = 20
 
 
 def newest(
@@ -27,7 +34,7 @@ def newest(
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="One query's rows, as .parquet, .csv or .jsonl; else JSON here."
+            metavar="FILE", help="One query's rows, as .parquet, .csv or .jsonl, instead of here."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
@@ -35,8 +42,14 @@ def newest(
         bool, typer.Option("--all", help="Every revision, not only the newest.")
     ] = False,
     last: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Only the last N rows of each query.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Only the last N rows of each query; of a table by default 20."
+        ),
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="All columns, one JSON object per row, for programs.")
+    ] = False,
 ) -> None:
     """Show the newest revision of each window of a run, with key fields and values as columns."""
     from jobs.tools.results import format_of, lines, of_run, write
@@ -54,14 +67,31 @@ def newest(
     if output is None:
         for one in queries:
             rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
-            for line in lines(rows if last is None else rows.tail(last)):
-                say(line)
+            if as_json:
+                for line in lines(rows if last is None else rows.tail(last)):
+                    say(line)
+            else:
+                _show_rows(rows, rows.tail(last or _ROWS_SHOWN), f"{one.name}, run {found.run}")
         return
     one = _single(queries)
     rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
     rows = rows if last is None else rows.tail(last)
     write(output, rows)
     say(f"{len(rows):,} rows of query {one.name}, run {found.run}, written to {output}")
+
+
+def _show_rows(rows: pl.DataFrame, shown: pl.DataFrame, title: str) -> None:
+    from jobs.tools.results import columns_of
+
+    columns = columns_of(shown)
+    table = Table(title=plain(title), title_justify="left", box=SIMPLE, pad_edge=False)
+    for name in columns:
+        table.add_column(plain(name))
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*map(plain, cells))
+    show(table)
+    if len(shown) < len(rows):
+        say(f"the last {len(shown):,} of {len(rows):,} rows: --last N, --json or --output has more")
 
 
 def _check_sink(spec: Pipeline) -> None:

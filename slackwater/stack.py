@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.console import FAILED, PASSED, err, plain, report, tell
+from slackwater.console import FAILED, PASSED, err, plain, report, show, tell
 from slackwater.ending import when_interrupted
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def status() -> None:
         runs = f"{one.uptime_s / 60:.0f} min" if one.pid else ""
         pid, state = str(one.pid or ""), Text(one.state, colour)
         table.add_row(plain(one.name), state, pid, memory, runs, plain(str(one.log)))
-    err().print(table)
+    show(table)
     for one in found:
         if one.detail:
             tell(f"{one.name}: {one.detail}")
