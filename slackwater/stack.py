@@ -79,7 +79,7 @@ def status() -> None:
     found = stack.status()
     table = Table("part", "state", "pid", "memory", "runs for", "log")
     for one in found:
-        colour = {"healthy": "green", "stopped": "dim"}.get(one.state, "red")
+        colour = {"healthy": "green", "starting": "yellow", "stopped": "dim"}.get(one.state, "red")
         memory = f"{one.memory_bytes / 2**20:.0f} MiB" if one.memory_bytes else ""
         runs = f"{one.uptime_s / 60:.0f} min" if one.pid else ""
         pid, state = str(one.pid or ""), Text(one.state, colour)
