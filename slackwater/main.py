@@ -50,7 +50,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def common(
-    version: Annotated[  # noqa: ARG001 - its callback answers
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     kafka: Annotated[

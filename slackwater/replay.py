@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, show, tell
+from slackwater.console import FAILED, PASSED, USAGE, complain, plain, say, show, tell
 from slackwater.ending import when_interrupted
 from slackwater.options import Engine, stack_for, warn
 

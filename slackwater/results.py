@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
 from rich.box import SIMPLE
 from rich.table import Table
 
-from slackwater.console import USAGE, bar, complain, plain, say, show
+from slackwater.console import USAGE, bar, complain, err, plain, say, show
 from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
 from slackwater.places import check_picture, check_places
 
@@ -211,16 +211,61 @@ def _example(letter: Letter) -> str:
 
 def plot(
     pipeline: PipelineFile,
-    png: Annotated[Path, typer.Option(metavar="FILE.png", help="The picture.")],
+    png: Annotated[
+        Path, typer.Option(metavar="FILE.png", help="The picture; .svg is drawn as well.")
+    ],
     run: OptionalRun = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Its query; default: the first with windows.")
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Its aggregate; default: the first that is no count."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT.jsonl", help="As `run` wrote it, instead of a run's rows."),
+    ] = None,
 ) -> None:
-    """Draw a week of the flights' delays, with the windows that late records revised."""
+    """Draw an aggregate by key over time, and mark the windows that late records revised."""
+    from chaos.readers.catalogue import read_output
+    from chaos.readers.output import read_files
     from jobs.tools.plot import plot as draw
+    from windowing.model import load_pipeline
 
-    check_picture("--png", png, {"the pipeline": pipeline})
-    of, _ = chosen(stack_for(pipeline, "kafka"), pipeline, run)
-    drawn = draw(of.table, of.run, png)
-    say(f"{png}: {drawn.windows} windows from {drawn.start}, {drawn.revised} of them revised")
+    check_picture("--png", png, {"the pipeline": pipeline, "--output": output})
+    if output is not None and run is not None:
+        msg = "--output is a file, and --run names a run's tables: give one of them"
+        raise typer.BadParameter(msg)
+    if output is not None:
+        spec, found = load_pipeline(pipeline), read_files(output)
+    else:
+        of, spec = chosen(stack_for(pipeline), pipeline, run)
+        found = read_output(spec, of.table, of.run)
+    one = _flow(spec, query)
+    with err().status("drawing"):
+        drawn = draw(spec, one, (json.loads(line) for _, line in found.rows), png, value)
+    say(
+        f"{png}: {drawn.value} of {one.name}, {drawn.windows:,} windows that end from "
+        f"{drawn.start} to {drawn.end}, {drawn.revised:,} of them revised"
+    )
+    if drawn.left_out:
+        say(f"{drawn.left_out:,} windows, of other keys or times, would not fit into it")
+
+
+def _flow(spec: Pipeline, name: str | None) -> Flow:
+    """Return the query of a name, or the first with windows.
+
+    Raises:
+        BadParameter: there is no such query.
+    """
+    windowed = [one for one in spec.flows if one.window is not None]
+    for one in [*windowed, *spec.flows]:
+        if name in (None, one.name):
+            return one
+    known = ", ".join(one.name for one in spec.flows)
+    msg = f"--query {name}: pipeline {spec.name} has no such query, but {known}"
+    raise typer.BadParameter(msg)
 
 
 COMMANDS = (newest, dead, plot)
