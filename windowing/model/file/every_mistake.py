@@ -49,22 +49,17 @@ def of_queries(declared: Declared, file: str, lines: dict[Path, int]) -> list[Pr
 
 
 def besides(
-    model: type[Declared], document: Any, file: str, lines: dict[Path, int], known: list[Problem]
+    model: type[Declared], document: Any, file: str, lines: dict[Path, int]
 ) -> list[Problem]:
-    """Return the mistakes in the queries of a file that has others, too.
-
-    Args:
-        known: those others.
-    """
+    """Return the mistakes in the queries of a file that has others, too."""
     if not isinstance(document, dict) or not isinstance(document.get("queries"), dict):
         return []
-    fields = {problem.field for problem in known}
     # What a field of unknown type makes wrong is wrong with each type.
     each = [
         {
             (problem.field, problem.message): problem
             for problem in of_queries(mended, file, lines)
-            if problem.field not in fields and problem.field.split(".")[2:3] in _OWN
+            if problem.field.split(".")[2:3] in _OWN
         }
         for kind in ("int", "string")
         if (mended := _mended(model, document, kind)) is not None

@@ -227,7 +227,7 @@ def parse_pipeline(text: str, file: str = "<pipeline>", limits: Limits = RUN_LIM
             document, lines = load_with_lines(text, file, limits)
         except PipelineError:
             raise error from None
-        more = besides(Pipeline, document, file, lines, error.problems)
+        more = besides(Pipeline, document, file, lines)
         problems = sorted([*error.problems, *more], key=lambda problem: problem.line)
         raise PipelineError(problems) from None
     pipeline._text = text

@@ -17,8 +17,8 @@ from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
 from windowing.model.operators.file import StepsFile
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, Scalar, UserStep
-from windowing.model.query import Query
 from windowing.model.progress.spelling import PluginGenerator
+from windowing.model.query import Query
 from windowing.model.registry import PluginError
 from windowing.model.user import user_aggregate, user_operator
 from windowing.model.user.user_aggregate import UserAggregateError
