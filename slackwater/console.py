@@ -7,6 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -62,8 +63,7 @@ def show(table: Table, *, stderr: bool = False) -> None:
     from rich.measure import Measurement
 
     console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-    for column in table.columns:
-        column.no_wrap = column.overflow != "fold"
+    table.columns = [replace(one, no_wrap=one.overflow != "fold") for one in table.columns]
     unbounded = console.options.update(max_width=_WIDEST)
     least, most = Measurement.get(console, unbounded, table)
     wanted = min(most, console.width) if console.is_terminal else most

@@ -5,7 +5,6 @@ import stat
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -145,7 +144,8 @@ def test_a_part_that_still_starts_is_not_unwell(
     def not_yet(_: float) -> None:
         raise NotReady("no sign of life yet")
 
-    process_id = process.ProcessId(os.getpid(), psutil.Process().create_time())
+    monkeypatch.setattr(stack, "is_alive", lambda _: True)
+    process_id = ProcessId(os.getpid(), 0.0)
     monkeypatch.setattr(stack, "_began", lambda _: time.time() - age_s)
     daemon = Daemon("airflow-scheduler", (), not_yet)
     found = stack._look(daemon, RunningDaemon(process_id, "", "x.log"), layout)

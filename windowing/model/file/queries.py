@@ -137,7 +137,9 @@ def mistakes(
     if not isinstance(file, QueryFile):
         return
     source, here = declared.source, ("queries", name)
-    parts = [{"aggregates": {one: text}} for one, text in file.aggregates.items()]
+    parts: list[dict[str, Any]] = [
+        {"aggregates": {one: text}} for one, text in file.aggregates.items()
+    ]
     for part in [*parts, *({"group_by": [field]} for field in file.group_by)]:
         only = file.model_copy(update={"aggregates": {}, "group_by": [], **part})
         try:
