@@ -71,7 +71,7 @@ def overview(
             about = Surroundings.of(what_is_up())
             found = _found(about, files or [], run)
         if follow and sys.stdout.isatty():
-            typer.clear()
+            Console().clear()
         if as_json:
             overviews = [one.model_dump(mode="json") for one in found]
             one_only = files is not None and len(files) == 1
