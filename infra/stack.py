@@ -63,9 +63,10 @@ class DaemonStatus:
     """The status of one daemon.
 
     Attributes:
-        state: `healthy`, `unwell` (running, but failing its health check), `dead` (was started, and
-            has ended) or `stopped`.
-        detail: why it is unwell; else empty.
+        state: `healthy`, `starting` (not yet healthy, within the time that its start may take),
+            `unwell` (running, but failing its health check), `dead` (was started, and has ended) or
+            `stopped`.
+        detail: why it is not yet or no longer healthy; else empty.
         pid: of its process; None if there is none.
         memory_bytes: resident memory of the process and its descendants; shared memory counts once.
         uptime_s: how long it has been running.
@@ -366,7 +367,8 @@ def _look(daemon: Daemon, running: RunningDaemon | None, layout: Layout) -> Daem
         daemon.check(began)
         state, detail = "healthy", ""
     except NotReady as reason:
-        state, detail = "unwell", str(reason)
+        starts = time.time() - began < daemon.start_s
+        state, detail = "starting" if starts else "unwell", str(reason)
     pid = running.process.pid
     return DaemonStatus(daemon.name, state, detail, pid, memory_of(pid), time.time() - began, log)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
     from chaos.run.runner import PreparedPlan, RunReport
     from infra.layout import Layout
+    from windowing.model import Pipeline
     from windowing.runtime.local import Output
 
 StackKind = Literal["local", "containers", "yarn"]
@@ -198,32 +202,55 @@ def init(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="PLAN.yml", help="The plan; default: NAME.chaos.yml in the working directory."
+            metavar="PLAN.yml", help="The plan; default: plans/NAME.chaos.yml of the project."
         ),
     ] = None,
 ) -> None:
     """Write a first plan with the faults that make sense for a pipeline; overwrites nothing."""
     from chaos.run.first_plan import PlanLog, first_plan
     from chaos.workload.records import read_records
+    from infra.layout import PLANS_VARIABLE
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
-    plan = out or Path(f"{spec.name}.chaos.yml")
+    plans = Path(os.environ.get(PLANS_VARIABLE, "plans"))
+    plan = out or plans / f"{spec.name}.chaos.yml"
     if plan.exists():
         complain(f"{plan} is there already, and is not written over: name another file with --out")
         raise typer.Exit(USAGE)
-    if not plan.parent.is_dir():
+    if out is not None and not plan.parent.is_dir():
         complain(f"--out {plan}: there is no folder {plan.parent}: make it first")
         raise typer.Exit(USAGE)
-    log = PlanLog()
-    if events is not None:
-        with err().status(f"reading {events}"):
+    with err().status(f"reading {events or spec.source.topic}"):
+        if events is not None:
             log = PlanLog(events, sum(1 for _ in read_records(events, spec)))
-    text = first_plan(spec, pipeline, log, plan.parent)
-    _check_plan(text, plan, whole=events is not None)
+        else:
+            log = PlanLog(records=_records_on_topic(spec) if spec.one_topic else None)
+        text = first_plan(spec, pipeline, log, plan.parent)
+        _check_plan(text, plan, whole=log.records is not None)
+    plan.parent.mkdir(exist_ok=True)
     with plan.open("x", encoding="utf-8") as file:
         file.write(text)
     say(f"{plan}: `slackwater chaos run {plan} --dry-run` says what it would do")
+
+
+def _records_on_topic(spec: Pipeline) -> int | None:
+    """Count them, as far as a plan sends them; None: no broker is running.
+
+    Raises:
+        LogError, BrokerError: the topic is not there, or is none of the pipeline's.
+    """
+    from chaos.workload.kinds import RECORDS_MAX, Workload
+    from chaos.workload.origin import read_range
+    from infra.errors import InfraError
+
+    try:
+        bootstrap = _broker()
+    except InfraError as error:
+        tell(f"the plan is for a topic of unknown size: {error}")
+        return None
+    topic = Workload(topic=spec.source.topic, max_offsets=1)
+    return sum(1 for _ in islice(read_range(bootstrap, topic, spec), RECORDS_MAX + 1))
 
 
 def _check_plan(text: str, plan: Path, *, whole: bool) -> None:
@@ -235,13 +262,19 @@ def _check_plan(text: str, plan: Path, *, whole: bool) -> None:
     """
     from chaos.run.fitting import fitting_faults, make_order
 
-    # In its folder, because its paths are relative to that folder.
-    with tempfile.NamedTemporaryFile("w", dir=plan.parent, suffix=".tmp", encoding="utf-8") as file:
+    # Where its folder is or will be, because its paths are relative to that folder.
+    with ExitStack() as stack:
+        if not plan.parent.is_dir():
+            plan.parent.mkdir()
+            stack.callback(plan.parent.rmdir)
+        file = stack.enter_context(
+            tempfile.NamedTemporaryFile("w", dir=plan.parent, suffix=".tmp", encoding="utf-8")
+        )
         file.write(text)
         file.flush()
         draft = Path(file.name)
         if whole:
-            make_order(draft, draft, seed=1, kind="local", bootstrap=str)
+            make_order(draft, draft, seed=1, kind="local", bootstrap=_broker)
         else:
             fitting_faults(draft, "local")
 

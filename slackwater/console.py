@@ -7,18 +7,21 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+    from rich.table import Table
 
 PASSED, FAILED, USAGE, UNKNOWN = 0, 1, 2, 3
 
 # Control characters, those that change text direction, and bytes that are not text.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _LINE_MAX, _END = 1000, 300  # maximum length of a line of an error, and of the part kept at its end
+_WIDEST = 10**6  # maximum width of a table
 _JOINERS = "\u200c\u200d"  # used by scripts and emoji: invisible, but text
 
 
@@ -51,6 +54,23 @@ def err() -> Console:
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
+def show(table: Table, *, stderr: bool = False) -> None:
+    """Print a table, as wide as it is: what can be copied is never cut.
+
+    Only columns with `overflow="fold"` hold prose, which wraps where a terminal is too narrow.
+    """
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    table.columns = [replace(one, no_wrap=one.overflow != "fold") for one in table.columns]
+    unbounded = console.options.update(max_width=_WIDEST)
+    least, most = Measurement.get(console, unbounded, table)
+    wanted = min(most, console.width) if console.is_terminal else most
+    console.width = max(wanted, least)
+    console.print(table, crop=False)
+
+
 def tell(text: str) -> None:
     """Report progress to the user."""
     err().print(plain(text), soft_wrap=True)
@@ -69,7 +89,7 @@ def report(component: str, message: str, seconds: float) -> None:
     from rich.text import Text
 
     name = (f"{plain(component):<8}", "cyan")
-    err().print(Text.assemble(f"  {seconds:6.1f} s  ", name, f" {plain(message)}"))
+    err().print(Text.assemble(f"  {seconds:6.1f} s  ", name, f" {plain(message)}"), soft_wrap=True)
 
 
 def _bearable(line: str) -> str:

@@ -90,7 +90,9 @@ class Demo:
             watch.until_done("publish")
         with self._step("plot"):
             picture = endpoints.state_dir / "flight_delays.png"
-            plot(table, name, picture)
+            (hourly, *_) = pipeline.flows
+            rows = (json.loads(line) for _, line in output.rows)
+            plot(pipeline, hourly, rows, picture, "mean_delay")
         self._summary(pipeline, verdict, output)
         self._places(pipeline, endpoints, table, picture)
         return PASSED if verdict.ok else FAILED

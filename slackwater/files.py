@@ -154,19 +154,27 @@ def explain(
 
 def validate(pipeline: PipelineFile) -> None:
     """Check a pipeline file; every mistake is reported with line, field, rule and example."""
-    from windowing.model import load_pipeline
+    from windowing.model import PipelineError, load_pipeline
 
     spec = load_pipeline(pipeline)
-    check_classes(spec, pipeline)
+    problems = []
+    try:
+        check_classes(spec, pipeline)
+    except PipelineError as error:
+        problems += error.problems
     if spec.quality:
         from chaos.quality import validate as validate_quality
 
         try:
             validate_quality(spec, str(pipeline))
+        except PipelineError as error:
+            problems += error.problems
         except ModuleNotFoundError as error:
             if (sentence := remedy(error)) is None:
                 raise
             tell(f"its quality block was not looked at: {sentence}")
+    if problems:
+        raise PipelineError(problems)
     say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")
     tell_of_file(spec)
     tell_of_topics(spec)

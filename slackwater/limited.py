@@ -21,15 +21,15 @@ Found = TypeVar("Found")
 
 
 def check_classes(spec: Pipeline, file: Path) -> None:
-    """Import every class that the pipeline names, in a separate process.
+    """Import every class and plug-in that the pipeline names, in a separate process.
 
     Raises:
         PipelineError: with every class that cannot be used.
         BadParameter: the import hangs, or ends the process.
     """
-    from windowing.model.file.user_code import check_user_code, user_classes
+    from windowing.model.file.user_code import check_user_code, plugin_settings, user_classes
 
-    if not any(user_classes(spec)):
+    if not any(user_classes(spec)) and not any(plugin_settings(spec)):
         return
     try:
         limited(WITHIN_S, f"{file}: importing its classes", check_user_code, spec, str(file))

@@ -19,21 +19,40 @@ from typer.exceptions import TyperException
 
 from slackwater import rooms
 from slackwater.commands import AllCommands
-from slackwater.console import FAILED, PASSED, complain, tell
+from slackwater.console import FAILED, PASSED, complain, say, tell
 from slackwater.ending import Interrupted, is_interrupted, supervised
 
 app = typer.Typer(
     cls=AllCommands,
     help="Windowed streaming pipelines whose results are a pure function of the log.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
+def _version(asked: bool) -> None:
+    """Print the version of the installed package, or of the checkout that this is."""
+    from importlib import metadata
+
+    if not asked:
+        return
+    try:
+        version = metadata.version("slackwater")
+    except metadata.PackageNotFoundError:
+        import tomllib
+
+        text = (rooms.FOLDER.parent.parent / "pyproject.toml").read_text(encoding="utf-8")
+        version = tomllib.loads(text)["project"]["version"]
+    say(f"slackwater {version}")
+    raise typer.Exit
+
+
 @app.callback()
 def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
     kafka: Annotated[
         Path | None,
         typer.Option(
@@ -102,6 +121,9 @@ def run() -> int:
             raise Interrupted from error
         if isinstance(error.__context__, BrokenPipeError):  # the reader has gone: `| head`
             return FAILED
+        last = traceback.extract_tb(error.__traceback__)[-1].filename
+        if isinstance(error, SystemExit) and Path(last).parent == Path(typer.__file__).parent:
+            return error.code if isinstance(error.code, int) else PASSED  # of completion
         return said(error)
     return code if isinstance(code, int) else PASSED
 

@@ -107,14 +107,14 @@ def what_is_up(said: Callable[[str], None] = tell) -> Endpoints:
 
 
 def warn(endpoints: Endpoints, run: Run, file: Path) -> None:
-    """Say how the user's file differs from the run's own copy, if it does."""
+    """Say in one line how the user's file differs from the run's own copy, if it does."""
     from jobs.runs.difference import file_differs
 
     differing = file_differs(endpoints, run, file)
     if differing:
-        tell(f"run {run.run} runs its own copy of the file, {run.file}; {file} differs now:")
-        for sentence in differing:
-            tell(f"  {sentence}")
+        first, *more = [line for sentence in differing for line in sentence.splitlines()]
+        others = f", and {len(more)} more (`slackwater runs {file}` lists all)" if more else ""
+        tell(f"run {run.run} runs {run.file}; {file} differs now: {first}{others}")
 
 
 def load_single(file: Path) -> Pipeline:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.console import err, plain, say
+from slackwater.console import err, plain, say, show
 from slackwater.options import what_is_up
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
     from windowing.model.file.yaml_lines import Limits
 
 _COLOURS = {"green": "green", "yellow": "yellow", "red": "bold red", "grey": "dim"}
-_WIDTH = 120
-"""Width in characters, if there is no terminal."""
 _LANES_SHOWN = 16
+_EVERY_S = 2.0
 
 
 def overview(
@@ -48,15 +48,16 @@ def overview(
         bool,
         typer.Option(
             "--follow",
-            help="For programs that ask often: a line with a JSON list of files is answered by "
-            "a line of JSON, until the input ends.",
+            help="With files: show them again every two seconds. Without, for programs that ask "
+            "often: a line with a JSON list of files is answered by a line of JSON, until the "
+            "input ends.",
         ),
     ] = False,
 ) -> None:
     """Show how pipelines stand: lights, lanes, open windows, dead letters, verdicts."""
-    if follow:
-        if files or run is not None:
-            msg = "--follow reads the files from its input: give neither files nor --run"
+    if follow and not files:
+        if run is not None:
+            msg = "--follow without files reads them from its input: give the run's file"
             raise typer.BadParameter(msg)
         _follow()
         return
@@ -65,17 +66,24 @@ def overview(
         raise typer.BadParameter(msg)
     from jobs.runs.overview import Surroundings
 
-    with err().status("looking"):
-        about = Surroundings.of(what_is_up())
-        found = _found(about, files or [], run)
-    if as_json:
-        overviews = [one.model_dump(mode="json") for one in found]
-        one_only = files is not None and len(files) == 1
-        say(json.dumps(overviews[0] if one_only else overviews, ensure_ascii=False))
-        return
-    for one in found:
-        _show(one)
-    if not found:
+    while True:
+        with err().status("looking"):
+            about = Surroundings.of(what_is_up())
+            found = _found(about, files or [], run)
+        if follow and sys.stdout.isatty():
+            Console().clear()
+        if as_json:
+            overviews = [one.model_dump(mode="json") for one in found]
+            one_only = files is not None and len(files) == 1
+            say(json.dumps(overviews[0] if one_only else overviews, ensure_ascii=False))
+        else:
+            for one in found:
+                _show(one)
+        if not follow:
+            break
+        sys.stdout.flush()
+        time.sleep(_EVERY_S)
+    if not found and not as_json:
         say("no pipeline here: `slackwater init` makes one")
 
 
@@ -125,19 +133,18 @@ def _found(
 
 
 def _show(one: Overview) -> None:
-    console = Console(
-        highlight=False, markup=False, emoji=False, width=None if err().is_terminal else _WIDTH
-    )
+    console = Console(highlight=False, markup=False, emoji=False)
     state = one.state["state"] if one.state else None
     run = "never run" if one.run is None else f"run {one.run} {state}, looked at {one.at}"
     console.print(
-        Text.assemble(_dot(one.light), " ", (plain(one.pipeline), "bold"), ", ", plain(run))
+        Text.assemble(_dot(one.light), " ", (plain(one.pipeline), "bold"), ", ", plain(run)),
+        soft_wrap=True,
     )
     for reason in one.light.reasons:
         console.print(Text.assemble("  ", plain(reason)), soft_wrap=True)
     if one.run is not None:
-        console.print(_outputs(one))
-        console.print(_lanes(one))
+        show(_outputs(one))
+        show(_lanes(one))
         for sentence in _sentences(one):
             console.print(Text.assemble("  ", plain(sentence)), soft_wrap=True)
     for problem in one.problems:

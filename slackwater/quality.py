@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from slackwater import answers
-from slackwater.console import FAILED, PASSED, plain, say, tell
+from slackwater.console import FAILED, PASSED, plain, say, show, tell
 from slackwater.judged import cut_of, is_alive, places
 from slackwater.noted import tell_notes
 from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
@@ -21,9 +20,6 @@ from slackwater.places import check_picture
 if TYPE_CHECKING:
     from chaos.quality import QualityReport
     from chaos.quality.results import HistoryEntry
-
-_WIDTH = 160
-"""Width in characters, if there is no terminal."""
 
 
 def quality(
@@ -151,13 +147,12 @@ def _show_history(
 
 
 def _table(found: Sequence[HistoryEntry]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
     for column in ("query", "expectation", "met", "last not met", "last check", "observed"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold" if column == "observed" else "ellipsis")
     for name in dict.fromkeys((one.query, one.expectation, one.threshold) for one in found):
         own = [one for one in found if (one.query, one.expectation, one.threshold) == name]
         wrong = [one.at for one in own if not one.passed]
@@ -171,8 +166,7 @@ def _table(found: Sequence[HistoryEntry]) -> None:
             own[-1].observed or "-",
         )
         table.add_row(*(Text(plain(cell)) for cell in cells))
-    width = None if sys.stdout.isatty() else _WIDTH
-    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+    show(table)
 
 
 COMMANDS = (quality,)

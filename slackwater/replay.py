@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, tell
+from slackwater.console import FAILED, PASSED, USAGE, complain, plain, say, show, tell
 from slackwater.ending import when_interrupted
 from slackwater.options import Engine, stack_for, warn
 
@@ -200,7 +200,7 @@ def show_contrast(windows: Contrast) -> None:
             table.add_row(*map(plain, (*place, name, *cells)))
             place = ("", "", "", "")
     if windows.differing:
-        err().print(table)
+        show(table, stderr=True)
     if (more := len(windows.differing) - _SHOWN) > 0:
         tell(f"and {more:,} more: --report DIR writes all of them")
 

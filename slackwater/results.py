@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.box import SIMPLE
+from rich.table import Table
 
-from slackwater.console import USAGE, bar, complain, say
+from slackwater.console import USAGE, bar, complain, err, plain, say, show
 from slackwater.noted import tell_of_tables
 from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from jobs.tools.dead_letters import Letter, Letters, Reason
     from windowing.model import Pipeline
     from windowing.model.query import Flow
+
+_ROWS_SHOWN = 20
 
 
 def newest(
@@ -28,7 +35,7 @@ def newest(
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="One query's rows, as .parquet, .csv or .jsonl; else JSON here."
+            metavar="FILE", help="One query's rows, as .parquet, .csv or .jsonl, instead of here."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
@@ -36,8 +43,14 @@ def newest(
         bool, typer.Option("--all", help="Every revision, not only the newest.")
     ] = False,
     last: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Only the last N rows of each query.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Only the last N rows of each query; of a table by default 20."
+        ),
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="All columns, one JSON object per row, for programs.")
+    ] = False,
 ) -> None:
     """Show the newest revision of each window of a run, with key fields and values as columns."""
     from jobs.tools.results import format_of, lines, of_run, write
@@ -57,8 +70,11 @@ def newest(
             rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
             if not len(rows):
                 tell_of_tables(spec, found, [one.name])
-            for line in lines(rows if last is None else rows.tail(last)):
-                say(line)
+            if as_json:
+                for line in lines(rows if last is None else rows.tail(last)):
+                    say(line)
+            else:
+                _show_rows(rows, rows.tail(last or _ROWS_SHOWN), f"{one.name}, run {found.run}")
         return
     one = _single(queries)
     rows = of_run(found.table / spec.table_of(one.name), found.run, one, history=all_)
@@ -67,6 +83,20 @@ def newest(
     if not len(rows):
         tell_of_tables(spec, found, [one.name])
     say(f"{len(rows):,} rows of query {one.name}, run {found.run}, written to {output}")
+
+
+def _show_rows(rows: pl.DataFrame, shown: pl.DataFrame, title: str) -> None:
+    from jobs.tools.results import columns_of
+
+    columns = columns_of(shown)
+    table = Table(title=plain(title), title_justify="left", box=SIMPLE, pad_edge=False)
+    for name in columns:
+        table.add_column(plain(name))
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*map(plain, cells))
+    show(table)
+    if len(shown) < len(rows):
+        say(f"the last {len(shown):,} of {len(rows):,} rows: --last N, --json or --output has more")
 
 
 def _check_sink(spec: Pipeline) -> None:
@@ -186,16 +216,61 @@ def _example(letter: Letter) -> str:
 
 def plot(
     pipeline: PipelineFile,
-    png: Annotated[Path, typer.Option(metavar="FILE.png", help="The picture.")],
+    png: Annotated[
+        Path, typer.Option(metavar="FILE.png", help="The picture; .svg is drawn as well.")
+    ],
     run: OptionalRun = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Its query; default: the first with windows.")
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Its aggregate; default: the first that is no count."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT.jsonl", help="As `run` wrote it, instead of a run's rows."),
+    ] = None,
 ) -> None:
-    """Draw a week of the flights' delays, with the windows that late records revised."""
+    """Draw an aggregate by key over time, and mark the windows that late records revised."""
+    from chaos.readers.catalogue import read_output
+    from chaos.readers.output import read_files
     from jobs.tools.plot import plot as draw
+    from windowing.model import load_pipeline
 
-    check_picture("--png", png, {"the pipeline": pipeline})
-    of, _ = chosen(stack_for(pipeline, "kafka"), pipeline, run)
-    drawn = draw(of.table, of.run, png)
-    say(f"{png}: {drawn.windows} windows from {drawn.start}, {drawn.revised} of them revised")
+    check_picture("--png", png, {"the pipeline": pipeline, "--output": output})
+    if output is not None and run is not None:
+        msg = "--output is a file, and --run names a run's tables: give one of them"
+        raise typer.BadParameter(msg)
+    if output is not None:
+        spec, found = load_pipeline(pipeline), read_files(output)
+    else:
+        of, spec = chosen(stack_for(pipeline), pipeline, run)
+        found = read_output(spec, of.table, of.run)
+    one = _flow(spec, query)
+    with err().status("drawing"):
+        drawn = draw(spec, one, (json.loads(line) for _, line in found.rows), png, value)
+    say(
+        f"{png}: {drawn.value} of {one.name}, {drawn.windows:,} windows that end from "
+        f"{drawn.start} to {drawn.end}, {drawn.revised:,} of them revised"
+    )
+    if drawn.left_out:
+        say(f"{drawn.left_out:,} windows, of other keys or times, would not fit into it")
+
+
+def _flow(spec: Pipeline, name: str | None) -> Flow:
+    """Return the query of a name, or the first with windows.
+
+    Raises:
+        BadParameter: there is no such query.
+    """
+    windowed = [one for one in spec.flows if one.window is not None]
+    for one in [*windowed, *spec.flows]:
+        if name in (None, one.name):
+            return one
+    known = ", ".join(one.name for one in spec.flows)
+    msg = f"--query {name}: pipeline {spec.name} has no such query, but {known}"
+    raise typer.BadParameter(msg)
 
 
 COMMANDS = (newest, dead, plot)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from slackwater import answers
-from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, tell
+from slackwater.console import FAILED, PASSED, USAGE, complain, err, plain, say, show, tell
 from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for, warn, what_is_up
 
 if TYPE_CHECKING:
+    from jobs.runs import Progress
     from jobs.runs.overview import Overview
     from jobs.runs.verdicts import Verdict
 
@@ -29,11 +31,8 @@ _COLOURS = {
     "restarting": "yellow",
     "waiting": "yellow",
 }
-_WIDTH = 120
-"""Width in characters, if there is no terminal."""
 _ROWS_SHOWN = 10
-_STATE_WIDTH = 200
-"""Width in characters, if there is no terminal."""
+_EVERY_S = 2.0
 _LEAST_US = -(2**63)
 _ENDED_US = 2**63 - 1
 
@@ -106,15 +105,14 @@ def stop(
 def _show_runs(found: list[Overview]) -> None:
     table = Table(box=SIMPLE, pad_edge=False)
     for title in ("pipeline", "run", "state"):
-        table.add_column(title, overflow="fold")
+        table.add_column(title)
     for title in ("batches", "behind"):
-        table.add_column(title, justify="right", no_wrap=True)
+        table.add_column(title, justify="right")
     for title in ("since", "verify", "quality"):
-        table.add_column(title, overflow="fold")
+        table.add_column(title)
     for one in found:
         table.add_row(*_row(one))
-    width = None if err().is_terminal else _WIDTH
-    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+    show(table)
     for one in found:
         for sentence in _sentences(one):
             say(f"{one.run.pipeline} {one.run.run}: {sentence}")
@@ -174,6 +172,13 @@ def progress(
         typer.Option(metavar="JSON", help='Target, as {"0": 100}; default: the topic\'s end.'),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="Show each change, until the target is reached (exit 0) or the run ends before.",
+        ),
+    ] = False,
 ) -> None:
     """Show how far a run's committed offsets are from a target, and the run's state."""
     from jobs import runs
@@ -189,19 +194,33 @@ def progress(
         say(json.dumps({str(lane): end for lane, end in target.items()}))
         return
     of, spec = chosen(endpoints, pipeline, run)
-    if target is None:
+
+    def look() -> Progress:
         # The reason for a job's failure, even an undeclared partition, is reported below.
         gave_up = runs.failure(of) is not None
-        target = lane_ends(endpoints.kafka_bootstrap, spec.source, declared_only=gave_up)
-    found = runs.progress(endpoints, of, target, spec.source)
-    if as_json:
-        say(json.dumps(answers.progress(found, spec, page_now(endpoints, of))))
-        return
-    state = found.state.upper()
-    say(f"{of.run}: {state}, {found.batches} batches, {found.behind} offsets behind")
-    if found.why:
-        say(found.why)
-    raise typer.Exit(FAILED if found.error else PASSED)
+        bootstrap = endpoints.kafka_bootstrap
+        ends = target or lane_ends(bootstrap, spec.source, declared_only=gave_up)
+        return runs.progress(endpoints, of, ends, spec.source)
+
+    shown, found = "", look()
+    while True:
+        if as_json:
+            text = json.dumps(answers.progress(found, spec, page_now(endpoints, of)))
+        else:
+            about = f"{found.batches} batches, {found.behind} offsets behind"
+            why = f"\n{found.why}" if found.why else ""
+            text = f"{of.run}: {found.state.upper()}, {about}{why}"
+        if text != shown:
+            say(text)
+            sys.stdout.flush()
+        if not follow or found.done or found.error or found.state.ended:
+            break
+        shown = text
+        time.sleep(_EVERY_S)
+        found = look()
+    if follow and not found.done:
+        raise typer.Exit(FAILED)
+    raise typer.Exit(FAILED if found.error and not as_json else PASSED)
 
 
 def _offsets(text: str) -> dict[int, int]:
@@ -275,11 +294,10 @@ def _show_table(line: dict[str, Any]) -> None:
         title += f", the first {_ROWS_SHOWN} of them"
     table = Table(title=plain(title), title_justify="left", box=SIMPLE)
     for name in rows[0] if rows else ():
-        table.add_column(plain(name.removeprefix("=")), no_wrap=True)
+        table.add_column(plain(name.removeprefix("=")))
     for row in rows[:_ROWS_SHOWN]:
         table.add_row(*(_cell(value) for value in row.values()))
-    width = None if err().is_terminal else _STATE_WIDTH
-    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+    show(table)
 
 
 def _cell(value: object) -> str:

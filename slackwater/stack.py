@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.console import FAILED, PASSED, err, plain, report, tell
+from slackwater.console import FAILED, PASSED, err, plain, report, show, tell
 from slackwater.ending import when_interrupted
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def status() -> None:
     found = stack.status()
     table = Table("part", "state", "pid", "memory", "runs for", "log")
     for one in found:
-        colour = {"healthy": "green", "stopped": "dim"}.get(one.state, "red")
+        colour = {"healthy": "green", "starting": "yellow", "stopped": "dim"}.get(one.state, "red")
         memory = f"{one.memory_bytes / 2**20:.0f} MiB" if one.memory_bytes else ""
         runs = f"{one.uptime_s / 60:.0f} min" if one.pid else ""
         pid, state = str(one.pid or ""), Text(one.state, colour)
         table.add_row(plain(one.name), state, pid, memory, runs, plain(str(one.log)))
-    err().print(table)
+    show(table)
     for one in found:
         if one.detail:
             tell(f"{one.name}: {one.detail}")

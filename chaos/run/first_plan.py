@@ -10,6 +10,7 @@ from typing import Final
 from chaos.faults import FAULTS
 from chaos.faults.kind import Suggestion
 from chaos.plan import BATCHES_OF_A_FAULT, RESERVE_BATCHES, least_after
+from chaos.workload.kinds import RECORDS_MAX
 from windowing.model import Pipeline
 
 _BATCH_MAX: Final = 1_000
@@ -31,7 +32,7 @@ class PlanLog:
 
     Attributes:
         file: the events file, as the user named it; None: the pipeline's topic.
-        records: number of records; None: unknown.
+        records: number of records, or any larger than a plan sends; None: unknown.
     """
 
     file: Path | None = None
@@ -50,11 +51,16 @@ def first_plan(pipeline: Pipeline, file: Path, log: PlanLog, folder: Path) -> st
     faults = _faults(pipeline)
     size = _UNKNOWN_BATCH
     if log.records is not None:
-        faults, size = _fitting(faults, log.records)
+        most = min(log.records, RECORDS_MAX)
+        faults, size = _fitting(faults, most, pipeline.source.partitions)
     source = f"topic: {pipeline.source.topic}"
     remark = "copied from the cluster that runs, or that of --kafka; from: and to: take a range"
     if log.file is not None:
         source, remark = f"events: {_relative(log.file, folder)}", f"{log.records} records"
+    elif log.records is None:
+        remark = f"for {size * _batches(faults):,} records or more; {remark}"
+    if log.records is not None and log.records > RECORDS_MAX:
+        source, remark = f"{source}, records: {RECORDS_MAX}", f"the first ones; {remark}"
     lines = [
         f"# A first plan for {pipeline.name}: `slackwater chaos run` carries it out, on a stack",
         "# of its own; --dry-run says what it would do. Every key: chaos/README.md.",
@@ -88,19 +94,32 @@ def _suggested(pipeline: Pipeline) -> list[tuple[str, Suggestion]]:
     return sorted(found, key=lambda one: one[1].place)
 
 
-def _fitting(faults: list[SuggestedFault], records: int) -> tuple[list[SuggestedFault], int]:
-    """Return as many faults as the log is long enough for, and the batch size."""
+def _fitting(
+    faults: list[SuggestedFault], records: int, lanes: int
+) -> tuple[list[SuggestedFault], int]:
+    """Return as many faults as the log is long enough for, and the batch size.
+
+    Spark takes a record of every lane into a batch that has any, however small it should be.
+    """
     chosen = list(faults)
     while chosen:
-        batches = sum(least_after(name) + BATCHES_OF_A_FAULT for name, _ in chosen)
-        batches += RESERVE_BATCHES if FAULTS[chosen[-1][0]].reserve else 0
-        if records // batches >= _BATCH_MIN:
-            return chosen, min(_BATCH_MAX, records // batches)
+        size = records // _batches(chosen)
+        if size >= (max(_BATCH_MIN, lanes) if len(chosen) > 1 else lanes):
+            return chosen, min(_BATCH_MAX, size)
         # Drop the fault that needs the whole log first, then those that resemble others.
         chosen.pop()
-    least = _BATCH_MIN * (1 + BATCHES_OF_A_FAULT)
-    msg = f"{records} records are too few for any fault: give at least {least}"
+    least = lanes * _batches(faults[:1])
+    msg = (
+        f"{records} records are too few for any fault: give at least {least}, so that there is a "
+        f"batch before it and {BATCHES_OF_A_FAULT} from it on, each with a record of every lane"
+    )
     raise FirstPlanError(msg)
+
+
+def _batches(faults: list[SuggestedFault]) -> int:
+    """Return how many batches the faults need."""
+    needed = sum(least_after(name) + BATCHES_OF_A_FAULT for name, _ in faults)
+    return needed + (RESERVE_BATCHES if any(FAULTS[name].reserve for name, _ in faults) else 0)
 
 
 def _of_sinks(pipeline: Pipeline) -> list[str]:

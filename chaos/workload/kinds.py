@@ -68,7 +68,7 @@ class Workload(BaseModel):
     python: Annotated[str, BeforeValidator(_reference)] | None = None
     records: Annotated[int, Field(strict=True, ge=1, le=RECORDS_MAX)] | None = None
     partition_by: str | None = None
-    max_offsets: Annotated[int, Field(strict=True, ge=10, le=RECORDS_MAX)]
+    max_offsets: Annotated[int, Field(strict=True, ge=1, le=RECORDS_MAX)]
 
     @model_validator(mode="after")
     def _one_source(self) -> Workload:

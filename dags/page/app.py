@@ -196,7 +196,17 @@ async def rows(
 ) -> HTMLResponse:
     """Show the newest windows of a query, each with a way to its records."""
     deployment = await _deployment_of(dag_id)
-    asked = ["newest", deployment.file, "--run", run, "--query", query, "--last", str(_ROWS)]
+    asked = [
+        "newest",
+        deployment.file,
+        "--run",
+        run,
+        "--query",
+        query,
+        "--last",
+        str(_ROWS),
+        "--json",
+    ]
     lines, error = await _lines(asked, request)
 
     def shown() -> str:

@@ -17,6 +17,8 @@ from windowing.files.whole_files import whole_file
 from windowing.model.query import Flow
 from windowing.runtime.latest import flat, latest
 
+_BESIDES = ("run", "query", "offsets", "batch_id", "lag_us")
+"""Columns for programs."""
 _INSTANT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
@@ -50,6 +52,23 @@ def lines(rows: pl.DataFrame) -> Iterator[str]:
     """Format rows as lines of JSON, with instants as ISO text in UTC."""
     for row in _spelled(rows).iter_rows(named=True):
         yield json.dumps({name: _json(value) for name, value in row.items()}, ensure_ascii=False)
+
+
+def columns_of(rows: pl.DataFrame) -> dict[str, list[str]]:
+    """Return what people read of rows, as text by column: window, key, values, revision."""
+    instants = [name for name, type_ in rows.schema.items() if type_ == pl.Datetime]
+    shown = _spelled(rows.drop(*_BESIDES, strict=False)).with_columns(
+        # Windows mostly begin on whole seconds.
+        pl.col(name).str.replace(r"\.0{6}Z$", "Z")
+        for name in instants
+    )
+    return {name: [_cell(value) for value in shown[name].to_list()] for name in shown.columns}
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(_json(value), ensure_ascii=False)
 
 
 def format_of(path: Path) -> str:

@@ -86,9 +86,20 @@ def _check_held(topic: str, partition: int, end: int, record: Any, entries: list
         same_value = (record.value or None) == (expected.value or None)
         if same_value and control_of(record.headers) == expected.control:
             return
+    lane = f"{topic}/{partition}"
+    if end > len(entries):
+        what = f"{lane} ends at {end}, and the file has {len(entries)} records for it"
+    else:
+        what = f"the last record of {lane}, at offset {end - 1}, is not the file's"
+    if record is not None and control_of(record.headers) is not None:
+        what += (
+            f"; offset {end - 1} is a control record, as `queries` and `heartbeat` send them: they "
+            "take offsets, too"
+        )
     msg = (
-        f"topic {topic!r} holds other records than the file: partition {partition} ends at {end}, "
-        f"and the file has {len(entries)} for it; send to a new topic, or add the new records to "
-        "the end of the file"
+        f"topic {topic!r} holds other records than the file: {what}; `send` makes a topic hold a "
+        "file as a whole: get what it holds by `slackwater record FILE --output EVENTS.jsonl`, add "
+        "the new records at the end of that file, their offsets counting on, and send that, or "
+        "send to a new topic"
     )
     raise TopicError(msg)

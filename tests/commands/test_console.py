@@ -1,13 +1,15 @@
 """What reaches a terminal, a pipe, or nobody."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 
-from slackwater.console import plain
+from slackwater.console import plain, show
 from tests.unit.slackwater.pipelines import event, written
 
 
@@ -65,3 +67,33 @@ def test_whoever_listens_the_exit_code_is_the_same(tmp_path: Path, line: str, co
     assert b"Traceback" not in ran.stderr
     assert b"mistake of ours" not in ran.stderr
     assert (tmp_path / "out.jsonl").exists() == line.startswith("run")
+
+
+def called(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "slackwater.main", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_it_says_its_version_and_completes_for_a_shell() -> None:
+    assert re.fullmatch(r"slackwater \d+\.\d+\.\d+\n", called("--version").stdout)
+    script = called("--show-completion", "bash")
+    assert (script.returncode, script.stderr) == (0, "")
+    assert "complete -o default" in script.stdout
+
+
+def test_a_table_cuts_nothing_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    path = "/folder" * 40
+    table = Table("run", "log")
+    table.add_row("a run", path)
+    show(table)
+    (line,) = (one for one in capsys.readouterr().out.splitlines() if "folder" in one)
+    assert "a run" in line
+    assert path in line

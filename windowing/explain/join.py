@@ -105,6 +105,11 @@ def explain_policy_join(join: PolicyJoinQuery, evaluation: Evaluation) -> Iterat
             yield f"    partitions: {partitions(window, spell)}; their records are never sent alone"
     yield f"  on each record: its own window evicts and stores; then it probes {_probed(join)}"
     yield "  order: canonical: by event time, topic, partition and offset, once progress has passed"
+    first, second = sorted((left, right))
+    yield (
+        f"    at the same time {first} comes before {second}, by the topics' names: so it is "
+        "settled which of two such records meets the other"
+    )
     yield f"  unit: {_unit(join)}"
     yield f"  key: {', '.join(join.key)}: both records, so that a pair is sent once"
     late = _LATE[join.late.policy]

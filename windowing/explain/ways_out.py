@@ -50,9 +50,7 @@ def way_out(
         return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
     if reason.startswith("refused_by:"):
         name = reason.removeprefix("refused_by:")
-        return (
-            f"the class of aggregate {name} refuses its value: mend it at its producer, or check"
-        )
+        return f"the class of aggregate {name} refuses its value: mend it at its producer, or check"
     general = _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
     if source is None or field is None:
         return general

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from difflib import get_close_matches
 
 _VALUE_MAX = 80
 _MESSAGE_MAX = 600
@@ -31,6 +33,19 @@ def quoted(value: object) -> str | None:
 def cut(text: str, most: int) -> str:
     """Truncate a text to `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def meant(name: object, known: Iterable[object]) -> str:
+    """Return `: did you mean NAME?` about a misspelled name; nothing is meant: an empty text."""
+    close = close_to(name, known)
+    return "" if close is None else f": did you mean {close!r}?"
+
+
+def close_to(name: object, known: Iterable[object]) -> str | None:
+    """Return the known name that a misspelled one may stand for; None: there is none."""
+    by_text = {str(one).casefold(): str(one) for one in known}
+    close = get_close_matches(str(name).casefold(), [*by_text], 1, 0.7)
+    return by_text[close[0]] if close else None
 
 
 def _visible(text: str) -> str:

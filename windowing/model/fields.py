@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, cast, get_args
 
-from windowing.model.errors import shown
+from windowing.model.errors import meant, shown
 from windowing.model.registry import PluginError, declared_names, declared_reference
 from windowing.model.user import user_aggregate
 
@@ -187,7 +187,9 @@ def parse_field_type(text: object) -> FieldType:
         if kind in kinds:
             return FieldType(cast("Kind", kind), text.strip().endswith("?"))
     known = ", ".join(kinds)
-    msg = f"{shown(text)} is not a type: use {known}, with ? where null is allowed ('int?')"
+    close = meant(text, kinds)
+    what = f"{shown(text)} is not a type{close or ':'}"
+    msg = f"{what} use {known}, with ? where null is allowed ('int?')"
     raise ValueError(msg)
 
 
@@ -216,7 +218,8 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
         return _parse_user(name, str(text), plugin, given)
     if match["name"] not in SIGNATURES:
         known = ", ".join((*SIGNATURES, *declared_names("aggregates")))
-        msg = f"{match['name']!r} is not an aggregate: use {known}"
+        close = meant(match["name"], SIGNATURES)
+        msg = f"{match['name']!r} is not an aggregate{close or ':'} use {known}"
         raise ValueError(msg)
     function = cast("Function", match["name"])
     fields, numbers = _split(function, given, str(text))

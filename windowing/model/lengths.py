@@ -71,6 +71,17 @@ class Length:
         return self.number * _US_PER_UNIT.get(self.unit or "", 1)
 
 
+_MONTHS = "its lengths differ: take windows of your own, as docs/extending.md has for months"
+_CALENDAR = {
+    "week": "write 7 days, and in a window ORIGIN 4 days for weeks from Monday",
+    "w": "write 7 days, and in a window ORIGIN 4 days for weeks from Monday",
+    "month": _MONTHS,
+    "quarter": _MONTHS,
+    "year": _MONTHS,
+}
+"""What to do about units of the calendar."""
+
+
 def parse_length(text: str) -> Length:
     """Parse `number [unit]`.
 
@@ -84,7 +95,9 @@ def parse_length(text: str) -> Length:
     number, word = match.groups()
     unit = _UNITS.get(word.lower()) if word else None
     if word and unit is None:
-        msg = f"{text!r} has the unknown unit {word!r}: use us, ms, s, min, h, d or rows"
+        singular = word.lower().removesuffix("s")
+        advice = _CALENDAR.get(singular, "use us, ms, s, min, h, d or rows")
+        msg = f"{text!r} has the unknown unit {word!r}: {advice}"
         raise ValueError(msg)
     return Length(Fraction(number), unit, text.strip())
 

@@ -73,13 +73,18 @@ class PartSpec:
         place = f"source: {{{self.name}: {self.settings}}}"
         return parsed_settings(parse, self.settings, place)
 
+    @property
+    def of_plugin(self) -> bool:
+        """Whether a plug-in parses its settings, which reading a file does not do."""
+        return _REGISTRIES[self.group].declares(self.name)
+
     def fact(self) -> Fact:
         """Return what of it decides a result; of a plug-in, its code too.
 
         Raises:
             PluginError: it cannot be imported or read.
         """
-        if not _REGISTRIES[self.group].declares(self.name):
+        if not self.of_plugin:
             return self.name if self.settings == "null" else [self.name, self.settings]
         assert self.data is not None  # noqa: S101 - settings that break a rule raise here
         code = plugin_code(self.name, self.name, *_HALVES[self.group])

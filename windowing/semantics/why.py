@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
 from windowing.model.rows import Key, Scalar
+from windowing.model.source import Source
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.arrivals import follow
@@ -150,7 +152,7 @@ def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
     query, items = sought.query, read.items
     sent = _rows(sought, items, read.lanes, read.newest)
     whole = _rows(sought, items, ended, read.newest)
-    place = _place(sought, whole)
+    place = _place(sought, whole, pipeline.source)
     members, last = dict[tuple[str, int, int], Member](), len(sent)
     for number, row in enumerate(whole):
         for item in row.holds:
@@ -234,14 +236,18 @@ def _rows(
     return [row for row in found if row in sought and not row.retracts]
 
 
-def _place(sought: WindowRef, rows: Sequence[WindowRevision]) -> tuple[int, int, int]:
+def _place(
+    sought: WindowRef, rows: Sequence[WindowRevision], source: Source
+) -> tuple[int, int, int]:
     """Return number and extent of a window, of which there may be no rows."""
     if rows:
         return rows[0].wid, rows[0].start, rows[0].end
     definition = definition_of(sought.query)
     if sought.wid is not None and isinstance(definition, ExtentDefinition):
         return (sought.wid, *definition.extent(sought.wid))
-    named = f"begins at {sought.start}" if sought.wid is None else f"has the number {sought.wid}"
+    timed = sought.query.window.attribute == source.event_time.field
+    start = spell_instant(sought.start or 0) if timed else sought.start
+    named = f"begins at {start}" if sought.wid is None else f"has the number {sought.wid}"
     msg = (
         f"query {sought.query.name} has no window that {named} and holds a record of key "
         f"{list(sought.key)}: look for it with `slackwater newest`"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,10 @@ from chaos.run.judgement import judge
 from chaos.run.stack_under_test import StackKind, StackUnderTest, stack_under_test
 from chaos.verdict.check import Outcome, merged
 from chaos.workload.feed import Feed
+from chaos.workload.records import read_records
 from infra.endpoints import Endpoints
 from infra.errors import InfraError
-from infra.layout import Layout
+from infra.layout import PLANS_VARIABLE, Layout
 from slackwater.main import app
 from tests.unit.chaos.workload.test_own_workload import PLAN, SHOP, event, write
 from windowing.model import PipelineError, load_pipeline, parse_pipeline
@@ -145,9 +147,42 @@ def test_a_plan_has_as_many_faults_as_its_log_is_long_enough_for(
 def test_of_too_few_records_there_is_no_plan(tmp_path: Path) -> None:
     file = ROOT / "pipelines" / "flight_delays.yml"
     with pytest.raises(
-        FirstPlanError, match=r"39 records are too few for any fault: give at least 40"
+        FirstPlanError, match=r"11 records are too few for any fault: give at least 12"
     ):
-        first_plan(load_pipeline(file), file, PlanLog(file, 39), tmp_path)
+        first_plan(load_pipeline(file), file, PlanLog(file, 11), tmp_path)
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 4, 10, 47, 48, 100, 119, 120, 5_000])
+@pytest.mark.parametrize("partitions", [1, 2, 5, 12])
+@pytest.mark.parametrize("of_topic", [True, False])
+def test_a_first_plan_is_taken_by_its_dry_run(
+    records: int, partitions: int, of_topic: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = re.sub("disorder:.*", "disorder: ordered", SHOP)
+    text = text.replace("partitions: 2", f"partitions: {partitions}")
+    (tmp_path / "orders.yml").write_text(text)
+    lines = [event(at, partition=at % partitions, offset=at // partitions) for at in range(records)]
+    file = write(tmp_path / "events.jsonl", lines)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(PLANS_VARIABLE, raising=False)
+    command = ["chaos", "init", "orders.yml"]
+    if of_topic:
+        log = [*read_records(file, load_pipeline(tmp_path / "orders.yml"))]
+        monkeypatch.setattr("chaos.workload.origin.read_range", lambda *_: iter(log))
+        monkeypatch.setattr("slackwater.chaos_run._broker", lambda: "127.0.0.1:1")
+    else:
+        command += ["--events", file.name]
+    made = CliRunner().invoke(app, command)
+    plan = tmp_path / "plans" / "shop.chaos.yml"
+    if records < 4 * partitions:
+        assert isinstance(made.exception, FirstPlanError)
+        assert f"give at least {4 * partitions}" in str(made.exception)
+        assert not plan.parent.exists()
+        return
+    assert made.exit_code == 0, made.output
+    dry = CliRunner().invoke(app, ["chaos", "run", str(plan), "--dry-run"])
+    assert dry.exit_code == 0, f"{dry.output}{dry.exception}"
+    assert parse_plan(plan.read_text()).workload.max_offsets >= partitions
 
 
 def test_init_writes_a_plan_that_runs_and_never_over_a_file(shop: Path) -> None:
@@ -180,7 +215,7 @@ def test_init_writes_nothing_for_records_of_another_pipeline(
     assert not list((shop / "plans").iterdir())
     answer = CliRunner().invoke(app, ["chaos", "init", "../orders.yml"])
     assert answer.exit_code == 0, answer.output
-    assert load_plan_with_lines("shop.chaos.yml")[0].workload.topic == "orders"
+    assert load_plan_with_lines("plans/shop.chaos.yml")[0].workload.topic == "orders"
 
 
 def test_a_dry_run_says_what_would_happen_and_makes_nothing(shop: Path) -> None:

@@ -14,6 +14,7 @@ from windowing.engine.reading.pack import RawRows
 from windowing.explain.pipeline import explain
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
+from windowing.model.file.user_code import check_user_code
 from windowing.model.registry import PLUGINS_VARIABLE, PluginError
 from windowing.model.rows import row_line
 from windowing.runtime.local import Output, run
@@ -123,6 +124,8 @@ def test_settings_that_break_a_rule_are_refused_by_a_run(tidepool: Path) -> None
     for asked in (lambda: run(pipeline, batches()), lambda: pipeline.fingerprint):
         with pytest.raises(PluginError, match=said):
             asked()
+    with pytest.raises(PipelineError, match=f"source.disorder: {said}"):
+        check_user_code(pipeline, "p.yml")
 
 
 def test_a_generator_without_an_engine_says_so(

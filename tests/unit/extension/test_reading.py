@@ -17,6 +17,7 @@ from windowing.engine.reading.pack import DATA, RawRows, pack
 from windowing.engine.reading.rules import ValueRules
 from windowing.model import parse_pipeline
 from windowing.model.errors import PipelineError
+from windowing.model.file.user_code import check_user_code
 from windowing.model.registry import PluginError
 from windowing.model.rows import row_line
 from windowing.runtime.local import LocalEngine
@@ -123,6 +124,10 @@ def test_settings_that_break_a_rule_are_refused(tidepool: Path) -> None:
         evaluate(parse_pipeline(TEXT.replace("{level: 0}", "3")), log())
     with pytest.raises(PluginError, match=r"between '==': give one character"):
         evaluate(parse_pipeline(TEXT.replace("pairs", "{pairs: {between: ==}}")), log())
+    wrong = TEXT.replace("pairs", "{pairs: {between: ==}}").replace("{level: 0}", "3")
+    with pytest.raises(PipelineError) as both:
+        check_user_code(parse_pipeline(wrong), "p.yml")
+    assert [one.field for one in both.value.problems] == ["source.format", "source.skipped"]
     with pytest.raises(PipelineError, match="unknown key 'skips'"):
         parse_pipeline(TEXT.replace("skipped:", "skips:"))
     with pytest.raises(PipelineError, match="input should be 'json' or 'pairs'"):

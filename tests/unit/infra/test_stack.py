@@ -2,14 +2,16 @@ import errno
 import json
 import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from infra import airflow, kafka, process, record, spark, stack
+from infra.daemon import Daemon
 from infra.endpoints import Endpoints
-from infra.errors import InfraError
+from infra.errors import InfraError, NotReady
 from infra.layout import Layout
 from infra.private import ENVIRONMENT_FILE
 from infra.process import ProcessId
@@ -133,6 +135,21 @@ def test_a_part_that_is_dead_is_shown_and_fails(
     assert shown.exit_code == 1
     for text in ("kafka", "4711", "300 MiB", "10 min", "spark-master: it ended", "Airflow -"):
         assert text in shown.output
+
+
+@pytest.mark.parametrize(("age_s", "state"), [(1.0, "starting"), (10_000.0, "unwell")])
+def test_a_part_that_still_starts_is_not_unwell(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch, age_s: float, state: str
+) -> None:
+    def not_yet(_: float) -> None:
+        raise NotReady("no sign of life yet")
+
+    monkeypatch.setattr(stack, "is_alive", lambda _: True)
+    process_id = ProcessId(os.getpid(), 0.0)
+    monkeypatch.setattr(stack, "_began", lambda _: time.time() - age_s)
+    daemon = Daemon("airflow-scheduler", (), not_yet)
+    found = stack._look(daemon, RunningDaemon(process_id, "", "x.log"), layout)
+    assert (found.state, found.detail) == (state, "no sign of life yet")
 
 
 def test_where_nothing_was_started_nothing_is_wrong(

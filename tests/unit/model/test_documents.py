@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -308,3 +308,80 @@ def test_every_key_has_a_rule(section: str, rule: str) -> None:
 def test_other_sinks_have_no_files_to_tend() -> None:
     with pytest.raises(PipelineError, match=r"upkeep is for sink: {table: NAME}; postgres has no"):
         parse_pipeline(GOOD + 'sink: {postgres: p}\nupkeep: {schedule: "@daily"}\n')
+
+
+_N = "aggregates: {n: count}}\n  q: {"
+WRONG = {
+    "mn": ('min: "1970', 'mn: "1970', "event_time.mn: unknown key 'mn': did you mean 'min'?"),
+    "type": ("{v: int}", "{v: int, k: strng}", "'strng' is not a type: did you mean 'string'?"),
+    "slck": ("slack:", "slck:", "is not a generator: did you mean 'slack'?"),
+    "shrads": ("queries:", "shrads: 4\nqueries:", "shrads: unknown key 'shrads': did you mean"),
+    "nobody's": ("queries:", "zzz: 4\nqueries:", "correct its spelling or take it out; known are"),
+    "window": ("q: {", f"w: {{window: RANGE 1 hor SLIDE 1 h WATTR ts, {_N}", "w.w"),
+    "clause": ("q: {", f"c: {{window: {{rnge: 1 h, wattr: ts}}, {_N}", "did you mean 'RANGE'"),
+    "windw": ("q: {", f"k: {{windw: RANGE 1 h SLIDE 1 h WATTR tz, {_N}", "k.window: E_ATTR"),
+    "aggregate": ("{n: count}", "{n: cuont, m: mean(w), o: sum(vv)}", "did you mean 'count'?"),
+    "key": ("aggregates: {n", "group_by: [v, x, y], aggregates: {n", "E_ATTR_UNKNOWN: 'y'"),
+}
+
+
+def with_mistakes(*names: str) -> str:
+    text = GOOD
+    for name in names:
+        before, after, _ = WRONG[name]
+        assert before in text
+        text = text.replace(before, after, 1)
+    return text
+
+
+@pytest.mark.parametrize(
+    "others", [[], ["mn"], ["type"], ["slck", "shrads"], ["windw", "nobody's"]]
+)
+@pytest.mark.parametrize("name", WRONG)
+def test_each_mistake_is_named_whatever_else_is_wrong(name: str, others: list[str]) -> None:
+    names = [one for one in (name, *others) if one != "clause"] + ["clause"] * (name == "clause")
+    with pytest.raises(PipelineError) as found:
+        parse_pipeline(with_mistakes(*dict.fromkeys(names)), "p.yml")
+    for one in names:
+        assert WRONG[one][2] in str(found.value)
+
+
+def test_all_mistakes_of_a_query_are_named() -> None:
+    with pytest.raises(PipelineError) as found:
+        parse_pipeline(with_mistakes("aggregate", "key", "window"))
+    fields = {one.field.removeprefix("queries.") for one in found.value.problems}
+    assert fields == {
+        "w.window",
+        *(f"q.aggregates.{n}" for n in "nmo"),
+        "q.group_by.1",
+        "q.group_by.2",
+    }
+
+
+@pytest.mark.parametrize("text", ["queries: 3", "source: []", "queries: {q: 1}", "[]", ""])
+def test_what_nobody_can_put_right_is_one_sentence_too(text: str) -> None:
+    for more in ("", "\nupkeep: 3\nlate: [1]\nnobody: {}\nsources: 2\n"):
+        with pytest.raises(PipelineError):
+            parse_pipeline(f"{text}{more}")
+
+
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [
+        ("1 week", "7 days, and in a window ORIGIN 4 days"),
+        ("3 months", "docs/extending.md"),
+        ("1 year", "docs/extending.md"),
+    ],
+)
+def test_units_of_the_calendar_are_refused_with_a_way_out(length: str, said: str) -> None:
+    with pytest.raises(PipelineError, match=said):
+        parse_pipeline(GOOD.replace("RANGE 1 hour", f"RANGE {length}"))
+
+
+def test_weeks_begin_on_mondays_as_the_page_says() -> None:
+    text = GOOD.replace(
+        "RANGE 1 hour SLIDE 1 hour WATTR ts", "RANGE 7 days SLIDE 7 days WATTR ts ORIGIN 4 days"
+    )
+    ((window,),) = ([window] for window in parse_pipeline(text).windows)
+    monday = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=window.origin)
+    assert monday.strftime("%A") == "Monday"

@@ -166,7 +166,7 @@ __all__ = ["pipeline"]
 
 
 def test_optimize_says_what_it_does_and_leaves_the_results(pipeline: Path) -> None:
-    before = answer("newest", pipeline)
+    before = answer("newest", "--json", pipeline)
     would = command("tables", pipeline, "optimize", "--dry-run")
     assert would.exit_code == 0, would.output
     assert "would be merged" in would.stdout
@@ -174,7 +174,7 @@ def test_optimize_says_what_it_does_and_leaves_the_results(pipeline: Path) -> No
     assert "hourly: " in done.stdout
     assert "merged into " in done.stdout
     assert "hourly: 0 files" in command("tables", pipeline, "optimize").stdout
-    assert answer("newest", pipeline) == before
+    assert answer("newest", "--json", pipeline) == before
     removed = command("tables", pipeline, "vacuum", "--retention", "1 hour", "--run", "r1")
     assert "hourly: 0 files (0.0 MB) removed" in removed.stdout
 

@@ -138,7 +138,7 @@ def test_who_follows_is_answered_line_by_line_like_one_who_calls(desk: Desk) -> 
     assert [sorted(line) for line in answers[1:4]] == [["error"]] * 3
     assert "nowhere.yml" in answers[2]["error"]
     assert "tide" in {one["pipeline"] for one in answers[4]["overviews"]}
-    desk.call("overview", desk.file, "--follow", code=2)
+    desk.call("overview", "--run", "r1", "--follow", code=2)
 
 
 def test_no_file_of_the_folder_makes_all_who_follow_wait(

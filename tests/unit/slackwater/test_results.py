@@ -115,7 +115,7 @@ def spelled(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def test_newest_gives_the_live_run_flat(pipeline: Path) -> None:
-    rows = answer("newest", pipeline, "--query", "hourly")
+    rows = answer("newest", "--json", pipeline, "--query", "hourly")
     assert {row["run"] for row in rows} == {"r1"}
     assert [*rows[0]][: len(LINES)] == [*LINES]
     assert spelled(rows) == [
@@ -129,14 +129,14 @@ def test_newest_gives_the_live_run_flat(pipeline: Path) -> None:
 
 def test_which_run_is_live_may_be_said(pipeline: Path) -> None:
     (pipeline.parent / ".slackwater/runs/flight_delays/live.json").write_text('{"run": "r0"}')
-    assert {row["run"] for row in answer("newest", pipeline)} == {"r0"}
-    assert {row["run"] for row in answer("newest", pipeline, "--run", "r1")} == {"r1"}
+    assert {row["run"] for row in answer("newest", "--json", pipeline)} == {"r0"}
+    assert {row["run"] for row in answer("newest", "--json", pipeline, "--run", "r1")} == {"r1"}
     assert command("newest", pipeline, "--run", "r2").exit_code == 1
 
 
 def test_the_runs_own_file_counts(pipeline: Path) -> None:
     pipeline.write_text(TEXT.replace("total: sum(delay)", "worst: max(delay)"), encoding="utf-8")
-    assert "total" in answer("newest", pipeline, "--query", "hourly")[0]
+    assert "total" in answer("newest", "--json", pipeline, "--query", "hourly")[0]
 
 
 def test_what_cannot_be_is_refused_in_a_sentence(pipeline: Path) -> None:
@@ -157,7 +157,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(pipeline: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_a_file_has_the_same_rows(pipeline: Path, ending: str) -> None:
-    wanted = spelled(answer("newest", pipeline, "--query", "hourly"))
+    wanted = spelled(answer("newest", "--json", pipeline, "--query", "hourly"))
     output = pipeline.with_name(f"hourly.{ending}")
     words = ("newest", pipeline, "--query", "hourly", "--output", output, "--force")
     for _ in range(2):
@@ -187,7 +187,7 @@ def as_rows(found: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_each_line_of_the_document_reads_the_newest_rows(pipeline: Path) -> None:
-    wanted = spelled(answer("newest", pipeline, "--query", "hourly"))
+    wanted = spelled(answer("newest", "--json", pipeline, "--query", "hourly"))
     command("newest", pipeline, "--query", "hourly", "--output", "hourly.parquet")
     given = lines_for_the_file()
     assert [tool for tool, _ in given] == ["DuckDB", "polars", "pandas"]
@@ -209,7 +209,7 @@ def events(file: Path, log: Sequence[Entry]) -> None:
 
 
 def test_the_lines_for_files_of_run_do_what_they_say(pipeline: Path) -> None:
-    wanted = answer("newest", pipeline, "--query", "hourly")
+    wanted = answer("newest", "--json", pipeline, "--query", "hourly")
     events(pipeline.with_name("events.jsonl"), log_of(RECORDS))
     run = command("run", pipeline, "--input", "events.jsonl", "--output", "out.jsonl")
     assert run.exit_code == 0, run.output

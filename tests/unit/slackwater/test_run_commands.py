@@ -232,6 +232,7 @@ def test_progress_says_why(desk: Desk) -> None:
     desk.submit("r1")
     target = json.dumps({"0": 100})
     output = desk.call("progress", desk.file, "--until", target, code=1)
+    assert desk.call("progress", desk.file, "--until", target, "--follow", code=1) == output
     assert "r1: FAILED, 0 batches, 100 offsets behind" in output
     assert "it is bad" in output
     line = desk.call("progress", desk.file, "--until", target, "--json").splitlines()[-1]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path as FilePath
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 
-from windowing.model.errors import PipelineError, Problem, quoted, shown
+from windowing.model.errors import PipelineError, Problem, meant, quoted, shown
 from windowing.model.file.yaml_lines import (
     LIMITS,
     Limits,
@@ -51,7 +52,54 @@ def parse_document(
     try:
         return model.model_validate(prepare(value)), lines
     except ValidationError as error:
-        raise PipelineError(describe(error, file, lines)) from None
+        raise PipelineError(describe(error, file, lines, model)) from None
+
+
+def known_keys(model: Any, path: Sequence[object]) -> list[str]:
+    """Return the keys that a model has at a path, which ends before the key.
+
+    Args:
+        path: of pydantic, with the tags of unions.
+    """
+    kinds = [model]
+    for part in path:
+        kinds = [one for kind in kinds for one in _below(kind, part)]
+    return sorted(
+        {
+            field.alias or name
+            for kind in _plain(kinds)
+            if issubclass(kind, BaseModel)
+            for name, field in kind.model_fields.items()
+        }
+    )
+
+
+def _plain(kinds: Iterable[Any], tag: object = None) -> Iterator[type]:
+    """Yield the classes that are meant by annotations: of a union all, or those of a tag."""
+    for kind in kinds:
+        if (origin := get_origin(kind)) is Annotated:
+            tags = [one.tag for one in get_args(kind)[1:] if isinstance(one, Tag)]
+            if tag is None or not tags or tag in tags:
+                yield from _plain(get_args(kind)[:1], None if tag in tags else tag)
+        elif origin in (Union, UnionType):
+            yield from _plain(get_args(kind), tag)
+        elif isinstance(kind, type):
+            yield kind
+
+
+def _below(kind: Any, part: object) -> Iterator[Any]:
+    if str(part).startswith("["):
+        yield from _plain([kind], part)
+    elif get_origin(kind) is Annotated:
+        yield from _below(get_args(kind)[0], part)
+    elif get_origin(kind) in (Union, UnionType):
+        for one in get_args(kind):
+            yield from _below(one, part)
+    elif get_origin(kind) in (dict, list, tuple):
+        yield get_args(kind)[1 if get_origin(kind) is dict else 0]
+    elif isinstance(kind, type) and issubclass(kind, BaseModel):
+        fields = kind.model_fields.items()
+        yield from (field.annotation for name, field in fields if part == (field.alias or name))
 
 
 def read_text(path: str | FilePath, limits: Limits = LIMITS) -> str:
@@ -139,17 +187,19 @@ _OF_OPERATORS = {
 }
 
 
-def describe(error: ValidationError, file: str, lines: dict[Path, int]) -> list[Problem]:
+def describe(
+    error: ValidationError, file: str, lines: dict[Path, int], model: type[BaseModel]
+) -> list[Problem]:
     """Return one problem per pydantic error, in the order of the file."""
-    problems = [_problem(finding, file, lines) for finding in error.errors()]
+    problems = [_problem(finding, file, lines, model) for finding in error.errors()]
     return sorted(problems, key=lambda problem: problem.line)
 
 
-def _problem(finding: Any, file: str, lines: dict[Path, int]) -> Problem:
+def _problem(finding: Any, file: str, lines: dict[Path, int], model: type[BaseModel]) -> Problem:
     # Parts in brackets are pydantic's own: of a key, of the kind of a query.
     path: Path = tuple(part for part in finding["loc"] if not str(part).startswith("["))
     name = str(path[-1]) if path else ""
-    message = _message(finding, name)
+    message = _message(finding, name, model)
     example = _example(path, operator="[operator]" in finding["loc"] or "[steps]" in finding["loc"])
     if example and "such as" not in message and finding["type"] != "extra_forbidden":
         message += f"; an example: {example}"
@@ -163,12 +213,17 @@ def _example(path: Path, *, operator: bool) -> str | None:
     return (_OF_OPERATORS.get(name) if operator else None) or _EXAMPLES.get(name)
 
 
-def _message(finding: Any, name: str) -> str:
+def _message(finding: Any, name: str, model: type[BaseModel]) -> str:
     kind, value = finding["type"], finding.get("input")
     if kind == "missing":
         return f"{name} is missing and must be given"
     if kind == "extra_forbidden":
-        return f"unknown key {shown(name)}: correct its spelling or take it out"
+        known = known_keys(model, finding["loc"][:-1])
+        said = f"unknown key {shown(name)}"
+        if close := meant(name, known):
+            return said + close
+        others = f"; known are {', '.join(known)}" if known else ""
+        return f"{said}: correct its spelling or take it out{others}"
     if kind == "value_error":
         return str(finding["msg"]).removeprefix("Value error, ")
     if kind == "string_type" and (advice := quoted(value)) is not None:

@@ -17,9 +17,18 @@ from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.conflicts import Conflict, Place
 from windowing.model.file.declared import Declared
 from windowing.model.file.documents import parse_document, read_text
+from windowing.model.file.every_mistake import besides, of_queries
 from windowing.model.file.layout import LayoutError, check_one_table
 from windowing.model.file.queries import FieldError, resolve_join, resolve_query
-from windowing.model.file.yaml_lines import LIMITS, RUN_LIMITS, Limits, line_of, load, spell
+from windowing.model.file.yaml_lines import (
+    LIMITS,
+    RUN_LIMITS,
+    Limits,
+    line_of,
+    load,
+    load_with_lines,
+    spell,
+)
 from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.limits import EARLIEST, reach_back
 from windowing.model.names import QueryName
@@ -211,14 +220,23 @@ def parse_pipeline(text: str, file: str = "<pipeline>", limits: Limits = RUN_LIM
         PipelineError: with all problems found.
     """
     shape = "a pipeline file is a mapping that begins with name: and source:"
-    pipeline, lines = parse_document(text, file, Pipeline, shape=shape, limits=limits)
+    try:
+        pipeline, lines = parse_document(text, file, Pipeline, shape=shape, limits=limits)
+    except PipelineError as error:
+        try:
+            document, lines = load_with_lines(text, file, limits)
+        except PipelineError:
+            raise error from None
+        more = besides(Pipeline, document, file, lines)
+        problems = sorted([*error.problems, *more], key=lambda problem: problem.line)
+        raise PipelineError(problems) from None
     pipeline._text = text
     try:
         pipeline.flows  # noqa: B018 - resolved here, so that mistakes surface now
     except FieldError as error:
         dotted = ".".join(map(str, error.path))
         problem = Problem(file, line_of(error.path, lines), dotted, str(error))
-        raise PipelineError([problem]) from None
+        raise PipelineError(of_queries(pipeline, file, lines) or [problem]) from None
     return pipeline
 
 

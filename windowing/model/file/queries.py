@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from windowing.model.emission import Retention, check_early, check_idle
+from windowing.model.errors import meant
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.file.declared import Declared
 from windowing.model.join import PAIRS, PLACE, Join
@@ -122,6 +123,36 @@ def resolve_each(
             yield error.path, str(error)
 
 
+def mistakes(
+    declared: Declared, name: str, file: QueryFile | OperatorFile | StepsFile
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the mistakes in a query by path: the first, and all in its keys and aggregates."""
+    try:
+        resolve_query(declared, name, file)
+    except FieldError as error:
+        yield error.path, str(error)
+        first = error.path
+    else:
+        return
+    if not isinstance(file, QueryFile):
+        return
+    source, here = declared.source, ("queries", name)
+    parts: list[dict[str, Any]] = [
+        {"aggregates": {one: text}} for one, text in file.aggregates.items()
+    ]
+    for part in [*parts, *({"group_by": [field]} for field in file.group_by)]:
+        only = file.model_copy(update={"aggregates": {}, "group_by": [], **part})
+        try:
+            _group_by(only, source, here)
+            _aggregates(only, source, here)
+        except FieldError as error:
+            path = error.path
+            if "group_by" in part:
+                path = (*here, "group_by", file.group_by.index(part["group_by"][0]))
+            if path != first:
+                yield path, str(error)
+
+
 def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:
     source, here = declared.source, ("queries", name)
     rules = declared.destination.rules
@@ -224,7 +255,11 @@ def _places(
 def _group_by(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
     for index, field in enumerate(query.group_by):
         if field not in source.fields:
-            msg = f"E_ATTR_UNKNOWN: {field!r} is not under source.fields ({known_fields(source)})"
+            close = meant(field, source.fields)
+            msg = (
+                f"E_ATTR_UNKNOWN: {field!r} is not under source.fields "
+                f"({known_fields(source)}){close}"
+            )
             raise FieldError((*here, "group_by", index), msg)
         if field in query.group_by[:index]:
             msg = f"{field!r} stands twice: keep one"

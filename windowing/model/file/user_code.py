@@ -6,18 +6,24 @@ that is about to run a pipeline calls this first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from windowing.model.errors import PipelineError, Problem
+from windowing.model.errors import PipelineError, Problem, WindowError
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
 from windowing.model.operators.file import StepsFile
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, Scalar, UserStep
+from windowing.model.progress.spelling import PluginGenerator
 from windowing.model.query import Query
+from windowing.model.registry import PluginError
 from windowing.model.user import user_aggregate, user_operator
+from windowing.model.user.user_aggregate import UserAggregateError
+from windowing.model.user.user_operator import UserOperatorError
+from windowing.model.windows.own import OwnWindow
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,21 @@ def user_classes(pipeline: Pipeline) -> Iterator[UserClass]:
                 yield from _of_aggregates(at, step.aggregates)
 
 
+def plugin_settings(pipeline: Pipeline) -> Iterator[tuple[Path, Callable[[], object]]]:
+    """Yield what has a plug-in judge its settings in the file, which reading it does not."""
+    for part in pipeline.source.parts:
+        for own in (part.format, *part.steps):
+            name = "format" if own is part.format else own.name
+            if own.of_plugin:
+                yield ("source", name), partial(getattr, own, "data")
+        for disorder in (part.disorder, *part.disorder_of.values()):
+            if isinstance(disorder, PluginGenerator):
+                yield ("source", "disorder"), partial(getattr, disorder, "data")
+    for query in pipeline.of(Query):
+        if isinstance(query.window, OwnWindow):
+            yield ("queries", query.name, "window"), query.window.made
+
+
 def _of_aggregates(at: Path, aggregates: Iterable[Aggregate]) -> Iterator[UserClass]:
     for aggregate in aggregates:
         if aggregate.user is not None:
@@ -77,12 +98,14 @@ def check_user_code(pipeline: Pipeline, file: str) -> None:
         PipelineError: with all classes that cannot be used.
     """
     problems: list[Problem] = []
-    for class_ in user_classes(pipeline):
+    checks = [(class_.path, class_.check) for class_ in user_classes(pipeline)]
+    for path, check in [*checks, *plugin_settings(pipeline)]:
         try:
-            class_.check()
-        except (user_aggregate.UserAggregateError, user_operator.UserOperatorError) as error:
+            check()
+        except (UserAggregateError, UserOperatorError, PluginError, WindowError) as error:
             lines = load_with_lines(pipeline.text, file)[1]
-            dotted = ".".join(map(str, class_.path))
-            problems.append(Problem(file, line_of(class_.path, lines), dotted, str(error)))
+            problems.append(
+                Problem(file, line_of(path, lines), ".".join(map(str, path)), str(error))
+            )
     if problems:
         raise PipelineError(problems)

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
+from windowing.model.errors import meant
 from windowing.model.facts import Facts
 from windowing.model.fields import FieldType
 from windowing.model.lengths import parse_length
@@ -145,7 +146,9 @@ def read_mapping(
     unknown = [name for name in value if known is not None and name not in known]
     missing = [name for name in required if name not in value]
     if unknown or missing:
-        wrong = f"unknown key {unknown[0]!r}" if unknown else f"{missing[0]} is missing"
+        wrong = f"{missing[0]} is missing" if missing else ""
+        if unknown:
+            wrong = f"unknown key {unknown[0]!r}{meant(unknown[0], known or ())}"
         msg = f"{wrong}; {RULE}"
         raise ValueError(msg)
     return value

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from windowing.model.errors import meant
 from windowing.model.facts import Facts
 from windowing.model.lengths import LENGTH_MAX
 from windowing.model.progress.disorder import GENERATORS, RULE, Disorder
@@ -90,7 +91,8 @@ def parse_disorder(value: object) -> Disorder:
             raise ValueError(msg) from None
         return parsed
     plugins = "".join(f", or {name}, a plug-in" for name in declared_names("generators"))
-    msg = f"E_DISORDER: {value!r} is not a generator: {RULE}{plugins}"
+    close = meant(name, [*GENERATORS])
+    msg = f"E_DISORDER: {value!r} is not a generator{close or ':'} {RULE}{plugins}"
     raise ValueError(msg)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +16,11 @@ from typer.testing import CliRunner
 
 from chaos.readers.envelope import read_line
 from chaos.readers.log import read_events
+from jobs.brokers.topics import TopicError
 from jobs.tools.heartbeat import HeartbeatError, PartitionFacts, beats, delays_of
 from jobs.tools.punctuate import PunctuateError, punctuated, punctuations, step_of, tightest_bounds
 from jobs.tools.recording import Event, event_line, record
+from jobs.tools.send_events import _check_held
 from slackwater.main import app
 from tests.strategies import Case, cases, entry, interleavings
 from windowing.engine.reading.objects import BadValue, parse_object
@@ -313,3 +317,20 @@ def test_delays_are_stated_once() -> None:
         delays_of(pipeline(disorder="ordered"), None)
     with pytest.raises(HeartbeatError, match="leave out --max-delay"):
         delays_of(pipeline(), Delays(1, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("end", "headers", "said"),
+    [
+        (3, [], "s/0 ends at 3, and the file has 2 records for it; `send` makes"),
+        (2, [], "the last record of s/0, at offset 1, is not the file's"),
+        (3, [("slackwater-control", b"{}")], "offset 2 is a control record, as `queries` and"),
+    ],
+)
+def test_what_is_behind_something_else_is_refused_with_a_way_out(
+    end: int, headers: list[Any], said: str
+) -> None:
+    file = [entry({"source": "s", "partition": 0, "offset": at, "value": at}) for at in (0, 1)]
+    with pytest.raises(TopicError, match="slackwater record FILE --output") as refused:
+        _check_held("s", 0, end, SimpleNamespace(value=b"9", headers=headers), file)
+    assert said in str(refused.value)
