@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from infra.errors import NotReady
+from infra import stack
+from infra.endpoints import Endpoints
+from infra.errors import InfraError, NotReady
+from infra.restarts import MayEnd, living_jobs
 from infra.spark_room import room
 from infra.spark_size import AT_ONCE_VARIABLE, borne, pipelines_at_once, size_for
 from jobs import runs
@@ -27,6 +31,7 @@ from jobs.runs.job_order import JobOrder, job_name, parse_order, pipeline_and_ru
 from jobs.runs.life import DEATHS_MAX, SILENT_DEATHS_MAX, Deaths
 from jobs.runs.targets import address_of, announce, targets_folder
 from jobs.runs.waiting import said
+from slackwater.main import app
 from tests.unit.jobs.runs.test_runs import submit
 from tests.unit.life.machine import BAD, FILE, GOOD
 from tests.unit.life.pretended import PretendedCluster
@@ -209,6 +214,40 @@ def test_a_target_goes_when_its_run_is_stopped_or_superseded(
     assert targets(cluster) == ["tide.2@r1.json", "tide@r2.json"]
     runs.stop_all(cluster.endpoints, "tide")
     assert targets(cluster) == ["tide.2@r1.json"]
+
+
+def test_up_stops_the_runs_on_workers_that_it_restarts_and_resumes_them(
+    cluster: PretendedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "tide.yml"
+    file.write_text(FILE.format(name="tide", topic=GOOD))
+    submit(cluster, file, "blue")
+    submit(cluster, file, "green", beside=True)
+    stopped: list[str] = []
+
+    def up(*_: object, may_end: MayEnd, **__: object) -> Endpoints:
+        may_end(cluster.endpoints, living_jobs(cluster.endpoints))
+        stopped.extend({*("blue", "green")} - {*runs.living(cluster.endpoints, "tide")})
+        return cluster.endpoints
+
+    monkeypatch.setattr(stack, "up", up)
+    monkeypatch.setattr(stack, "endpoints", lambda **_: cluster.endpoints)
+    shown = CliRunner().invoke(app, ["up", "--yes", "spark"])
+    assert shown.exit_code == 0, shown.output
+    assert sorted(stopped) == ["blue", "green"]
+    assert runs.living(cluster.endpoints, "tide") == ["blue", "green"]
+    assert "resumed run blue of tide" in shown.output
+    assert "slackwater start" not in shown.output
+
+    def fails(*_: object, may_end: MayEnd, **__: object) -> Endpoints:
+        may_end(cluster.endpoints, living_jobs(cluster.endpoints))
+        raise InfraError("spark-worker-1 died while starting")
+
+    monkeypatch.setattr(stack, "up", fails)
+    shown = CliRunner().invoke(app, ["up", "--yes", "spark"])
+    assert shown.exit_code == 1
+    said_of = " ".join(shown.output.split())
+    assert f"`slackwater start {file} --run blue`" in said_of
 
 
 GIB = 1 << 30
