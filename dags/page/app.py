@@ -284,9 +284,12 @@ async def act(
     except HTTPException as error:
         await run_in_threadpool(refuse, action, deployment.name, str(error.detail), name)
         raise
-    place = urlencode({"action": action.name, "dag_run": run_id})
-    started_run = {"dag_id": dag, "dag_run_id": run_id}
-    return JSONResponse(started_run, status_code=303, headers={"Location": f"started?{place}"})
+    return _led_to_started(action.name, run_id, {"dag_id": dag, "dag_run_id": run_id})
+
+
+def _led_to_started(action: str, run_id: str, answer: dict[str, Any]) -> JSONResponse:
+    place = urlencode({"action": action, "dag_run": run_id})
+    return JSONResponse(answer, status_code=303, headers={"Location": f"started?{place}"})
 
 
 def _filled(action: Action, form: ActionForm) -> dict[str, str]:
@@ -347,21 +350,14 @@ def unpaused(
     action: Annotated[Text, Form(max_length=40)],
     dag_run: Annotated[Text, Form(max_length=250)],
 ) -> JSONResponse:
-    """Let the DAG begin that has a run which an action has started, and lead back to it.
-
-    Raises:
-        HTTPException: 403, the form is not from this site, or the user may not change the DAG; 404,
-            as for `has_started`.
-    """
+    """Let the DAG begin that has a run which an action has started, and lead back to it."""
     if not comes_from_here(request):
         raise HTTPException(403, "this form was not sent by a page of this site")
     chosen, found = _started(dag_id, user, action, dag_run)
     if not may(user, found.dag_id, "PUT"):
         raise HTTPException(403, f"you have no right to unpause the DAG {found.dag_id}")
     unpause(chosen, dag_id, user.get_name())
-    place = urlencode({"action": action, "dag_run": dag_run})
-    answer = {"dag_id": found.dag_id, "is_paused": False}
-    return JSONResponse(answer, status_code=303, headers={"Location": f"started?{place}"})
+    return _led_to_started(action, dag_run, {"dag_id": found.dag_id, "is_paused": False})
 
 
 def _started(dag_id: str, user: User, name: str, dag_run: str) -> tuple[Action, StartedRun]:
