@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Asset, BaseOperator, Param
+from airflow.sdk import DAG, Asset, BaseOperator, CronTriggerTimetable, Param
 from airflow.utils.types import DagRunType
 
 from dags.entities import (
@@ -32,7 +32,7 @@ from dags.operators.choose_run import OnChange
 from dags.operators.monitor import MonitorJob
 from dags.operators.publish import PublishNews, PublishTable
 from dags.operators.request import ACTIONS, DEPLOY, REPLAY
-from dags.operators.run_command import HandOver, RunChosen, RunCommand, RunOnSubmitted
+from dags.operators.run_command import HandOver, RunChosen, RunCommand, RunOnSubmitted, TendTables
 from dags.operators.stop_job import StopJob
 from dags.operators.submit_stream import SubmitStream
 
@@ -51,6 +51,9 @@ MAX_TEXT = 20_000
 """Maximum characters of a pipeline file on the DAG's page."""
 
 RETRY_DELAY = timedelta(seconds=10)
+
+_JUST_PASSED = timedelta(minutes=2)
+"""A first time that passes while Airflow reads the file, or is restarted, is not missed."""
 
 
 def read_dags(
@@ -134,6 +137,15 @@ def render_news(deployment: Deployment) -> DAG:
     return dag
 
 
+def next_time(cron: str) -> CronTriggerTimetable:
+    """Return a schedule whose first DAG run is the next one, for DAGs without a start date.
+
+    By a mere cron expression Airflow begins with the time that has just passed, even if catchup is
+    off: in a fresh project everything would run before there is anything to run on.
+    """
+    return CronTriggerTimetable(cron, timezone="UTC", run_immediately=_JUST_PASSED)
+
+
 def asset_of(deployment: Deployment) -> Asset:
     """Return the Asset of a pipeline's table."""
     return Asset(name=f"{deployment.name}/{deployment.table}", uri=deployment.asset_uri)
@@ -147,8 +159,7 @@ def render_upkeep(deployment: Deployment) -> DAG:
     with DAG(
         auto_register=False,
         dag_id=deployment.name + UPKEEP,
-        schedule=deployment.upkeep,
-        start_date=datetime(2020, 1, 1, tzinfo=UTC),
+        schedule=deployment.upkeep and next_time(deployment.upkeep),
         catchup=False,
         max_active_runs=1,
         allowed_run_types=ALL_BUT_BACKFILL,
@@ -157,7 +168,7 @@ def render_upkeep(deployment: Deployment) -> DAG:
         default_args={"owner": "slackwater", "retry_delay": RETRY_DELAY, "retries": 2},
     ) as dag:
         first, then = (
-            RunCommand(task_id=action, arguments=["tables", deployment.file, action])
+            TendTables(task_id=action, file=deployment.file, action=action)
             for action in ("optimize", "vacuum")
         )
         first >> then

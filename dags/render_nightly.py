@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from airflow.sdk import DAG, Asset, Param, chain
@@ -13,7 +13,7 @@ from dags.operators.alerts import alerts
 from dags.operators.audit import AuditRun
 from dags.operators.publish import PublishReports, Verdict
 from dags.operators.run_command import RunPlan
-from dags.render import asset_of
+from dags.render import asset_of, next_time
 from infra.layout import default_layout
 
 AUDIT_HOURS = 6
@@ -28,8 +28,7 @@ def render_audits(deployments: Sequence[Deployment]) -> DAG:
     names = [deployment.name for deployment in deployments]
     with DAG(
         dag_id=AUDITS,
-        schedule="30 0 * * *",
-        start_date=datetime(2020, 1, 1, tzinfo=UTC),
+        schedule=next_time("30 0 * * *"),
         catchup=False,
         max_active_runs=1,
         max_active_tasks=1,
@@ -85,8 +84,7 @@ def render_nightly(plans: Sequence[str]) -> DAG:
     publish_id, verdict_id = NIGHTLY_TASKS
     with DAG(
         dag_id=NIGHTLY,
-        schedule="30 1 * * *",
-        start_date=datetime(2020, 1, 1, tzinfo=UTC),
+        schedule=next_time("30 1 * * *"),
         catchup=False,
         max_active_runs=1,
         is_paused_upon_creation=True,

@@ -1,5 +1,6 @@
 """The engine: a Spark standalone cluster of one master and two workers on the loopback address."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -32,6 +33,7 @@ PORTS = {
 """The cluster's default ports."""
 
 REQUEST_S = 2.0
+_AT_ONCE_FILE = "pipelines_at_once"
 
 _DEFAULTS = """\
 # Written by infra/spark.py at every start; read by the master, the workers and every driver.
@@ -124,7 +126,7 @@ def component(layout: Layout, ports: Ports) -> Component:
 def _worker(layout: Layout, ports: Ports, number: int) -> Daemon:
     name = f"spark-worker-{number}"
     web = ports[f"{name}-ui"]
-    size = spark_size.size_for(spark_size.pipelines_at_once())
+    size = spark_size.size_for(spark_size.pipelines_at_once(layout.spark / _AT_ONCE_FILE))
     return Daemon(
         name=name,
         command=(
@@ -206,6 +208,9 @@ def _get(url: str) -> dict:  # type: ignore[type-arg]
 
 def _prepare(layout: Layout, ports: Ports) -> None:
     recovery = layout.spark / "recovery"
+    if (named := os.environ.get(spark_size.AT_ONCE_VARIABLE)) is not None:
+        layout.spark.mkdir(parents=True, exist_ok=True)
+        (layout.spark / _AT_ONCE_FILE).write_text(named, encoding="utf-8")
     if not _is_any_alive(layout, "spark-worker"):
         # What the master remembers ended with the workers: drivers must not be revived when a
         # stopped stack is started again.

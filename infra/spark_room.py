@@ -33,12 +33,14 @@ class Room:
         applications: running and waiting ones.
         drivers: running and waiting ones.
         free: per live worker, its free cores and memory in MiB.
+        cores: of the largest live worker, free or not.
         ended: ids of applications that have ended, by name, the last one of each.
     """
 
     applications: tuple[Share, ...]
     drivers: tuple[Share, ...]
     free: tuple[tuple[int, int], ...]
+    cores: int
     ended: Mapping[str, str]
 
     def application(self, name: str) -> Share | None:
@@ -58,14 +60,12 @@ def look(page: str) -> Room:
 def room(answer: Mapping[str, Any]) -> Room:
     """Parse the master's page as JSON."""
     try:
+        alive = [worker for worker in answer["workers"] if worker["state"] == "ALIVE"]
         return Room(
             applications=tuple(map(_application, answer["activeapps"])),
             drivers=tuple(map(_driver, answer["activedrivers"])),
-            free=tuple(
-                (worker["coresfree"], worker["memoryfree"])
-                for worker in answer["workers"]
-                if worker["state"] == "ALIVE"
-            ),
+            free=tuple((worker["coresfree"], worker["memoryfree"]) for worker in alive),
+            cores=max((worker["cores"] for worker in alive), default=0),
             ended={one["name"]: one["id"] for one in answer["completedapps"]},
         )
     except KeyError as error:

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import psutil
 
-from infra import airflow, elsewhere, kafka, kafka_settings, spark, yarn
+from infra import airflow, elsewhere, kafka, kafka_settings, restarts, spark, yarn
 from infra.addresses import addresses, as_started, has_run
 from infra.daemon import Daemon, Ports, shared_environment
 from infra.endpoints import Endpoints
@@ -86,6 +86,7 @@ def up(
     *,
     only: Collection[str] = USUAL,
     layout: Layout | None = None,
+    may_end: restarts.MayEnd = restarts.refuse,
 ) -> Endpoints:
     """Start what is not running yet, all components in parallel, and wait until it is healthy.
 
@@ -97,14 +98,16 @@ def up(
         only: names of the wanted components, of kafka, spark, airflow and yarn.
         layout: where the state is; default: from the environment, with the broker of the Kafka
             settings, if any.
+        may_end: asked before a host of jobs is restarted.
 
     Raises:
-        InfraError: a component did not become healthy; says which, why, and where its log is.
+        InfraError: a component did not become healthy; says which, why, and where its log is. Or
+            jobs would end that may not.
     """
     if layout is None and elsewhere.is_named():
         return endpoints(only=only)  # it was started by whoever set the variables
     if layout is None and kafka_settings.settings() is not None:
-        up(reporter, only=_local(only), layout=default_layout())
+        up(reporter, only=_local(only), layout=default_layout(), may_end=may_end)
         return endpoints(only=only)
     layout = layout or default_layout()
     news = _News(reporter)
@@ -112,6 +115,8 @@ def up(
     layout.make_private()
     with only_one(layout):
         record = read(layout)
+        if any(_host_changes(name, layout, record) for name in only):
+            restarts.check(addresses(layout, record, ()), may_end)
         with ThreadPoolExecutor(max_workers=len(PARTS)) as pool:
             starts = [pool.submit(_bring_up, name, layout, record, news) for name in only]
             wait(starts)
@@ -286,6 +291,15 @@ def _alive(record: Record) -> list[str]:
 def _is_current(daemon: Daemon, record: Record) -> bool:
     running = record.running.get(daemon.name)
     return running is not None and running.recipe == _recipe(daemon) and is_alive(running.process)
+
+
+def _host_changes(name: str, layout: Layout, record: Record) -> bool:
+    """Whether a living host of jobs is to be restarted with other settings."""
+    hosts = _HOSTS.intersection(_alive(record))
+    if not any(host.startswith(name) for host in hosts):
+        return False
+    daemons = PARTS[name].component(layout, record.ports).daemons
+    return any(one.name in hosts and not _is_current(one, record) for one in daemons)
 
 
 def _recipe(daemon: Daemon) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +14,10 @@ from slackwater.console import FAILED, PASSED, err, plain, report, show, tell
 from slackwater.ending import when_interrupted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from infra.endpoints import Endpoints
+    from jobs.runs import Run
 
 
 class Which(StrEnum):
@@ -35,8 +39,17 @@ def up(
         typer.Argument(help="kafka, spark, airflow, yarn; default: all of the stack."),
     ] = None,
     which: WhichStack = Which.standalone,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", help="Where workers get other settings: stop their jobs, and resume them."
+        ),
+    ] = False,
 ) -> None:
     """Start Kafka, Spark and Airflow on this machine, each on the loopback address.
+
+    What runs as it should is left alone. If workers with jobs are to get other settings, nothing is
+    started, unless `--yes` is given.
 
     Spark and Airflow require a secret. Kafka does not: anyone with an account on this machine can
     read and write its topics; `--kafka FILE` uses your own cluster instead.
@@ -47,7 +60,49 @@ def up(
         msg = f"{unknown[0]!r} is not a part of the stack: name some of {', '.join(stack.PARTS)}"
         raise typer.BadParameter(msg)
     with when_interrupted(lambda: tell("what has started goes on: `slackwater down` ends it")):
-        _tell_addresses(stack.up(report, only=only or stack.STACKS[which]))
+        parts = only or stack.STACKS[which]
+        if not yes:
+            _tell_addresses(stack.up(report, only=parts))
+            return
+        stopped: list[Run] = []
+        try:
+            endpoints = stack.up(report, only=parts, may_end=partial(_stop_first, stopped))
+            _resume(stopped)
+        finally:
+            for run in stopped:
+                tell(f"stopped: `slackwater start {run.given or run.file} --run {run.run}`")
+        _tell_addresses(endpoints)
+
+
+def _stop_first(stopped: list[Run], endpoints: Endpoints, jobs: Sequence[str] | None) -> None:
+    """Stop the runs among the jobs of a cluster, so that they can be resumed."""
+    from jobs import runs
+    from jobs.runs.folder import find_named
+    from jobs.runs.job_order import pipeline_and_run
+
+    for job in jobs or ():
+        ours = pipeline_and_run(job)
+        if ours is None:
+            tell(f"{job!r} is not a run of a pipeline, and ends with its worker")
+            continue
+        run = find_named(endpoints, *ours)
+        runs.stop_run(endpoints, run)
+        stopped.append(run)
+        tell(f"stopped run {run.run} of {run.pipeline}")
+
+
+def _resume(stopped: list[Run]) -> None:
+    """Resume runs, and take them off the list: live ones before those beside them."""
+    from infra import stack
+    from jobs import runs
+
+    if not stopped:
+        return
+    endpoints = stack.endpoints(only=("kafka", "spark"))
+    for run in sorted(stopped, key=lambda run: run.options.beside):
+        runs.start(endpoints, run)
+        stopped.remove(run)
+        tell(f"resumed run {run.run} of {run.pipeline}")
 
 
 def _tell_addresses(endpoints: Endpoints) -> None:

@@ -9,7 +9,6 @@ from airflow.sdk import Asset, Context
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 
 from dags.operators.command import CommandError
-from dags.operators.job import jobs_arguments, jobs_of, meant
 from dags.operators.run_command import CommandTask
 
 UNKNOWN = 3
@@ -42,10 +41,7 @@ class AuditRun(CommandTask):
             msg = f"this DAG run was triggered with pipeline = {chosen}"
             raise AirflowSkipException(msg)
         try:
-            live = meant(jobs_of(self.asked(*jobs_arguments(self.file))))
-            if live is None:
-                msg = f"{self.file} has never run"
-                raise AirflowSkipException(msg)
+            live = self.live_with_commits(self.file)
             output = self.called("verify", self.file, "--run", live.run, *_OPTIONS)
         except CommandError as error:
             if error.exit_code == UNKNOWN:

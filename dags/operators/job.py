@@ -29,6 +29,7 @@ class Job:
             unless it was `slackwater stop`.
         live: whether commands take it by default, whether or not its job is running.
         submitted_at: time of the last submission, ISO 8601, UTC.
+        batches: how many it has committed.
         file: the run's own copy of the pipeline file.
         ui: address of the driver's page, if known.
         log: where the driver's log is, if known.
@@ -39,6 +40,7 @@ class Job:
     why: str | None
     live: bool
     submitted_at: str
+    batches: int = 0
     file: str | None = None
     ui: str | None = None
     log: str | None = None

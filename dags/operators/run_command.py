@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from dags.operators.command import Command, CommandError, CommandOutput
-from dags.operators.job import Job, jobs_arguments, jobs_of
+from dags.operators.job import Job, jobs_arguments, jobs_of, meant
 from dags.operators.links import DataDocsLink, data_docs_page
 from dags.operators.request import (
     DEPLOY,
@@ -66,6 +66,22 @@ class CommandTask(BaseOperator):
         except CommandError as error:
             raise AirflowException(str(error)) from None
 
+    def live_with_commits(self, file: str) -> Job:
+        """Return the live run, for a task that comes by the clock and works on what is written.
+
+        Raises:
+            AirflowSkipException: nothing is written yet.
+            AirflowException: with the command's own last sentence.
+        """
+        live = meant(self.jobs(file))
+        if live is None:
+            msg = f"{file} has never run"
+            raise AirflowSkipException(msg)
+        if not live.batches:
+            msg = f"run {live.run} of {file} has committed nothing yet"
+            raise AirflowSkipException(msg)
+        return live
+
     def _run(self, arguments: Sequence[str], log: Callable[[str], None]) -> CommandOutput:
         self._command = Command(arguments, log, self._more)
         return self._command.run()
@@ -121,6 +137,25 @@ class RunCommand(CommandTask):
     def _link(self, context: Context, result: dict[str, Any] | None) -> None:
         if (result or {}).get("data_docs"):
             DataDocsLink().show(self, context, data_docs_page(self.dag_id))
+
+
+class TendTables(CommandTask):
+    """Calls `slackwater tables`, unless nothing is written yet.
+
+    Args:
+        action: `optimize` or `vacuum`.
+    """
+
+    ui_color = "#e8f0fe"
+
+    def __init__(self, *, file: str, action: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file, self.action = file, action
+
+    def execute(self, context: Context) -> None:
+        """Run the command once."""
+        self.live_with_commits(self.file)
+        self.call("tables", self.file, self.action)
 
 
 class RunOnSubmitted(RunCommand):

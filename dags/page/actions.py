@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from airflow.api.common.trigger_dag import trigger_dag
@@ -51,6 +51,7 @@ class Action:
         conf: the parameters of the DAG run.
         blanks: the fields that add to them.
         chaos: whether it is a run of the DAG of chaos plans.
+        asks: what somebody is asked who has pressed it, before it acts; empty: nothing.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Action:
     conf: Mapping[str, str] = field(default_factory=dict)
     blanks: tuple[Blank, ...] = ()
     chaos: bool = False
+    asks: str = ""
 
     def dag_of(self, pipeline: str) -> str:
         """Return the DAG of which it starts a run."""
@@ -94,7 +96,13 @@ ACTIONS: Final = (
         "Starts the job with the file as it is, or continues with the running one.",
         {"action": DEPLOY},
     ),
-    Action(STOP, "Stop", "Stops the live run's job. Its checkpoint stays.", {"action": STOP}),
+    Action(
+        STOP,
+        "Stop",
+        "Stops the live run's job. Its checkpoint stays.",
+        {"action": STOP},
+        asks="No row is written until it is resumed. Stop it?",
+    ),
     Action(
         "resume",
         "Resume",
@@ -115,6 +123,7 @@ ACTIONS: Final = (
         "Compares this run with the live one, and makes it the live one if they agree.",
         {"action": HANDOVER},
         (_RUN,),
+        asks="The job of the run that is live now is stopped then. Hand over?",
     ),
     Action(
         VERIFY,
@@ -140,6 +149,7 @@ ACTIONS: Final = (
         "Breaks a job on a stack of its own as the plan says, and proves its answer.",
         blanks=(Blank("plan", "plan", "plans"),),
         chaos=True,
+        asks="It takes minutes, and much of this machine. Run it?",
     ),
 )
 
@@ -221,6 +231,15 @@ def started(action: Action, pipeline: str, run_id: str) -> StartedRun | None:
             return None
         dag = DagModel.get_current(dag_id, session=session)
         return StartedRun(dag_id, run_id, waits=dag is not None and bool(dag.is_paused))
+
+
+def unpause(action: Action, pipeline: str, user: str) -> None:
+    """Let the DAG of an action begin its runs, and note who has: both or neither."""
+    with create_session() as session:
+        dag = DagModel.get_current(action.dag_of(pipeline), session=session)
+        if dag is not None:
+            dag.is_paused = False
+        session.add(_entry(replace(action, name="unpause"), pipeline, user, {}))
 
 
 def comes_from_here(request: Request) -> bool:

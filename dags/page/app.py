@@ -26,7 +26,17 @@ from dags.entities import Deployment, plan_names
 from dags.operators.command import CommandError, pipelines_folder, project_root
 from dags.operators.job import jobs_arguments, jobs_of
 from dags.operators.request import SHOWN, ShownState, digest_now
-from dags.page.actions import ACTION, ACTIONS, Action, comes_from_here, refuse, start, started
+from dags.page.actions import (
+    ACTION,
+    ACTIONS,
+    Action,
+    StartedRun,
+    comes_from_here,
+    refuse,
+    start,
+    started,
+    unpause,
+)
 from dags.page.answers import ALL, NAME, Answer, Answers
 from dags.page.calls import Calls
 from dags.page.files import PipelineFiles
@@ -284,9 +294,12 @@ async def act(
     except HTTPException as error:
         await run_in_threadpool(refuse, action, deployment.name, str(error.detail), name)
         raise
-    place = urlencode({"action": action.name, "dag_run": run_id})
-    started_run = {"dag_id": dag, "dag_run_id": run_id}
-    return JSONResponse(started_run, status_code=303, headers={"Location": f"started?{place}"})
+    return _led_to_started(action.name, run_id, {"dag_id": dag, "dag_run_id": run_id})
+
+
+def _led_to_started(action: str, run_id: str, answer: dict[str, Any]) -> JSONResponse:
+    place = urlencode({"action": action, "dag_run": run_id})
+    return JSONResponse(answer, status_code=303, headers={"Location": f"started?{place}"})
 
 
 def _filled(action: Action, form: ActionForm) -> dict[str, str]:
@@ -333,12 +346,41 @@ def has_started(
     Raises:
         HTTPException: 404, it has started no such run, or the user may not see the run's DAG.
     """
-    chosen = ACTION.get(action)
+    chosen, found = _started(dag_id, user, action, dag_run)
+    may_unpause = found.waits and may(user, found.dag_id, "PUT")
+    text = page("started.html", title=dag_id, action=chosen, started=found, may_unpause=may_unpause)
+    return HTMLResponse(text)
+
+
+@app.post("/{dag_id}/unpause", dependencies=[MAY_READ])
+def unpaused(
+    request: Request,
+    dag_id: str,
+    user: User,
+    action: Annotated[Text, Form(max_length=40)],
+    dag_run: Annotated[Text, Form(max_length=250)],
+) -> JSONResponse:
+    """Let the DAG begin that has a run which an action has started, and lead back to it."""
+    if not comes_from_here(request):
+        raise HTTPException(403, "this form was not sent by a page of this site")
+    chosen, found = _started(dag_id, user, action, dag_run)
+    if not may(user, found.dag_id, "PUT"):
+        raise HTTPException(403, f"you have no right to unpause the DAG {found.dag_id}")
+    unpause(chosen, dag_id, user.get_name())
+    return _led_to_started(action, dag_run, {"dag_id": found.dag_id, "is_paused": False})
+
+
+def _started(dag_id: str, user: User, name: str, dag_run: str) -> tuple[Action, StartedRun]:
+    """Return an action and the run that it has started.
+
+    Raises:
+        HTTPException: 404, it has started no such run, or the user may not see the run's DAG.
+    """
+    chosen = ACTION.get(name)
     if chosen is not None and may(user, chosen.dag_of(dag_id), "GET"):
         found = started(chosen, dag_id, dag_run)
         if found is not None:
-            text = page("started.html", title=dag_id, action=chosen, started=found)
-            return HTMLResponse(text)
+            return chosen, found
     raise HTTPException(404, "no action of this page has started such a run")
 
 

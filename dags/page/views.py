@@ -147,6 +147,10 @@ def _duration(seconds: float | None) -> str:
     return f"{seconds:.3g} s"
 
 
+def _age(seconds: float) -> str:
+    return "just now" if seconds < 1 else f"{_duration(seconds)} ago"
+
+
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(_FOLDER),
@@ -156,7 +160,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        count=_count, percent=_percent, time=_time, duration=_duration, short=short, path=quote
+        age=_age,
+        count=_count,
+        percent=_percent,
+        time=_time,
+        duration=_duration,
+        short=short,
+        path=quote,
     )
     made.globals.update(query=urlencode, href_of=href_of)
     return made

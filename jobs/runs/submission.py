@@ -120,9 +120,11 @@ def take_over(endpoints: Endpoints, run: Run, before: Run) -> list[str]:
 def start(endpoints: Endpoints, run: Run) -> Run:
     """Resume a run from its checkpoint, with its own copy of the file and the same options.
 
+    Runs that work beside it stay as they are: neither needs the other's end.
+
     Raises:
-        RunError: another run of the pipeline has a running job; or its classes have other code than
-            when it was begun, so its checkpoint does not fit.
+        RunError: another run of the pipeline has a running job, not beside this one; or its classes
+            have other code than when it was begun, so its checkpoint does not fit.
     """
     pipeline = run.own_pipeline()
     if run.fingerprint is not None and not pipeline.wrote(run.fingerprint):
@@ -133,14 +135,24 @@ def start(endpoints: Endpoints, run: Run) -> Run:
         )
         raise RunError(msg)
     with one_at_a_time(endpoints, run.pipeline):
-        others = [name for name in _living(endpoints, run.pipeline) if name != run.run]
+        runs = runs_folder(endpoints, run.pipeline)
+        others = [
+            name
+            for name in _living(endpoints, run.pipeline)
+            if name != run.run and not _is_beside(runs / name)
+        ]
         if others and not run.options.beside:
             msg = (
                 f"run {others[0]} of pipeline {run.pipeline} has a job that lives: end it with "
                 f"`slackwater stop {run.file} --run {others[0]}`, then start {run.run}"
             )
             raise RunError(msg)
-        return _submit(endpoints, _Wanted(pipeline, run.file, run.given, run.run, run.options))
+        wanted = _Wanted(pipeline, run.file, run.given, run.run, run.options, replaces=False)
+        return _submit(endpoints, wanted)
+
+
+def _is_beside(run: Path) -> bool:
+    return (run / NOTE_FILE).exists() and read_run(run).options.beside
 
 
 def stop(
@@ -172,6 +184,8 @@ class _Wanted:
     run: str
     options: Options
     may_end: Collection[str] | None = None
+    replaces: bool = True
+    """Whether other runs' jobs are stopped for it, unless it is to run beside them."""
 
 
 def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
@@ -183,7 +197,7 @@ def _submit(endpoints: Endpoints, wanted: _Wanted) -> Run:
         _stop(endpoints, pipeline.name, only=run)
     driver = drivers.cluster(endpoints).find_driver(endpoints, job_name(pipeline.name, run))
     if driver is None:
-        if not beside:
+        if wanted.replaces and not beside:
             # Another run's job would keep the cores and write next to this one.
             _check_ends(endpoints, wanted)
             _stop(endpoints, pipeline.name, keep=run, by=run)

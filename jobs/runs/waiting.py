@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from infra import drivers, spark_room
+from infra import drivers, elsewhere, spark_room
 from infra.endpoints import Endpoints
 from infra.errors import NotReady
 from infra.spark_room import Room
+from infra.spark_size import AT_ONCE_VARIABLE, size_of
 from jobs.runs.folder import Run, read_run, runs_folder
-from jobs.runs.job_order import job_name, pipeline_and_run
+from jobs.runs.job_order import job_name, pipeline_and_run, run_of_job
 
 FileOf = Callable[[tuple[str, str]], Path]
 """Returns the file by which commands find a run, given the names of pipeline and run."""
@@ -67,7 +68,10 @@ def _file_of(endpoints: Endpoints, pipeline: str, run: str) -> Path:
 
 
 def said(name: str, what: str, room: Room, drivers: Mapping[str, str], file_of: FileOf) -> str:
-    """Say which jobs a job waits for, and how to free their cores.
+    """Say which jobs a job waits for, and how it gets room.
+
+    To end another run of its own pipeline is no way: the two are to be compared, and the one hands
+    over to the other.
 
     Args:
         what: `driver` or `executors`.
@@ -82,10 +86,24 @@ def said(name: str, what: str, room: Room, drivers: Mapping[str, str], file_of: 
             held[holder] = held.get(holder, 0) + share.cores
     free = " and ".join(f"{cores} cores with {memory} MiB" for cores, memory in room.free)
     none = f"no worker has room for its {what} (free: {free or 'nothing, as no worker lives'})"
+    more = _more(max(size_of(room.cores), len(held)) + 1)
     if not held:
-        return f"{none}, and no job would free any: give the cluster more (infra/README.md)"
+        return f"{none}, and no job would free any: {more}"
     holders = ", ".join(f"{_who(job)} has {cores} cores" for job, cores in sorted(held.items()))
-    return f"{none}: {holders}; to end one frees them: {_how(sorted(held), file_of)}"
+    ours = pipeline_and_run(name)
+    others = [job for job in sorted(held) if not ours or run_of_job(job, ours[0]) is None]
+    ending = f"; or end another: {_how(others, file_of)}" if others else ""
+    return f"{none}: {holders}; {more}{ending}"
+
+
+def _more(pipelines: int) -> str:
+    """Say how the cluster gets room for so many small pipelines."""
+    if elsewhere.is_named():
+        return "give the cluster more cores and memory (infra/README.md)"
+    return (
+        f"make room: `{AT_ONCE_VARIABLE}={pipelines} slackwater up --yes`, which stops the jobs, "
+        "gives the workers more, and resumes the jobs"
+    )
 
 
 def _who(job: str) -> str:

@@ -189,7 +189,7 @@ def runs(arguments):
             "submitted_at": note["submitted_at"],
             "file": str(next((folder / run).glob("*.yml"))),
             "file_differs": None,
-            "batches": 1,
+            "batches": script("batches", 1),
             "behind": 0,
             "table": "t/flights",
             "last_verify": None,

@@ -2,8 +2,11 @@
 
 import copy
 import json
+import os
+import re
 import shutil
 import time
+from urllib.parse import quote
 
 import pytest
 from pages import NAME, SENT, example, login, page
@@ -264,6 +267,73 @@ def test_an_action_starts_a_run_of_its_dag_for_those_who_may_trigger_it(anybody,
                 session.delete(run)
         if not may:
             assert "you have no right to trigger that DAG" in answer.json()["detail"]
+
+
+@pytest.mark.usefixtures("stored")
+def test_what_ends_or_breaks_a_job_is_asked_for_twice(anybody):
+    """Without a script: the button that acts is behind another one."""
+    shown = page(login(anybody, "op"))
+    forms = re.findall(r"<form .*?</form>", shown, re.DOTALL)
+    names = [re.search(r'name="action" value="(\w+)"', form)[1] for form in forms]
+    asked = {name for name, form in zip(names, forms, strict=True) if "<details>" in form}
+    assert asked == {"stop", "handover", "chaos"}
+    assert "Stop it?</p><button>Stop r2 now</button></details>" in shown
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_page_says_its_age_where_it_has_buttons(anybody, monkeypatch):
+    from dags.page import answers
+
+    monkeypatch.setattr(answers, "FRESH_S", 1e9)
+    client = login(anybody, "op")
+    answers._keep(NAME, [example()])
+    kept = answers._file(NAME)
+    os.utime(kept, (kept.stat().st_atime, time.time() - 540))
+    shown = page(client)
+    old = r"9(\.\d+)? min ago"
+    assert re.search(f'Looked at <span class="yellow">{old}</span>', shown)
+    assert re.search(f'<p class="yellow">For what is shown here, as it was {old}; if that', shown)
+    os.utime(kept)
+    assert "Looked at <span>" in page(client)
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_run_of_a_paused_dag_says_so_and_can_begin(anybody):
+    from airflow.models.dag import DagModel
+    from airflow.utils.session import create_session
+
+    def paused(value=None):
+        with create_session() as session:
+            dag = DagModel.get_current(NAME, session=session)
+            dag.is_paused = dag.is_paused if value is None else value
+            return dag.is_paused
+
+    paused(True)
+    client = login(anybody, "op")
+    form = {"action": "verify", "run": "r1"}
+    answer = client.post(f"/{NAME}/actions", data=form, headers=SENT, follow_redirects=False)
+    place, run = f"/{NAME}/{answer.headers['location']}", answer.json()["dag_run_id"]
+    shown = page(client, place)
+    assert "The DAG is paused: the run begins once it is unpaused." in shown
+    assert f'<a href="../../dags/{NAME}/runs/{quote(run)}">' in shown
+    assert f"<button>Unpause {NAME}</button>" in shown
+    pressed = {"action": "verify", "dag_run": run}
+
+    def press(client, headers=SENT, **more):
+        data = pressed | more
+        path = f"/{NAME}/unpause"
+        return client.post(path, data=data, headers=headers, follow_redirects=False)
+
+    assert press(client, headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert press(client, dag_run="none").status_code == 404
+    viewer = login(client, "viewer")
+    assert press(viewer).status_code == 403
+    assert "<button>" not in page(viewer, place)
+    assert paused()
+    answer = press(login(client, "op"))
+    assert (answer.status_code, f"/{NAME}/{answer.headers['location']}") == (303, place)
+    assert not paused()
+    assert "The DAG is paused" not in page(client, place)
 
 
 @pytest.mark.usefixtures("stored")

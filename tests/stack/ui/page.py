@@ -67,6 +67,8 @@ def press(browser: webdriver.Chrome, button: str, **fields: str) -> tuple[str, s
             Select(blank).select_by_visible_text(value)
         else:
             blank.send_keys(value)
+    for asked in form.find_elements(By.TAG_NAME, "summary"):
+        asked.click()
     form.find_element(By.TAG_NAME, "button").click()
     run = presence_of_element_located((By.XPATH, "//p[starts-with(text(), 'DAG ')]/code[2]"))
     WebDriverWait(browser, PATIENCE_S).until(run)

@@ -60,7 +60,8 @@ def test_a_pipeline_has_a_page_whose_buttons_start_dag_runs(
     shows(logged_in, "It has never run.")
     assert "fused: lanes are scanned where they are decoded" in logged_in.page_source
     logged_in.find_element(By.XPATH, "//summary[text()='Actions']").click()
-    logged_in.find_element(By.XPATH, "//button[text()='Stop']").click()
+    logged_in.find_element(By.XPATH, "//summary[text()='Stop']").click()
+    logged_in.find_element(By.XPATH, "//button[starts-with(text(), 'Stop')]").click()
     named = presence_of_element_located((By.XPATH, "//code[starts-with(text(), 'manual__')]"))
     run_id = wait.until(named).text
     logged_in.get(f"{airflow.airflow_url}/dags/{DAG}/runs/{run_id}")

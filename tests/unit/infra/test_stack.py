@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from infra import airflow, kafka, process, record, spark, stack
+from infra import airflow, kafka, process, record, restarts, spark, stack
 from infra.daemon import Daemon
 from infra.endpoints import Endpoints
 from infra.errors import InfraError, NotReady
@@ -49,6 +49,50 @@ def test_missing_java_is_one_sentence(layout: Layout, monkeypatch: pytest.Monkey
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(InfraError, match=r"^Java is missing: install 17 or newer"):
         stack.up(only=["kafka"], layout=layout)
+
+
+def test_no_job_ends_unasked_because_workers_have_other_settings(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`up` for more room restarted the workers, and both jobs of a blue/green change died."""
+    started: list[str] = []
+    monkeypatch.setattr(stack, "_bring_up", lambda name, *_: started.append(name))
+    monkeypatch.setattr(restarts, "living_jobs", lambda _: jobs)
+    monkeypatch.setenv("SLACKWATER_PIPELINES_AT_ONCE", "1")
+    us, known = process.identify(os.getpid()), read(layout)
+    assert us is not None
+    known.promise(spark.PORTS)
+    worker = spark.component(layout, spark.PORTS).stages[1][0]
+    known.started(worker.name, RunningDaemon(us, stack._recipe(worker), "worker.log"))
+    jobs: list[str] | None = ["slackwater:tide:r1", "somebody's program"]
+    try:
+        stack.up(only=["spark"], layout=layout)
+        monkeypatch.setenv("SLACKWATER_PIPELINES_AT_ONCE", "3")
+        with pytest.raises(InfraError, match=r"tide:r1, somebody.s .*: nothing was .*--y"):
+            stack.up(only=["spark"], layout=layout)
+        asked: list[object] = []
+        stack.up(only=["spark"], layout=layout, may_end=lambda _, names: asked.append(names))
+        assert asked == [jobs]
+        jobs = None
+        with pytest.raises(InfraError, match="jobs, of which the cluster does not answer"):
+            stack.up(only=["spark"], layout=layout)
+        jobs = []
+        stack.up(only=["spark"], layout=layout)
+        assert started == ["spark", "spark", "spark"]
+    finally:
+        read(layout).ended([worker.name])  # it is this process
+
+
+def test_the_size_that_was_named_last_stays(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLACKWATER_PIPELINES_AT_ONCE", "7")
+    sized = spark.component(layout, spark.PORTS)
+    sized.prepare()
+    monkeypatch.delenv("SLACKWATER_PIPELINES_AT_ONCE")
+    again = spark.component(layout, spark.PORTS)
+    assert [one.command for one in again.daemons] == [one.command for one in sized.daemons]
+    assert "21" in again.daemons[-1].command
 
 
 def test_a_cluster_of_which_nothing_runs_gets_a_new_secret(layout: Layout) -> None:

@@ -135,7 +135,7 @@ class PretendedCluster:
             "completeddrivers": [one for one in entries if one["state"] not in ALIVE],
             "activeapps": [],
             "completedapps": [],
-            "workers": [{"state": "ALIVE", "coresfree": 3, "memoryfree": 3072}],
+            "workers": [{"state": "ALIVE", "cores": 3, "coresfree": 3, "memoryfree": 3072}],
         }
 
     def status(self, asked: str) -> dict[str, Any]:

@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from infra.errors import NotReady
+from infra import stack
+from infra.endpoints import Endpoints
+from infra.errors import InfraError, NotReady
+from infra.restarts import MayEnd, living_jobs
 from infra.spark_room import room
 from infra.spark_size import AT_ONCE_VARIABLE, borne, pipelines_at_once, size_for
 from jobs import runs
@@ -27,6 +31,7 @@ from jobs.runs.job_order import JobOrder, job_name, parse_order, pipeline_and_ru
 from jobs.runs.life import DEATHS_MAX, SILENT_DEATHS_MAX, Deaths
 from jobs.runs.targets import address_of, announce, targets_folder
 from jobs.runs.waiting import said
+from slackwater.main import app
 from tests.unit.jobs.runs.test_runs import submit
 from tests.unit.life.machine import BAD, FILE, GOOD
 from tests.unit.life.pretended import PretendedCluster
@@ -211,6 +216,40 @@ def test_a_target_goes_when_its_run_is_stopped_or_superseded(
     assert targets(cluster) == ["tide.2@r1.json"]
 
 
+def test_up_stops_the_runs_on_workers_that_it_restarts_and_resumes_them(
+    cluster: PretendedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "tide.yml"
+    file.write_text(FILE.format(name="tide", topic=GOOD))
+    submit(cluster, file, "blue")
+    submit(cluster, file, "green", beside=True)
+    stopped: list[str] = []
+
+    def up(*_: object, may_end: MayEnd, **__: object) -> Endpoints:
+        may_end(cluster.endpoints, living_jobs(cluster.endpoints))
+        stopped.extend({*("blue", "green")} - {*runs.living(cluster.endpoints, "tide")})
+        return cluster.endpoints
+
+    monkeypatch.setattr(stack, "up", up)
+    monkeypatch.setattr(stack, "endpoints", lambda **_: cluster.endpoints)
+    shown = CliRunner().invoke(app, ["up", "--yes", "spark"])
+    assert shown.exit_code == 0, shown.output
+    assert sorted(stopped) == ["blue", "green"]
+    assert runs.living(cluster.endpoints, "tide") == ["blue", "green"]
+    assert "resumed run blue of tide" in shown.output
+    assert "slackwater start" not in shown.output
+
+    def fails(*_: object, may_end: MayEnd, **__: object) -> Endpoints:
+        may_end(cluster.endpoints, living_jobs(cluster.endpoints))
+        raise InfraError("spark-worker-1 died while starting")
+
+    monkeypatch.setattr(stack, "up", fails)
+    shown = CliRunner().invoke(app, ["up", "--yes", "spark"])
+    assert shown.exit_code == 1
+    said_of = " ".join(shown.output.split())
+    assert f"`slackwater start {file} --run blue`" in said_of
+
+
 GIB = 1 << 30
 
 
@@ -226,7 +265,7 @@ def application(name: str, cores: int) -> dict[str, Any]:
 
 def page(*applications: dict[str, Any], drivers: dict[str, int]) -> dict[str, Any]:
     """What a master reports; the test on a real one is `tests/stack/test_life.py`."""
-    alive = {"state": "ALIVE", "coresfree": 1, "memoryfree": 1024}
+    alive = {"state": "ALIVE", "cores": 6, "coresfree": 1, "memoryfree": 1024}
     entries = [
         {"id": driver, "state": "RUNNING" if cores else "SUBMITTED", "cores": 1, "memory": 1024}
         for driver, cores in drivers.items()
@@ -239,14 +278,43 @@ def page(*applications: dict[str, Any], drivers: dict[str, int]) -> dict[str, An
     }
 
 
-def test_the_holder_is_named_with_its_driver_and_what_would_free_it() -> None:
+MORE = (
+    "make room: `SLACKWATER_PIPELINES_AT_ONCE=3 slackwater up --yes`, which stops the jobs, gives "
+    "the workers more, and resumes the jobs"
+)
+
+
+def test_the_holder_is_named_with_its_driver_and_what_would_free_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("SLACKWATER_KAFKA", raising=False)
     one, other = job_name("ebb", "r1"), job_name("flow", "r2")
     found = room(page(application(one, 0), application(other, 4), drivers={"d1": 1, "d2": 1}))
     assert said(one, "executors", found, {"d1": one, "d2": other}, file_of) == (
         "no worker has room for its executors (free: 1 cores with 1024 MiB): run r2 of flow has "
-        "5 cores; to end one frees them: `slackwater stop flow.yml --run r2`"
+        f"5 cores; {MORE}; or end another: `slackwater stop flow.yml --run r2`"
     )
     assert found.ended == {"slackwater:old:r1": "app-slackwater:old:r1"}
+
+
+@pytest.mark.parametrize(("waits", "holds"), [("r2", "first"), ("first", "r2")])
+def test_a_run_never_needs_the_death_of_another_of_its_pipeline(waits: str, holds: str) -> None:
+    """Blue and green: the advice to stop the blue run destroyed what the green one was for."""
+    one, other, third = job_name("tide", waits), job_name("tide", holds), job_name("flow", "r1")
+    found = room(page(application(one, 0), application(other, 4), drivers={"d1": 1, "d2": 1}))
+    why = said(one, "executors", found, {"d1": one, "d2": other}, file_of)
+    assert f"run {holds} of tide has 5 cores" in why
+    assert why.endswith(MORE)
+    assert "slackwater stop" not in why
+    found = room(page(application(other, 4), application(third, 4), drivers={"d1": 0}))
+    why = said(one, "driver", found, {"d1": one}, file_of)
+    assert why.endswith("or end another: `slackwater stop flow.yml --run r1`")
+
+
+def test_a_cluster_elsewhere_is_not_ours_to_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLACKWATER_KAFKA", "broker:9092")
+    why = said(job_name("ebb", "r1"), "driver", room(page(drivers={})), {}, file_of)
+    assert why.endswith("give the cluster more cores and memory (infra/README.md)")
 
 
 def test_programs_that_are_no_runs_are_named_too() -> None:
@@ -263,7 +331,7 @@ def test_a_cluster_that_is_too_small_says_so() -> None:
 
 
 def test_another_page_is_no_masters() -> None:
-    with pytest.raises(NotReady, match="lacks 'activeapps'"):
+    with pytest.raises(NotReady, match="lacks 'workers'"):
         room({"status": "ALIVE"})
 
 
@@ -277,9 +345,10 @@ def test_names_of_jobs_lead_back_to_runs() -> None:
 
 @pytest.mark.parametrize(
     ("memory_gib", "cores", "pipelines"),
-    [(4, 2, 1), (7, 2, 1), (16, 4, 3), (24, 4, 3), (12, 8, 2), (256, 64, 3), (256, 2, 1)],
+    [(4, 2, 2), (7, 2, 2), (16, 4, 3), (24, 4, 3), (12, 8, 2), (256, 64, 3), (256, 2, 2)],
 )
 def test_a_machine_bears_so_many_pipelines(memory_gib: int, cores: int, pipelines: int) -> None:
+    """At least a run and its successor."""
     assert borne(memory_gib * GIB, cores) == pipelines
 
 
@@ -292,11 +361,13 @@ def test_so_many_pipelines_fit_wherever_their_drivers_are(pipelines: int) -> Non
         assert size.memory_gib >= drivers_here + pipelines
 
 
-def test_the_size_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(AT_ONCE_VARIABLE, "2")
     assert pipelines_at_once() == 2
     monkeypatch.delenv(AT_ONCE_VARIABLE)
-    assert pipelines_at_once() >= 1
+    assert pipelines_at_once(tmp_path / "kept") >= 2
+    (tmp_path / "kept").write_text("5")
+    assert pipelines_at_once(tmp_path / "kept") == 5, "as it was named last"
     for wrong in ("0", "-1", "many", "", "²", "101"):
         monkeypatch.setenv(AT_ONCE_VARIABLE, wrong)
         with pytest.raises(Exception, match=f"{AT_ONCE_VARIABLE}=.*give the number"):

@@ -237,3 +237,19 @@ def test_a_driver_that_never_comes_to_our_program_is_seen_by_its_output(
     assert found.state is state
     if launches > 1:
         assert "ModuleNotFoundError: No module named 'jobs'" in str(found.why)
+
+
+@pytest.mark.parametrize("first", ["blue", "green"])
+def test_a_run_that_died_is_resumed_without_the_end_of_the_one_beside_it(
+    cluster: PretendedCluster, file: Path, first: str
+) -> None:
+    """To resume blue, one was advised to stop green."""
+    found = {"blue": submit(cluster, file, "blue")}
+    found["green"] = submit(cluster, file, "green", beside=True)
+    runs.stop_run(cluster.endpoints, found[first])
+    runs.start(cluster.endpoints, read_run(found[first].folder))
+    assert runs.living(cluster.endpoints, "tide") == ["blue", "green"]
+    live = live_run(cluster.endpoints, "tide")
+    assert live is not None
+    assert live.run == "blue"
+    assert len(cluster.drivers) == 3
