@@ -264,7 +264,7 @@ class PostgresColumns:
     ) -> None:
         del folder
         self._schema, self._pipeline = schema_of(pipeline), pipeline
-        self.fates = pipeline.source.fates
+        self.fates, self.fields = pipeline.source.fates, pipeline.source.fields
         with reading(pipeline, run) as (_, self._run):
             self._written = _RowFilter(self._run, before)
 
