@@ -64,12 +64,7 @@ def read_postgres(
         schema, written = schema_of(pipeline), _RowFilter(chosen, before)
         dead = list(_dead_letters(connection, schema, written))
         rows = [
-            line
-            for table, flows in pipeline.tables.items()
-            for query in flows
-            for line in _rows(
-                connection, sql.Identifier(schema, table), query, written, pipeline.source
-            )
+            line for query in pipeline.flows for line in _rows(connection, pipeline, query, written)
         ]
         columns = counted(pipeline.source.fates)
         counts = tally(_counts(connection, schema, written, columns), dead, pipeline)

@@ -45,7 +45,7 @@ class RunColumns(Protocol):
     """
 
     fates: Fates
-    fields: Mapping[str, FieldType]
+    fields: dict[str, FieldType]
 
     def results(
         self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]

@@ -82,7 +82,7 @@ def test_a_report_gives_what_was_right_to_the_byte(name: str) -> None:
 CLASSES: list[dict[str, Any]] = [
     {"window": TUMBLING},
     {"window": "RANGE 10 us SLIDE 5 us WATTR ts"},
-    {"window": "SLIDE 10 us WATTR ts"},
+    {"window": "RANGE LANDMARK SLIDE 10 us WATTR ts"},
     {"window": "SESSION 10 us WATTR ts"},
     {"window": "RANGE 2 rows SLIDE 1 rows WATTR row_num ORDER log", "group_by": []},
     {"window": "RANGE 2 rows SLIDE 1 rows WATTR row_num ORDER event_time", "group_by": []},
