@@ -208,7 +208,11 @@ def test_the_expectation_is_on_where_a_query_can_overflow() -> None:
 def test_the_operator_of_other_programs_marks_its_row() -> None:
     window = Sliding(range_=10, slide=10, attribute="ts", align="start")
     flow = StreamFlow(window=window, group_by=("key",), aggregates={"total": "sum(value)"})
-    entries = [Record("s/0", 0, 1, "a", MOST), Record("s/0", 1, 2, "a", 1), Bound("s/0", 2, 10)]
+    entries: list[Record | Bound] = [
+        Record("s/0", 0, 1, "a", MOST),
+        Record("s/0", 1, 2, "a", 1),
+        Bound("s/0", 2, 10),
+    ]
     operator = WindowedAggregator(flow, [LaneStart("s", 0)])
     operator.add(entries, 0)
     rows = [*operator.get_result()]
