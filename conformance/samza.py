@@ -315,6 +315,8 @@ def spell_row(row: WindowRow) -> dict[str, Any]:
         "value": row.value,
         "offsets": {lane: list(offsets) for lane, offsets in row.offsets.items()},
     }
+    if row.overflow:
+        spelling["overflow"] = ["value"]
     if row.retracts:
         spelling["op"] = "retract"
     if row.absorbed_by is not None:

@@ -36,7 +36,7 @@ from windowing.model.windows.language import AttributeType
 from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.traits import Ends
 from windowing.semantics.controls import Bound, Control, Observation
-from windowing.semantics.revisions import value_of
+from windowing.semantics.revisions import values_of
 from windowing.semantics.stream import AfterEndError, Answer, Event, Question, answer
 from windowing.semantics.units import ArrivalOrderError, Item, WindowRevision
 
@@ -258,7 +258,7 @@ def row_order(row: Sequence[Any]) -> tuple[Any, ...]:
 
 def _row(case: Case, question: Question, shown: WindowRevision) -> list[Value]:
     kinds = {"value": case.value_type}
-    values = [value_of(spec, kinds, shown) for spec in question.query.aggregates]
+    values = values_of(question.query.aggregates, kinds, shown)[0].values()
     group = shown.group[0] if shown.group else None
     head: list[Value] = [shown.wid, shown.start, shown.end, shown.part, group]
     return [*head, shown.revision, shown.release, *values]

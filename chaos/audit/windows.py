@@ -12,7 +12,8 @@ from chaos.readers.log import LogRecord
 from windowing.model import Pipeline, Query
 from windowing.model.rows import Key, Value
 from windowing.research.engines.schedules import ClockRecord
-from windowing.semantics.revisions import value_of
+from windowing.semantics.revisions import kinds_of
+from windowing.semantics.revisions import values_of as shown_values
 from windowing.semantics.units import Item, WindowRevision
 from windowing.semantics.values import Record, ValueReader
 
@@ -128,10 +129,9 @@ def expected(
 
 def values_of(job: Job, items: Sequence[Item]) -> dict[str, Value]:
     """Return the aggregates of some records, by the definition."""
-    kinds = {name: type_.kind for name, type_ in job.pipeline.source.fields.items()}
     in_order = sorted(items, key=lambda item: (item.value, item.partition, item.offset))
     shown = WindowRevision(0, 0, 0, None, (), 0, None, tuple(in_order))
-    return {spec.name: value_of(spec, kinds, shown) for spec in job.query.aggregates}
+    return shown_values(job.query.aggregates, kinds_of(job.pipeline.source), shown)[0]
 
 
 def _items(pipeline: Pipeline, log: Iterable[LogRecord]) -> tuple[list[Item], int]:

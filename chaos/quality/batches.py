@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from chaos.quality.columns import ROW_COLUMNS, key_columns, value_columns
+from chaos.quality.columns import OVERFLOW, key_columns, row_columns, value_columns
 from chaos.quality.finality import Reached
 from chaos.quality.frames import (
     INSTANT,
@@ -33,7 +34,7 @@ from windowing.semantics import LogEntry, evaluate
 
 _TYPES: Final = {
     **dict.fromkeys(("window_start", "window_end"), INSTANT),
-    **dict.fromkeys(("run", "query", "pane"), pa.string()),
+    **dict.fromkeys(("run", "query", "pane", OVERFLOW), pa.string()),
     **dict.fromkeys(("window_id", "revision", "records", "batch_id"), pa.int64()),
 }
 _INFINITE: Final = {"Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -75,9 +76,13 @@ class RunTables:
 
     def rows(self, query: Flow) -> pd.DataFrame:
         """All results of a query; see `RunOutput`."""
+        plain = row_columns(query, self._columns.fields)
         table, absorbed = self._columns.results(
-            query, ROW_COLUMNS, key_columns(query), value_columns(query)
+            query, plain, key_columns(query), value_columns(query)
         )
+        if OVERFLOW in table.column_names:
+            at, names = table.column_names.index(OVERFLOW), pc.binary_join(table[OVERFLOW], ", ")
+            table = table.set_column(at, OVERFLOW, names)
         rows = to_pandas(table)
         return rows if absorbed is None else there_still(rows, absorbed.to_pandas(), query)
 
@@ -109,10 +114,11 @@ class RunLines:
         """All results of a query, in columns of the types that tables have."""
         own = [row for row in self._rows if row["query"] == query.name]
         own = [row for row in own if row.get("op") != "retract"]
-        columns: dict[str, Any] = {
-            name: pa.array([row.get(name) for row in own], _TYPES[name]) for name in ROW_COLUMNS
-        }
         fields = self._pipeline.source.fields
+        columns: dict[str, Any] = {
+            name: pa.array([_plain(row.get(name)) for row in own], _TYPES[name])
+            for name in row_columns(query, fields)
+        }
         key_kinds = query.key_kinds(fields)
         for at, (field, column) in enumerate(key_columns(query).items()):
             columns[column] = pa.array([row["key"][at] for row in own], KINDS[key_kinds[field]])
@@ -149,6 +155,10 @@ class RunLines:
         ]
         columns = ["query", "batch_id", *counted(self._pipeline.source.fates)]
         return pd.DataFrame(rows, columns=columns)
+
+
+def _plain(value: Any) -> Any:
+    return ", ".join(value) if isinstance(value, list) else value
 
 
 def _restored(value: Any, kind: pa.DataType) -> Any:

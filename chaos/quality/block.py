@@ -16,9 +16,9 @@ What our own expectations compare with comes from the pipeline and its log, and 
 here (`expected`, `read`, `reference`, `window_columns`). Instants are compared as instants: write
 `min_value: 2013-01-01T00:00:00Z`, without quotes.
 
-Two expectations apply to every query by default: of the records read, at most a tenth are bad, and
-at most a tenth are too late to count. An entry of the same name replaces the default
-(`{expect_dead_records_to_be_few: {max_share: 0.4}}`); a share of 1 disables it.
+Expectations that apply by default: of the records read, at most a tenth are bad, and at most a
+tenth are too late to count; where ints are summed, every sum fits int64. An entry of the same name
+replaces the default (`{expect_dead_records_to_be_few: {max_share: 0.4}}`); a share of 1 ends it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from chaos.quality.expectation import (
     OF_COUNTS,
     OF_REVISIONS,
     REVISIONS,
+    SUMS_FIT,
     WINDOW_SET,
 )
 from windowing.model.errors import PipelineError, Problem, shown
@@ -128,7 +129,20 @@ def with_defaults(pipeline: Pipeline, checks: list[Check]) -> list[Check]:
         elif None not in said:
             others = (query.name for query in pipeline.flows if query.name not in said)
             added += [_default(name, query) for query in others]
+    said = {check.query for check in checks if check.expectation == SUMS_FIT}
+    for query in pipeline.flows:
+        if query.name not in said and query.may_overflow(pipeline.source.fields):
+            judged = _judged_by_default(SUMS_FIT, query)
+            added.append(Check(query.name, SUMS_FIT, {}, judged, 0, "quality"))
     return [*checks, *added]
+
+
+def _judged_by_default(name: str, query: Flow | None) -> Revisions:
+    if name in OF_REVISIONS:
+        return "all"
+    # Only rows that show the whole window replace the one before.
+    parts = query is not None and query.accumulation == "discarding"
+    return "all" if name == SUMS_FIT and parts else "final"
 
 
 def _default(name: str, query: str | None) -> Check:
@@ -143,7 +157,7 @@ def _check(pipeline: Pipeline, entry: dict[str, Any], here: Path, lines: dict[Pa
     name = _expectation(entry, here)
     arguments = _arguments(name, entry[name], (*here, name))
     query = _query(pipeline, entry, name, here)
-    revisions = _revisions(entry, name, here)
+    revisions = _revisions(entry, name, query, here)
     if query is not None and name not in OF_COUNTS:
         _known_columns(query, name, arguments, (*here, name))
         if (problem := _misfit(name, query, pipeline.source)) is not None:
@@ -197,6 +211,8 @@ def _misfit(name: str, query: Flow, source: Source) -> str | None:
             f"the windows of {query.name} are not numbered in a row, so that none can be missing "
             f"between two: use {WINDOW_SET}"
         )
+    if name == SUMS_FIT and not query.may_overflow(source.fields):
+        return f"{query.name} has no sum of ints, so that nothing leaves int64: take it out"
     if name == FRESH and not _ends_in_time(query, source):
         return (
             f"the windows of {query.name} do not end at event times ({source.event_time.field}), "
@@ -257,9 +273,8 @@ def _query(pipeline: Pipeline, entry: dict[str, Any], name: str, here: Path) -> 
     return queries[asked]
 
 
-def _revisions(entry: dict[str, Any], name: str, here: Path) -> Revisions:
-    default = "all" if name in OF_REVISIONS else "final"
-    asked = entry.get("revisions", default)
+def _revisions(entry: dict[str, Any], name: str, query: Flow | None, here: Path) -> Revisions:
+    asked = entry.get("revisions", _judged_by_default(name, query))
     path = (*here, "revisions")
     if asked not in ("final", "all"):
         msg = f"{asked!r} is not allowed: use final (the default) or all, as revisions: all"

@@ -8,9 +8,10 @@ lane are omitted because they are lists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from windowing.model.fields import FieldType
 from windowing.model.query import Flow
 
 ROW_COLUMNS: Final = (
@@ -25,15 +26,23 @@ ROW_COLUMNS: Final = (
     "batch_id",
 )
 
+OVERFLOW: Final = "overflow"
+"""The names of a row's sums that leave int64, as text; only of queries that can overflow."""
+
+
+def row_columns(query: Flow, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
+    """The columns of a query's rows that all tables have, or those of queries that can overflow."""
+    return (*ROW_COLUMNS, OVERFLOW) if query.may_overflow(fields) else ROW_COLUMNS
+
 
 def key_columns(query: Flow) -> dict[str, str]:
     """The column of each field of the key, PATTR first, then in the order of `group_by`."""
-    return dict(_flat(dict.fromkeys(query.key), "key.", set(ROW_COLUMNS)))
+    return dict(_flat(dict.fromkeys(query.key), "key.", {*ROW_COLUMNS, OVERFLOW}))
 
 
 def value_columns(query: Flow) -> dict[str, str]:
     """The column of each aggregate, in the order of the file."""
-    taken = {*ROW_COLUMNS, *key_columns(query).values()}
+    taken = {*ROW_COLUMNS, OVERFLOW, *key_columns(query).values()}
     return dict(_flat(query.shows, "values.", taken))
 
 

@@ -50,7 +50,6 @@ def gather(
     Raises:
         QualityError: the folder cannot be written.
         BadLogError: not a log of this pipeline.
-        IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
     """
     names = {entry.expectation for entry in checks}
     if not names & {CONSERVED, WINDOW_SET, FRESH}:

@@ -54,7 +54,6 @@ def check(
         PipelineError: the `quality` block is invalid.
         OutputError: a table or the run is missing.
         BadLogError: not a log of this pipeline.
-        IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
         QualityError: the folder of the Data Docs cannot be used.
     """
     say: Progress = progress or (lambda _: None)

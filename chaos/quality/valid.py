@@ -20,6 +20,7 @@ from chaos.quality.expectation import (
     FEW_LATE,
     FEW_REVISED,
     REVISIONS,
+    SUMS_FIT,
     WINDOW_SET,
 )
 from windowing.model.file.pipeline import Pipeline
@@ -113,6 +114,7 @@ _KNOWN: Final = {
     CONSERVED: _Arguments(),
     FEW_DEAD: _Arguments({}, {"max_share": _share}),
     FEW_LATE: _Arguments({}, {"max_share": _share}),
+    SUMS_FIT: _Arguments({}, {"max_share": _share}),
     COMPLETE: _Arguments({}, {"max_share": _share, "last": _count}),
     FEW_REVISED: _Arguments({"max_share": _share}, {"last": _count}),
     "expect_table_row_count_to_equal": _Arguments({"value": _count}),

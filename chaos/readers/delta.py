@@ -237,6 +237,8 @@ def table_rows(table: pa.Table, query: Flow, place: Path) -> Iterable[Line]:
     columns = zip(
         *(*plain[:-1], starts, ends, keys, values),
         *(marks.get(mark, nothing) for mark in ("op", "absorbed_by")),
+        # A table has it if one of its queries can overflow.
+        table["overflow"].to_pylist() if "overflow" in table.column_names else nothing,
         strict=True,
     )
     for name, wid, pane, revision, records, offsets, start_us, end_us, key, found, *more in columns:
@@ -253,6 +255,7 @@ def table_rows(table: pa.Table, query: Flow, place: Path) -> Iterable[Line]:
             values=dict(zip(query.shows, found, strict=True)),
             retracts=more[0] == RETRACT,
             absorbed_by=more[1],
+            overflow=tuple(more[2] or ()),
         )
         try:
             yield row_identity(row), row_line(row)

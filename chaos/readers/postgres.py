@@ -64,10 +64,7 @@ def read_postgres(
         schema, written = schema_of(pipeline), _RowFilter(chosen, before)
         dead = list(_dead_letters(connection, schema, written))
         rows = [
-            line
-            for table, flows in pipeline.tables.items()
-            for query in flows
-            for line in _rows(connection, sql.Identifier(schema, table), query, written)
+            line for query in pipeline.flows for line in _rows(connection, pipeline, query, written)
         ]
         columns = counted(pipeline.source.fates)
         counts = tally(_counts(connection, schema, written, columns), dead, pipeline)
@@ -152,8 +149,11 @@ def _choose(connection: psycopg.Connection, schema: str, run: str | None) -> str
 
 
 def _rows(
-    connection: psycopg.Connection, table: sql.Identifier, query: Flow, written: _RowFilter
+    connection: psycopg.Connection, pipeline: Pipeline, query: Flow, written: _RowFilter
 ) -> Iterable[Line]:
+    table = sql.Identifier(schema_of(pipeline), pipeline.table_of(query.name))
+    overflow_mark = ["overflow"] if query.may_overflow(pipeline.source.fields) else []
+    there = (*query.marks, *overflow_mark)
     fields = tuple(dict.fromkeys(query.key))  # PATTR may be in group_by too
     columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *query.shows)))
     statement = sql.SQL(
@@ -162,7 +162,7 @@ def _rows(
     ).format(
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_start")),
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_end")),
-        sql.SQL(", ").join(_mark(mark, query) for mark in ("op", "absorbed_by")),
+        sql.SQL(", ").join(_mark(mark, there) for mark in ("op", "absorbed_by", "overflow")),
         columns,
         table,
         sql.SQL(written.CONDITION),
@@ -178,6 +178,7 @@ def _rows(
         offsets,
         op,
         absorbed_by,
+        overflow,
         *values,
     ) in connection.execute(statement, (*written.values, query.name)):
         spread = [restored(value) for value in values]
@@ -195,13 +196,14 @@ def _rows(
             values=dict(zip(query.shows, results, strict=True)),
             retracts=op == RETRACT,
             absorbed_by=absorbed_by,
+            overflow=tuple(restored(overflow or [])),
         )
         yield row_identity(row), row_line(row)
 
 
-def _mark(mark: str, query: Flow) -> sql.Composable:
+def _mark(mark: str, there: Iterable[str]) -> sql.Composable:
     """Return the column of a mark, or null for a query whose rows do not have it."""
-    return sql.Identifier(mark) if mark in query.marks else sql.SQL("null")
+    return sql.Identifier(mark) if mark in there else sql.SQL("null")
 
 
 def _dead_letters(
@@ -257,7 +259,7 @@ class PostgresColumns:
     ) -> None:
         del folder
         self._schema, self._pipeline = schema_of(pipeline), pipeline
-        self.fates = pipeline.source.fates
+        self.fates, self.fields = pipeline.source.fates, pipeline.source.fields
         with reading(pipeline, run) as (_, self._run):
             self._written = _RowFilter(self._run, before)
 

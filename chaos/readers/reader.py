@@ -14,6 +14,7 @@ import pyarrow as pa
 from chaos.readers.output import Output
 from windowing.model import Pipeline
 from windowing.model.fates import Fates
+from windowing.model.fields import FieldType
 from windowing.model.query import Flow
 from windowing.model.registry import Registry
 
@@ -44,6 +45,7 @@ class RunColumns(Protocol):
     """
 
     fates: Fates
+    fields: dict[str, FieldType]
 
     def results(
         self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]
@@ -51,7 +53,7 @@ class RunColumns(Protocol):
         """Return all revisions of a query, without provisional rows and retractions.
 
         Args:
-            plain: columns that every table of results has.
+            plain: columns that every table of results has, or of all queries that can overflow.
             key: the names to give to fields of the key.
             values: the names to give to aggregates.
 

@@ -52,7 +52,7 @@ class TableColumns:
     ) -> None:
         self._pipeline, self._folder, self._run = pipeline, place(folder), run
         self._before = before
-        self.fates = pipeline.source.fates
+        self.fates, self.fields = pipeline.source.fates, pipeline.source.fields
         names = [*pipeline.tables, "dead_letters", "metrics"]
         self._tables = {name: _open(self._folder / name) for name in names}
         self._check_run()

@@ -242,7 +242,6 @@ class DividedLog:
 
         Raises:
             HiddenStateError: a cluster evaluates, and a plug-in's generator may keep anything.
-            IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
             PartError: the same, and a cluster evaluates.
             ProcessLost: a process was killed.
         """

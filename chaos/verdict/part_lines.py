@@ -73,9 +73,6 @@ class Evaluation:
         """Return the lines of a part.
 
         The records are in any order.
-
-        Raises:
-            IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
         """
         records = [*records]
         view, earlier = self.view(query, records), self._earlier(query, records)

@@ -151,7 +151,6 @@ def verify(
     Raises:
         BadLogError: this is not a log of the pipeline.
         HiddenStateError: a point is kept, and a plug-in's generator may keep anything.
-        IntSumError: the definition has no result, since a sum of ints exceeds 64 bits.
         PointError: the log before the range is no longer what it was.
     """
     means, left_out = means or Means(), _by_the_wall_clock(pipeline)

@@ -167,6 +167,8 @@ def _row(question: AsPipeline, row: Row) -> dict[str, Any]:
         "value": value,
         "offsets": {question.lanes[lane]: list(ends) for lane, ends in row.offsets.items()},
     }
+    if row.overflow:
+        spelling["overflow"] = list(row.overflow)
     if row.retracts:
         spelling["op"] = "retract"
     if row.absorbed_by is not None:

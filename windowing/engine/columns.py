@@ -58,6 +58,7 @@ KEY: Final = "key"
 VALUES: Final = "values"
 RETRACTS: Final = "retracts"
 ABSORBED_BY: Final = "absorbed_by"
+OVERFLOW: Final = "overflow"
 
 _FIELD = "="
 _ESCAPED = (_FIELD, "\\")

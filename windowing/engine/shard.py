@@ -114,7 +114,6 @@ class Shard:
         Raises:
             CheckpointMismatch: the state belongs to another pipeline.
             ArrivalOrder: rows are counted on arrival, and a unit arrives in two lanes.
-            ResultOverflow: a sum of integers overflows 64 bits.
             StateFull: a query has more partial states than its retention allows.
         """
         store = StepStore(store)

@@ -340,6 +340,13 @@ def _of_strings() -> list[str]:
     return [name for name, signature in SIGNATURES.items() if signature.takes == ("any",)]
 
 
+def may_overflow(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> bool:
+    """Whether a result may leave int64: then it is null in its row, which names it."""
+    if aggregate.function != "sum" or aggregate.field is None:
+        return False
+    return fields[aggregate.field].kind == "int"
+
+
 def value_type(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> ValueType:
     """Return the type of an aggregate's result."""
     if aggregate.user is not None:

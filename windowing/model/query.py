@@ -8,7 +8,14 @@ from typing import Annotated, Any, ClassVar, Protocol
 from pydantic import BeforeValidator, Field
 
 from windowing.model.emission import Accumulation, Early, Late, Retention, parse_retention
-from windowing.model.fields import Aggregate, FieldType, Kind, ValueType, value_type
+from windowing.model.fields import (
+    Aggregate,
+    FieldType,
+    Kind,
+    ValueType,
+    may_overflow,
+    value_type,
+)
 from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
 from windowing.model.source import Source, SpecModel
@@ -128,6 +135,9 @@ class Flow(Protocol):
     def marks(self) -> tuple[str, ...]:
         """The columns that tables have for marks which only some rows have."""
 
+    def may_overflow(self, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
+        """Name the values that may leave int64; `fields` are those of the pipeline's source."""
+
     @property
     def late(self) -> Late:
         """What becomes of late records."""
@@ -176,6 +186,10 @@ class MostFlows:
     def marks(self) -> tuple[str, ...]:
         """None: all columns are filled by all rows."""
         return ()
+
+    def may_overflow(self: Flow, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
+        """Name the sums of ints: all that may leave int64."""
+        return tuple(one.name for one in self.aggregates if may_overflow(one, fields))
 
     @property
     def values(self: Flow) -> Mapping[str, object]:

@@ -48,6 +48,7 @@ class WindowRow:
         offsets: first and last offset per lane of those records, lanes in order.
         retracts: it repeats the previous row in order to retract it.
         absorbed_by: in a tombstone, the start of the session that this one is now part of.
+        overflow: `value` is null as it is a sum that leaves int64.
     """
 
     start: int
@@ -60,6 +61,7 @@ class WindowRow:
     offsets: Mapping[str, tuple[int, int]]
     retracts: bool = False
     absorbed_by: int | None = None
+    overflow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

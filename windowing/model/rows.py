@@ -31,6 +31,7 @@ class Row:
         records: how many records the window holds as of this revision.
         offsets: per contributing lane, their smallest and largest offset.
         values: aggregates in the order of the file.
+        overflow: the sums of ints that leave int64, which are null in `values`.
         retracts: the row repeats the previous one in order to retract it.
         absorbed_by: in a tombstone, the start of the session that this one is now part of.
     """
@@ -47,6 +48,7 @@ class Row:
     values: Mapping[str, Value]
     retracts: bool = False
     absorbed_by: int | None = None
+    overflow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,9 @@ def row_order(row: Row) -> tuple[object, ...]:
         key_order(row.key),
         row.pane,
         row.revision,
-        not row.retracts,
         # Operators may report the same records twice.
         row.window_id,
+        row.retracts,
     )
 
 
@@ -110,7 +112,7 @@ def row_line(row: Row) -> str:
 
 
 def _marks(row: Row) -> dict[str, object]:
-    marks: dict[str, object] = {}
+    marks: dict[str, object] = {"overflow": list(row.overflow)} if row.overflow else {}
     if row.absorbed_by is not None:
         marks |= {"tombstone": True, "absorbed_by": row.absorbed_by}
     return marks | {"op": "retract"} if row.retracts else marks

@@ -56,10 +56,6 @@ class SecondDriver(WindowingError):
     """Another driver that works on the same run."""
 
 
-class ResultOverflow(WindowingError):
-    """A sum of integers that overflows 64 bits."""
-
-
 class StateFull(WindowingError):
     """A batch after which a shard would hold more of a query than `retention: entries` allows."""
 

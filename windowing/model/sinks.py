@@ -43,7 +43,17 @@ class SinkRules:
 
 _POSTGRES_COLUMNS = frozenset(
     {"row_id", "run", "query", "window_id", "window_start", "window_end"}
-    | {"pane", "revision", "records", "offsets", "batch_id", "lag_us", "op", "absorbed_by"}
+    | {
+        "pane",
+        "revision",
+        "records",
+        "offsets",
+        "batch_id",
+        "lag_us",
+        "op",
+        "absorbed_by",
+        "overflow",
+    }
 )
 _NAME_BYTES = 63
 

@@ -20,6 +20,9 @@ PLACE = ("run", "query", "window_id", "window_start", "window_end")
 SINCE = ("pane", "revision", "records", "offsets", "batch_id", "lag_us")
 """The columns after a row's values."""
 
+MARKS = ("op", "absorbed_by", "overflow")
+"""The columns that only tables have of which some rows fill them."""
+
 _KEY = "key:"  # prefix of key fields beside other columns
 
 
@@ -70,7 +73,7 @@ def columns(query: Flow) -> dict[str, str]:
     Names are as in the file; if a name is taken, compared without case as tables do, the column is
     called `key.k` or `values.n`.
     """
-    taken = {name.casefold() for name in (*PLACE, *SINCE, "op", "absorbed_by")}
+    taken = {name.casefold() for name in (*PLACE, *SINCE, *MARKS)}
     named: dict[str, str] = {}
     for part, names in (("key", _key(query)), ("values", query.shows)):
         for name in names:
@@ -110,7 +113,7 @@ def _with_key(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
 
 def _flat(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
     named = columns(query)
-    marks = [name for name in ("op", "absorbed_by") if name in rows.columns]
+    marks = [name for name in MARKS if name in rows.columns]
     return rows.select(
         *PLACE,
         *(pl.col(f"{_KEY}{name}").alias(named[f"key.{name}"]) for name in _key(query)),

@@ -17,6 +17,7 @@ from windowing.engine.columns import (
     LAST_OFFSET,
     OFFSET,
     OFFSETS,
+    OVERFLOW,
     PARTITION,
     RECORDS,
     RETRACTS,
@@ -108,7 +109,7 @@ def rows_of(
         values,
         strict=True,
     ):
-        window_id, revision, records, offsets, retracts, absorbed_by = row
+        window_id, revision, records, offsets, retracts, absorbed_by, overflow = row
         yield Row(
             query=query.name,
             window_id=window_id,
@@ -125,12 +126,17 @@ def rows_of(
             values=dict(zip(query.shows, value, strict=True)),
             retracts=retracts,
             absorbed_by=absorbed_by,
+            overflow=tuple(overflow or ()),
         )
 
 
 def marks(frame: pl.DataFrame) -> list[pl.Expr]:
-    """Return the columns `retracts` and `absorbed_by` of a frame's rows, or defaults."""
-    defaults = {RETRACTS: pl.lit(value=False), ABSORBED_BY: pl.lit(None, dtype=pl.Int64)}
+    """Return `retracts`, `absorbed_by` and `overflow` of a frame's rows, or defaults."""
+    defaults = {
+        RETRACTS: pl.lit(value=False),
+        ABSORBED_BY: pl.lit(None, dtype=pl.Int64),
+        OVERFLOW: pl.lit(None, dtype=pl.List(pl.String)),
+    }
     return [
         pl.col(name) if name in frame.columns else default.alias(name)
         for name, default in defaults.items()

@@ -52,7 +52,6 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
 
     Raises:
         BadLogError: not a log of this pipeline.
-        IntSumError: a sum of ints in some row overflows 64 bits.
     """
     log = list(log)
     pipeline = effective(pipeline, log)

@@ -12,7 +12,14 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
-from windowing.semantics.revisions import key_of, offsets_of, revisions, row_of, values_of
+from windowing.semantics.revisions import (
+    key_of,
+    kinds_of,
+    offsets_of,
+    revisions,
+    row_of,
+    values_of,
+)
 from windowing.semantics.units import WindowRevision
 from windowing.semantics.view import View
 from windowing.semantics.windows import joins, operators, policy_joins
@@ -46,9 +53,6 @@ class FlowMeaning(Protocol):
 
         Args:
             view: the log, or the part of it that decides them.
-
-        Raises:
-            IntSumError: as of `windowing.semantics.definition.evaluate`.
         """
 
     def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
@@ -148,8 +152,9 @@ class _Operators:
         shown = WindowRevision(
             report.number, min(times), max(times) + 1, None, report.key, 0, None, report.items
         )
+        overflow: tuple[str, ...] = ()
         if isinstance(query.last, AggregateStep):
-            values = values_of(query.name, query.last.aggregates, source, shown, report.key)
+            values, overflow = values_of(query.last.aggregates, kinds_of(source), shown)
         elif report.values is not None:
             values = dict(report.values)
         else:
@@ -166,6 +171,7 @@ class _Operators:
             records=len(report.items),
             offsets=offsets_of(shown),
             values=values,
+            overflow=overflow,
         )
 
 

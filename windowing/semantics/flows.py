@@ -27,7 +27,7 @@ from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.controls import Bound as LaneBound
 from windowing.semantics.lanes import Lane
-from windowing.semantics.revisions import revisions, value_of
+from windowing.semantics.revisions import revisions, values_of
 from windowing.semantics.units import Item, WindowRevision
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.joins import Delivery, JoinDefinition, JoinRow, join_rows
@@ -132,7 +132,8 @@ def _row(flow: StreamFlow, shown: WindowRevision) -> WindowRow:
     for lane in sorted({item.lane for item in shown.holds}, key=lane_order):
         held = [item.offset for item in shown.holds if item.lane == lane]
         offsets[lane] = min(held), max(held)
-    value = value_of(flow.aggregates[0], {"value": "int"}, shown)
+    values, overflow = values_of(flow.aggregates, {"value": "int"}, shown)
+    value = next(iter(values.values()))
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # an integral median is an int
     return WindowRow(
@@ -146,6 +147,7 @@ def _row(flow: StreamFlow, shown: WindowRevision) -> WindowRow:
         offsets=offsets,
         retracts=shown.retracts,
         absorbed_by=shown.absorbed_by,
+        overflow=bool(overflow),
     )
 
 

@@ -203,7 +203,6 @@ class Division:
                 records are not all here.
 
         Raises:
-            IntSumError: a sum of ints in some row overflows 64 bits.
             ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
         """
         query, source = self._query, pipeline.source
@@ -246,7 +245,6 @@ def evaluate_part(
             is the whole log.
 
     Raises:
-        IntSumError: a sum of ints in some row overflows 64 bits.
         ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
     division = Division(query)

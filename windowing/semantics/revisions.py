@@ -92,12 +92,9 @@ def units_of(
 
 
 def row_of(query: Query, source: Source, shown: WindowRevision) -> Row:
-    """Return the row that shows a revision.
-
-    Raises:
-        IntSumError: as of `evaluate`.
-    """
+    """Return the row that shows a revision."""
     key = key_of(query, shown)
+    values, overflow = values_of(query.aggregates, kinds_of(source), shown)
     return Row(
         query=query.name,
         window_id=shown.wid,
@@ -110,8 +107,14 @@ def row_of(query: Query, source: Source, shown: WindowRevision) -> Row:
         retracts=shown.retracts,
         absorbed_by=shown.absorbed_by,
         offsets=offsets_of(shown),
-        values=values_of(query.name, query.aggregates, source, shown, key),
+        values=values,
+        overflow=overflow,
     )
+
+
+def kinds_of(source: Source) -> dict[str, Kind]:
+    """Return the types of a source's fields, by name."""
+    return {name: type_.kind for name, type_ in source.fields.items()}
 
 
 def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
@@ -123,20 +126,26 @@ def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
 
 
 def values_of(
-    query: str, aggregates: Sequence[Aggregate], source: Source, shown: WindowRevision, key: Key
-) -> dict[str, Value]:
-    """Return the aggregates of a row, by name."""
-    kinds = {name: type_.kind for name, type_ in source.fields.items()}
-    try:
-        return {spec.name: value_of(spec, kinds, shown) for spec in aggregates}
-    except IntSumError as error:
-        extent = f"[{shown.start}, {shown.end})"
-        msg = f"query {query}, window {shown.wid} {extent}, key {list(key)}: {error}"
-        raise IntSumError(msg) from None
+    aggregates: Sequence[Aggregate], kinds: Mapping[str, Kind], shown: WindowRevision
+) -> tuple[dict[str, Value], tuple[str, ...]]:
+    """Return the aggregates of a row by name, and which are null since they leave int64."""
+    values: dict[str, Value] = {}
+    overflow = []
+    for spec in aggregates:
+        try:
+            values[spec.name] = value_of(spec, kinds, shown)
+        except IntSumError:
+            values[spec.name] = None
+            overflow.append(spec.name)
+    return values, tuple(overflow)
 
 
 def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) -> Value:
-    """Return one aggregate over a revision's records; null for a tombstone."""
+    """Return one aggregate over a revision's records; null for a tombstone.
+
+    Raises:
+        IntSumError: it leaves int64.
+    """
     if shown.absorbed_by is not None:
         return None
     if spec.field is None:

@@ -1,4 +1,4 @@
-"""What is expected of values: each changes little from the windows before."""
+"""What is expected of values: sums fit int64, and each changes little from the windows before."""
 
 from __future__ import annotations
 
@@ -8,8 +8,39 @@ from typing import Any, ClassVar
 import pandas as pd
 from great_expectations.compatibility import pydantic
 
-from chaos.quality.expectation import STEADY, expectation
+from chaos.quality.expectation import STEADY, SUMS_FIT, expectation
 from chaos.quality.frame_metric import SHOWN, FrameExpectation, Judgement
+
+
+@expectation(SUMS_FIT)
+class ExpectSumsToFit(FrameExpectation):
+    """Expect no row, or few, whose sum of ints leaves int64, so that it is null.
+
+    Needs the column `overflow`, with the names of a row's sums that do; else null.
+
+    Args:
+        max_share: at most this share of the rows, from 0 to 1.
+    """
+
+    max_share: float = pydantic.Field(0, description="Of the rows", ge=0, le=1)
+    description: str | None = "No sum of ints leaves int64."
+    metric_name: ClassVar[str] = "table.sums.overflow"
+
+    @staticmethod
+    def measure(frame: pd.DataFrame) -> dict[str, Any]:
+        """Count the rows, those with such a sum, and name the first windows with one."""
+        marked = frame[frame["overflow"].notna()]
+        shown = marked[["window_id", "overflow"]].head(SHOWN).astype(object)
+        return {"rows": len(frame), "marked": len(marked), "windows": shown.to_dict("records")}
+
+    def judge(self, found: dict[str, Any], arguments: dict[str, Any]) -> Judgement:
+        """Compare the share of rows."""
+        text = f"{found['marked']} of {found['rows']} rows have a sum that leaves int64"
+        if found["windows"]:
+            first = found["windows"][0]
+            text += f", as {first['overflow']} of window {first['window_id']}"
+        most = arguments["max_share"] * found["rows"]
+        return Judgement(found["marked"] <= most, text, found)
 
 
 @expectation(STEADY)

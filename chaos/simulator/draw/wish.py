@@ -66,7 +66,7 @@ class Wish:
         crowded: how often logs of single queries have hundreds or thousands of keys.
         usual: how often pipelines are as most are; see `usual`.
         one_table: how often the rows of these go to one table.
-        overflow: how often sums of ints may exceed 64 bits.
+        overflow: how often summed ints are near 2^63, so that sums leave int64 and come back.
         refusals: whether sources may be dense, sometimes with a hole, and shards may exceed their
             state limit.
         alike: how often a pipeline has more queries like one with sliding windows, which can share
@@ -85,7 +85,7 @@ class Wish:
     crowded: float = 0.25
     usual: float = 0.5
     one_table: float = 0.55
-    overflow: float = 0.03
+    overflow: float = 0.2
     refusals: bool = True
     alike: float = 0.35
     same_class: bool = False

@@ -1,6 +1,6 @@
 """Logs that have no result: the engine must raise an error where the definition does.
 
-A sum beyond 64 bits, a gap in a dense source, a unit of rows that arrives in two lanes: the engine
+A gap in a dense source, a unit of rows that arrives in two lanes: the engine
 must fail at the batch that contains it, and at no other.
 """
 
@@ -15,12 +15,10 @@ from chaos.simulator.history import SimulationHistory
 from chaos.simulator.verdict.due import prefix
 from windowing.model.file.pipeline import Pipeline
 from windowing.semantics import BadLogError, evaluate
-from windowing.semantics.aggregates import IntSumError
 from windowing.semantics.units import ArrivalOrderError
 from windowing.semantics.windows.landmark import EndlessLandmarkError
 
 _MEANT = {
-    IntSumError: "ResultOverflow",
     BadLogError: "OffsetGap",
     ArrivalOrderError: "ArrivalOrder",
     EndlessLandmarkError: "TooManyWindows",

@@ -74,8 +74,8 @@ def test_a_late_record_merges_two_sessions() -> None:
 def test_what_was_sent_is_taken_back() -> None:
     spec = pipeline("window: SESSION 10 us WATTR ts, accumulation: retracting")
     assert summary(output(spec, log(MERGING))) == [
-        *((0, 15, 0, 2, "retract"), (0, 15, 0, 2), (0, 30, 1, 5)),
-        *((18, 30, 0, 2, "retract"), (18, 30, 0, 2), (18, 30, 1, 0, 0)),
+        *((0, 15, 0, 2), (0, 15, 0, 2, "retract"), (0, 30, 1, 5)),
+        *((18, 30, 0, 2), (18, 30, 0, 2, "retract"), (18, 30, 1, 0, 0)),
         (41, 51, 0, 1),
     ]
 

@@ -14,7 +14,7 @@ import pytest
 from slackwater import main
 from slackwater.commands import GROUPS
 from slackwater.console import bar, complain, err, plain, say, tell
-from windowing.model.run_errors import BrokenEnvelope, ResultOverflow
+from windowing.model.run_errors import BrokenEnvelope, StateFull
 
 HOSTILE = [
     "\\[/b]",
@@ -71,7 +71,7 @@ def test_a_line_of_json_stays_the_same_json(text: str) -> None:
     ("error", "code", "said"),
     [
         (BrokenEnvelope("line 3 is none"), 2, "line 3 is none"),
-        (ResultOverflow("too much"), 1, "too much"),
+        (StateFull("too much"), 1, "too much"),
         (FileNotFoundError(2, "No such file", "x.yml"), 1, "x.yml: No such file"),
         (OSError("strange"), 1, "strange"),
     ],

@@ -5,7 +5,7 @@ A partial state is a handful of 64-bit columns. Each column merges by addition, 
 may be combined in any grouping. What rounds, rounds once, in `results`.
 """
 
-from windowing.engine.aggregates.plan import Accumulators, AggregateOverflow
+from windowing.engine.aggregates.plan import Accumulators
 from windowing.engine.aggregates.schema import StateSchema
 
-__all__ = ["Accumulators", "AggregateOverflow", "StateSchema"]
+__all__ = ["Accumulators", "StateSchema"]

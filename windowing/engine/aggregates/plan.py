@@ -17,6 +17,7 @@ from windowing.engine.columns import (
     FIRST_OFFSET,
     LAST_OFFSET,
     OFFSET,
+    OVERFLOW,
     RECORDS,
     field_column,
     state_column,
@@ -24,7 +25,7 @@ from windowing.engine.columns import (
 from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.storage.groups import Groups
 from windowing.model import Query
-from windowing.model.fields import Aggregate, FieldType, ValueType, value_type
+from windowing.model.fields import Aggregate, FieldType, ValueType, may_overflow, value_type
 from windowing.model.file.pipeline import Source
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import Value
@@ -35,19 +36,6 @@ Values = pl.Series | Sequence[Value]
 _SUMS = (Role.SUM, Role.BIN)
 _NUMBERS = (*_SUMS, Role.MIN, Role.MAX)
 _EXTREMES = ("min", "max")
-
-
-class AggregateOverflow(ArithmeticError):
-    """A sum of integers that does not fit 64 bits.
-
-    Attributes:
-        row: position of the offending row among the partial states.
-        total: the exact sum.
-    """
-
-    def __init__(self, aggregate: str, row: int, total: int) -> None:
-        self.aggregate, self.row, self.total = aggregate, row, total
-        super().__init__(f"{aggregate} = {total} does not fit 64 bits")
 
 
 class Accumulators:
@@ -66,6 +54,7 @@ class Accumulators:
     ) -> None:
         self._aggregates, self.schema = tuple(aggregates), schema
         self._types = [value_type(a, fields) for a in aggregates]
+        self._may_overflow = {a.name for a in aggregates if may_overflow(a, fields)}
         self._fields = {field: fields[field].kind for a in aggregates for field in a.fields}
 
     @classmethod
@@ -153,8 +142,9 @@ class Accumulators:
     def results(self, partials: pl.DataFrame) -> list[pl.Series]:
         """Return the aggregates' values, one column each, in the order of the query.
 
+        A sum of integers is null where its exact total leaves int64.
+
         Raises:
-            AggregateOverflow: a sum of integers overflows 64 bits.
             UserAggregateError: a user's class returned something invalid.
         """
         results = []
@@ -162,6 +152,16 @@ class Accumulators:
             values = self._result(aggregate, partials)
             results.append(pl.Series(aggregate.name, values, dtype=_dtype(type_)))
         return results
+
+    def overflow(self, partials: pl.DataFrame, results: Sequence[pl.Series]) -> pl.Series:
+        """Name the sums of `results` that are null as they leave int64; null: none of a state."""
+        named: list[list[str] | None] = [None] * len(partials)
+        for aggregate, values in zip(self._aggregates, results, strict=True):
+            if aggregate.name in self._may_overflow and values.null_count():
+                counts = partials[self.schema.sums[aggregate.fields[0]].count]
+                for row in (values.is_null() & (counts > 0)).arg_true().to_list():
+                    named[row] = [*(named[row] or ()), aggregate.name]
+        return pl.Series(OVERFLOW, named, dtype=pl.List(pl.String))
 
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         name, field, function = aggregate.name, aggregate.field, aggregate.function
@@ -178,7 +178,7 @@ class Accumulators:
             return sums.spread(function)
         if function == "mean":
             return sums.means()
-        return sums.rounded_sums() if self._fields[field] == "float" else _whole_sums(name, sums)
+        return sums.rounded_sums() if self._fields[field] == "float" else _whole_sums(sums)
 
 
 def _reduced(values: pl.Series, role: Role, groups: Groups) -> pl.Series:
@@ -214,11 +214,8 @@ def _dtype(type_: ValueType) -> pl.DataType | type[pl.DataType]:
     return pl.List(dtype) if type_.many else dtype
 
 
-def _whole_sums(name: str, sums: Sums) -> Values:
+def _whole_sums(sums: Sums) -> Values:
     known = sums.whole()
     if known is not None:
         return known
-    for row, (total, n) in enumerate(sums.each()):
-        if n and not INT64_MIN <= total <= INT64_MAX:
-            raise AggregateOverflow(name, row, total)
-    return [total if n else None for total, n in sums.each()]
+    return [t if n and INT64_MIN <= t <= INT64_MAX else None for t, n in sums.each()]

@@ -11,7 +11,7 @@ Farach-Colton, "The LCA problem revisited", LATIN 2000 (sparse tables); over fam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.aggregates.schema import Role, StateColumn, StateSchema
-from windowing.engine.columns import RECORDS, VALUES, WINDOW_ID
+from windowing.engine.columns import OVERFLOW, RECORDS, VALUES, WINDOW_ID
 from windowing.engine.families.family import MARK, Family, Variant
 from windowing.engine.families.forming import families_of
 from windowing.engine.families.grids import Grids
@@ -281,9 +281,23 @@ class RowsByQuery:
         for variant in family.variants:
             rows = by_member.get(variant.member)
             if rows is not None:
-                own = rows.drop(MEMBER).with_columns(shown(rows, variant))
+                marks = overflow_of(rows, variant.shows)
+                own = rows.drop(MEMBER).with_columns(shown(rows, variant), marks)
                 for name in variant.names:
                     yield name, own
+
+
+def overflow_of(rows: pl.DataFrame, shows: Iterable[tuple[str, str]]) -> pl.Series:
+    """Name the overflown sums of a family's rows as queries call them.
+
+    Args:
+        shows: the names of the queries' aggregates, each with the family's.
+    """
+    known = rows[OVERFLOW]
+    if known.null_count() == len(known):
+        return known
+    names = [[name for name, own in shows if own in (one or ())] for one in known.to_list()]
+    return pl.Series(OVERFLOW, [one or None for one in names], dtype=known.dtype)
 
 
 def shown(rows: pl.DataFrame, variant: Variant) -> pl.Series:

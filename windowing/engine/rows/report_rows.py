@@ -55,9 +55,6 @@ class ReportRows:
         Args:
             reports: of any units.
             records: all records in them, with time, place and fields.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
         """
         if not reports:
             return pl.DataFrame()

@@ -161,11 +161,7 @@ class ShardPart(Protocol):
     """
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves."""
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the stream's progress at which the next row is due."""
@@ -211,7 +207,6 @@ class ReplacesState(Protocol):
             wall_us: the machine's clock, for queries that follow it.
 
         Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
             UserOperatorError: a user's operator failed.
         """
 

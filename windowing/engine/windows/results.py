@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from windowing.engine.aggregates import Accumulators, AggregateOverflow
+from windowing.engine.aggregates import Accumulators
 from windowing.engine.columns import (
     FIRST_OFFSET,
     KEY,
@@ -21,7 +21,6 @@ from windowing.engine.columns import (
 )
 from windowing.engine.storage.groups import Groups, Ints
 from windowing.model.query import Flow
-from windowing.model.run_errors import ResultOverflow
 
 BY_LANE = (FIRST_OFFSET, LAST_OFFSET)
 """Not merged over lanes."""
@@ -31,7 +30,7 @@ class Results:
     """The builder of rows from merged partial states, for all classes."""
 
     def __init__(self, query: Flow, accumulators: Accumulators) -> None:
-        self._query, self._accumulators = query, accumulators
+        self._accumulators = accumulators
         self._names = {field_column(name): name for name in query.key}
 
     def of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:
@@ -40,9 +39,6 @@ class Results:
         Args:
             parts: partial states with the key's columns, `window_id`, `revision` and `partition`.
             more: further columns that identify a row, or are equal in all its parts.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
         """
         by = [*self._names, WINDOW_ID, REVISION, *more]
         groups = Groups.by(parts, by)
@@ -58,22 +54,12 @@ class Results:
             merged: the states of rows: as those of `of`, but with `offsets` instead of offsets and
                 `partition`.
             more: as for `of`.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
         """
-        try:
-            values = self._accumulators.results(merged)
-        except AggregateOverflow as error:
-            key = tuple(merged[name][error.row] for name in self._names)
-            msg = (
-                f"query {self._query.name}, window {merged[WINDOW_ID][error.row]}, key "
-                f"{key!r}: {error}; sum a float instead, or group by a finer key"
-            )
-            raise ResultOverflow(msg) from None
+        values = self._accumulators.results(merged)
         columns = [
             *(merged[name] for name in (WINDOW_ID, REVISION, *more, RECORDS, OFFSETS)),
             pl.DataFrame(values).to_struct(VALUES),
+            self._accumulators.overflow(merged, values),
         ]
         if self._names:
             columns.append(self.key_of(merged))

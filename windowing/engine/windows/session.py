@@ -30,6 +30,7 @@ from windowing.engine.columns import (
     GAP,
     KEY,
     OFFSETS,
+    OVERFLOW,
     PARTITION,
     RECORDS,
     RELEASE,
@@ -304,6 +305,7 @@ class SessionShardPart:
             pl.lit(0, dtype=pl.Int64).alias(RECORDS),
             pl.lit([], dtype=rows.schema[OFFSETS]).alias(OFFSETS),
             pl.lit(None, dtype=rows.schema[VALUES]).alias(VALUES),
+            pl.lit(None, dtype=rows.schema[OVERFLOW]).alias(OVERFLOW),
         )
         if self._keys:
             stones = stones.with_columns(self._results.key_of(stones).alias(KEY))

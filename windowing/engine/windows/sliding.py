@@ -79,11 +79,7 @@ class SlidingShardPart:
         return pl.concat(found) if found else pl.DataFrame()
 
     def revised(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
-        """Return the rows due while progress moves, those of revision 0 left out.
-
-        Raises:
-            ResultOverflow: a sum of integers overflows 64 bits.
-        """
+        """Return the rows due while progress moves, those of revision 0 left out."""
         return self._rows_of(self._revisions(tables, before, after))
 
     def _rows_of(self, parts: pl.DataFrame) -> pl.DataFrame:

@@ -327,7 +327,7 @@ def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:
             if pa.types.is_struct(field.type):
                 # A tombstone has no values.
                 flat += [storable(value and value[part.name]) for part in field.type]
-            elif pa.types.is_list(field.type):
+            elif field.name == "offsets":
                 flat.append(json.dumps({o["lane"]: [o["first"], o["last"]] for o in value}))
             else:
                 flat.append(storable(value))

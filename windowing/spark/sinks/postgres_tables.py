@@ -174,10 +174,10 @@ def flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
             columns += [(part.name, _column(part.type)) for part in field.type]
         elif pa.types.is_timestamp(field.type):
             columns.append((field.name, "timestamptz"))
-        elif pa.types.is_list(field.type):
+        elif field.name == "offsets":
             columns.append((field.name, "jsonb"))
         else:
-            columns.append((field.name, _COLUMNS[field.type]))
+            columns.append((field.name, _column(field.type)))
     return columns
 
 

@@ -18,6 +18,7 @@ from windowing.engine.columns import (
     KEY,
     LAST_OFFSET,
     OFFSETS,
+    OVERFLOW,
     PARTITION,
     RECORDS,
     RETRACTS,
@@ -45,7 +46,7 @@ LAG = "lag_us"
 
 _TIME = pa.timestamp("us", tz="UTC")
 _OFFSETS = pa.list_(pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())]))
-_MARKS = {"op": pa.string(), "absorbed_by": pa.int64()}
+_MARKS = {"op": pa.string(), "absorbed_by": pa.int64(), "overflow": pa.list_(pa.string())}
 _PLAIN = {
     "run": pa.string(),
     "query": pa.string(),
@@ -201,6 +202,7 @@ class BatchRows:
             "window_id": frame[WINDOW_ID].to_arrow(),
             "revision": frame[REVISION].to_arrow(),
             "absorbed_by": marked[ABSORBED_BY].to_arrow(),
+            "overflow": marked[OVERFLOW].to_arrow(),
             "records": frame[RECORDS].to_arrow(),
             "offsets": self._offsets(frame[OFFSETS]),
         }
@@ -295,7 +297,8 @@ def result_schema(query: Flow, pipeline: Pipeline) -> pa.Schema:
     shown = query.value_types(fields)
     values = [(name, _value_type(shown[name])) for name in query.shows]
     types = {**_PLAIN, "key": key, **_MARKS, "values": pa.struct(values)}
-    absent = {*_MARKS} - {*query.marks} | (set() if query.key else {"key"})
+    marked = {*query.marks} | ({"overflow"} if query.may_overflow(fields) else set())
+    absent = {*_MARKS} - marked | (set() if query.key else {"key"})
     return pa.schema([(name, types[name]) for name in _ORDER if name not in absent])
 
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from windowing.engine.columns import VALUES, WINDOW_ID
-from windowing.engine.families.due_rows import MEMBER
+from windowing.engine.families.due_rows import MEMBER, overflow_of
 from windowing.engine.families.family import Family, Variant
 from windowing.engine.wids import Ints
+
+_MARK: Final = pa.list_(pa.string())
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,10 @@ class SharedRows:
                 columns = {name: column.take(rows) for name, column in common.items()}
                 columns["query"] = queries.cast(pa.string())
                 columns["values"] = values.take(rows)
+                if "overflow" in self.schema.names:
+                    columns["overflow"] = (
+                        overflow_of(frame, shows).to_arrow().cast(_MARK).take(rows)
+                    )
                 yield pa.table([columns[name] for name in self.schema.names], schema=self.schema)
 
     @cached_property

@@ -198,22 +198,17 @@ def test_a_job_that_does_not_compare_is_found(step: PlannedBatch, check: Simulat
 OVERFLOW = PIPELINE.replace("{g: string}", "{g: string, v: int}").replace("count", "sum(v)")
 
 
-@pytest.mark.parametrize(("value", "stops"), [(2**62, True), (2**61, False)])
-def test_a_sum_that_leaves_64_bits_stops_the_run_and_nothing_else_does(
-    value: int, *, stops: bool
-) -> None:
+@pytest.mark.parametrize("value", [2**62, 2**61])
+def test_a_sum_that_leaves_64_bits_stops_no_run(value: int) -> None:
     events = [{"value": {"ts": ts, "g": "a", "v": value}} for ts in (1, 2, 12, 30)]
     one = Case("by hand", "slackwater", OVERFLOW, (lane(*events),), (PlannedBatch(take=(2,)),))
     assert run_case(one, EngineParts()).findings == ()
     pipeline, records = parse_pipeline(OVERFLOW), [[record(event) for event in one.lanes[0]]]
-    assert refused(pipeline, records[0]) == ("ResultOverflow" if stops else None)
-    # Neither an error where there is an answer, nor an answer where there is none.
+    assert refused(pipeline, records[0]) is None
     broken = SimulationHistory(
         ends=[(4,)], commits=0, error="ValueError: ?", error_kind="ValueError"
     )
     assert [finding.check for finding in judge(pipeline, records, broken)] == ["no error"]
-    silent = {finding.check for finding in judge(pipeline, records, SimulationHistory(ends=[(4,)]))}
-    assert ("no error" in silent) == stops
 
 
 def test_rows_in_a_gap_between_windows_are_counted_as_applied() -> None:

@@ -15,6 +15,7 @@ from windowing.engine.rows.flows.partial import Partial, fold_of, is_holistic
 from windowing.engine.rows.flows.stores import MessageStore, StoredWindow, Ticks
 from windowing.engine.storage.state import StateStore
 from windowing.model.flow import Periods, StreamFlow
+from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.record import Place, Record, Value, WindowRow, WindowView, lane_order
 
 
@@ -64,18 +65,20 @@ class WindowRows:
     def view(self, held: StoredWindow, *, pending: bool) -> WindowView:
         """Return a window as a query of the store shows it."""
         content = held.content
+        value, _ = self._value(held.key, content)
         return WindowView(
             start=held.start,
             end=held.end,
             key=held.key,
             records=content.records,
-            value=self._value(held.key, content),
+            value=value,
             offsets=_in_order(content.offsets),
             pending=held.pending if pending else None,
         )
 
     def _rows(self, held: StoredWindow, pane: str, revision: int) -> list[WindowRow]:
         shown = held.fresh if self._mode == "discarding" else held.content
+        value, overflow = self._value(held.key, shown)
         row = WindowRow(
             start=held.start,
             end=held.end,
@@ -83,8 +86,9 @@ class WindowRows:
             pane=pane,  # type: ignore[arg-type]
             revision=revision,
             records=shown.records,
-            value=self._value(held.key, shown),
+            value=value,
             offsets=_in_order(shown.offsets),
+            overflow=overflow,
         )
         rows = [*self._taken_back(held), row]
         if self._mode == "retracting":
@@ -95,14 +99,17 @@ class WindowRows:
     def _taken_back(self, held: StoredWindow) -> list[WindowRow]:
         return [] if held.shown is None else [replace(held.shown, retracts=True)]
 
-    def _value(self, key: str | None, partial: Partial) -> Value:
+    def _value(self, key: str | None, partial: Partial) -> tuple[Value, bool]:
+        """Return the value, and whether it is null as it leaves int64."""
         if not partial.records:
-            return self._fold.empty
+            return self._fold.empty, False
 
         def read(places: Sequence[Place]) -> list[int]:
             return self._read(key, places)
 
-        return self._fold.result(partial.state, partial.records, read)
+        value = self._fold.result(partial.state, partial.records, read)
+        overflow = isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX
+        return (None if overflow else value), overflow
 
 
 def _in_order(offsets: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
