@@ -226,7 +226,7 @@ def _panel(panel: Any, key: str, rows: pl.DataFrame, *, timed: bool) -> None:
     ends, values = rows["end"].to_numpy(), rows["value"].to_numpy()
     steps = np.diff(ends)
     # Where windows are missing is a gap in the line.
-    gaps = np.flatnonzero(steps > 1.5 * np.median(steps)) + 1 if len(steps) else []
+    gaps = np.flatnonzero(steps > 1.5 * np.median(steps)) + 1 if len(steps) else np.arange(0)
     late = rows["revised"].to_numpy()
     panel.axhline(0, color="#999999", linewidth=0.8)
     panel.plot(

@@ -113,7 +113,11 @@ _PLAIN: Final = {
 that of 1.1, to which `on` is true, `1:30` is 90 and `010` is 8. Instants are 1.1's."""
 
 
-_CoreResolver: Any = type("_CoreResolver", (Resolver,), {"yaml_implicit_resolvers": {}})
+class _CoreResolver(Resolver):
+    """Resolves by `_PLAIN` alone."""
+
+
+_CoreResolver.yaml_implicit_resolvers = {}
 
 
 def _resolve_plain(resolver: Any) -> None:
