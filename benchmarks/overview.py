@@ -163,7 +163,8 @@ def _created(folder: Path, schema: pa.Schema) -> TableLog:
 
 def _table(schema: pa.Schema, columns: dict[str, object], batch: int, rows: int) -> pa.Table:
     known = {"run": ["r1"] * rows, **columns, "batch_id": [batch] * rows}
-    arrays = [pa.array(known[field.name]).cast(field.type) for field in schema]
+    nothing = [None] * rows  # a column of marks, such as of sums that overflow
+    arrays = [pa.array(known.get(field.name, nothing)).cast(field.type) for field in schema]
     return pa.table(arrays, schema=schema)
 
 

@@ -30,8 +30,12 @@ PAGE = (Path(__file__).parents[2] / "docs" / "operators.md").read_text(encoding=
 SNIPPETS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 (CODE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 (JOIN,) = (text for text in SNIPPETS if text.startswith("join:"))
+(AS_OF,) = (text for text in SNIPPETS if text.startswith("name: priced"))
 QUERIES = {
-    name: query for text in SNIPPETS if text != JOIN for name, query in yaml.safe_load(text).items()
+    name: query
+    for text in SNIPPETS
+    if text not in (JOIN, AS_OF)
+    for name, query in yaml.safe_load(text).items()
 }
 LANES, RECORDS = 2, 150
 SOURCE = f"""
@@ -117,6 +121,18 @@ def test_the_join_gives_the_rows_that_are_defined() -> None:
     # All but the last two hours' records have been passed; a flight finds two reports at most.
     assert {row.values["wind"] for row in rows} == {12.5}
     assert len(rows) > 12
+
+
+def test_each_trade_meets_the_newest_price_of_its_key_that_of_its_own_instant_too() -> None:
+    prices = [(5, "a", 100), (6, "b", 7), (20, "a", 110)]
+    trades = [(10, "a", 1), (11, "b", 2), (20, "a", 4)]
+    log = list[Entry]()
+    for topic, of, records in (("prices", "price", prices), ("trades", "qty", trades)):
+        values = [json.dumps({"ts": ts, "id": key, of: n}).encode() for ts, key, n in records]
+        log += [Entry(topic, 0, at, value, None, None) for at, value in enumerate(values)]
+        log.append(Entry(topic, 0, len(values), None, b'{"end":true}', None))
+    found = [[*row.values.values()] for row in evaluate(parse_pipeline(AS_OF), log).rows]
+    assert found == [[1, 100], [2, 7], [4, 110]]
 
 
 def test_an_operator_of_a_user_takes_at_most_twenty_lines() -> None:

@@ -93,7 +93,7 @@ def test_conditions_need_no_equality() -> None:
 def test_a_late_partner_takes_back_that_a_record_was_alone() -> None:
     """The right lane is at 40 when its record of 12 comes; alone was said at 16."""
     found = joined([(10, "a"), (60, "z")], [(40, "b"), (12, "a")], "left")
-    assert found == [(10, None, "retract"), (10, None), (10, 12), (60, None)]
+    assert found == [(10, None), (10, None, "retract"), (10, 12), (60, None)]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def report(name: str) -> tuple[Pipeline, list[Any], list[str]]:
     """The pipeline of a report, its log, and what is right."""
     spec = parse_pipeline((REPORTS / name / "pipeline.yml").read_text())
     events, expected = (
-        (REPORTS / name / file).read_text().splitlines() for file in ("events.jsonl", "out.jsonl")
+        (REPORTS / name / file).read_text().splitlines() for file in ("events.jsonl", "OUT.jsonl")
     )
     return spec, [entry(json.loads(line)) for line in events], expected
 

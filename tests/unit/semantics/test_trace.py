@@ -68,7 +68,7 @@ def test_the_engine_emits_with_each_record_what_the_trace_says(
         said |= {
             query: found["outcome"]
             for query, found in line.get("queries", {}).items()
-            if found["outcome"] in ("late", "out_of_retention")
+            if found["outcome"].startswith(("late", "out_of_retention", "refused_by:"))
         }
         assert {letter.query: letter.reason for letter in dead} == said
 

@@ -54,6 +54,7 @@ SIZE = 40
 def live(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> runs.Run:
     """A run whose topic has bad and late records among good ones, and more than it has read."""
     desk.edit("sink:", f"{MORE.strip()}\nsink:")
+    desk.edit("n: count", "n: count, s: sum(v)")
     lines = desk.events.read_text().splitlines()
     for at in range(0, len(lines), 7):
         value = {"ts": "x"} if at % 2 else {"ts": max(0, at - 30) * 10**6, "v": 1}

@@ -323,6 +323,8 @@ def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
     }
     marks = {"op": "retract" if row.retracts else None, "absorbed_by": row.absorbed_by}
     fields |= {mark: marks[mark] for mark in query.marks}
+    if query.may_overflow(pipeline.source.fields):
+        fields["overflow"] = [*row.overflow] or None
     if query.key:
         fields["key"] = dict(zip(query.key, row.key, strict=True))
     return fields
@@ -345,6 +347,8 @@ def row_schema(pipeline: Pipeline, name: str) -> pa.Schema:
     ]
     types_of_marks = {"op": pa.string(), "absorbed_by": pa.int64()}
     columns += [(mark, types_of_marks[mark]) for mark in query.marks]
+    if query.may_overflow(types):
+        columns.append(("overflow", pa.list_(pa.string())))
     if query.key:
         key = pa.struct([(field, KINDS[types[field].kind]) for field in dict.fromkeys(query.key)])
         columns.append(("key", key))
