@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from jobs.overview.judgements import (
     verdicts_of,
 )
 from jobs.overview.lanes import Offsets, Stand, lanes, open_windows, spell_clock
-from jobs.overview.light import NEVER_RUN, Facts, light, worst
+from jobs.overview.light import Facts, light, worst
 from jobs.overview.metrics_file import BatchMetrics, measured
 from jobs.overview.schema import (
     RUNS_MAX,
@@ -33,7 +33,6 @@ from jobs.overview.schema import (
     Colour,
     DeadLetters,
     Example,
-    Freshness,
     Light,
     Link,
     OutputStatus,
@@ -42,6 +41,7 @@ from jobs.overview.schema import (
 )
 from jobs.overview.tables import Tables
 from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
+from jobs.overview.unknown import never_run, nothing, unknown
 from jobs.runs.choice import live_run
 from jobs.runs.folder import Run, RunError, every_run
 from jobs.runs.overview import Surroundings, others_of, overview_of, waiting_for_ever
@@ -125,7 +125,7 @@ def overview(
         "problems": problems,
     }
     if run is None:
-        return Overview(**shown, **_never_run(about, pipeline, problems))
+        return Overview(**shown, **never_run(about, pipeline, problems))
     state = overview_of(about, run, live, file).as_json()
     shown |= {"run": run.run, "state": state, "links": _links(about, run, state)}
     others = others_of(about, run, RUNS_MAX)
@@ -139,7 +139,7 @@ def overview(
         reasons = [*problems] or ["its file cannot be read"]
         problems += unread
         return Overview(
-            **shown, **_nothing(), light=Light(colour=Colour.red, reasons=reasons), outputs=[]
+            **shown, **nothing(), light=Light(colour=Colour.red, reasons=reasons), outputs=[]
         )
     known = _Known(run, pipeline, state, at, beside=waiting_for_ever(others, at))
     _read(known, problems)
@@ -155,41 +155,6 @@ def _pipeline(run: Run | None, file: Path | None, problems: list[str]) -> Pipeli
     except (PipelineError, RunError, OSError) as error:
         problems.append(str(error))
         return None
-
-
-def _nothing() -> dict[str, Any]:
-    size = StateSize(bytes=None, rows=None, bound=None)
-    batches = Batches(count=0, last_at=None, median_ms=None, p95_ms=None)
-    lists = ("lanes", "open_windows", "history", "dead_letters", "quality")
-    return {**{name: [] for name in lists}, "state_size": size, "batches": batches}
-
-
-def _never_run(
-    about: Surroundings, pipeline: Pipeline | None, problems: Sequence[str]
-) -> dict[str, Any]:
-    grey = light(Facts(state=None))
-    never = Freshness(final_until=None, age_s=None, sentence=NEVER_RUN)
-    tables = about.endpoints.state_dir / "tables" / (pipeline.output if pipeline else "")
-    outputs = (
-        []
-        if pipeline is None
-        else [
-            OutputStatus(
-                query=flow.name,
-                light=grey,
-                quality=None,
-                freshness=never,
-                proof=None,
-                rows=None,
-                revisions=None,
-                table=str(tables / pipeline.table_of(flow.name)),
-            )
-            for flow in pipeline.flows
-        ]
-    )
-    whole = grey if pipeline else Light(colour=Colour.red, reasons=list(problems))
-    none: dict[str, Any] = {"run": None, "state": None, "verdicts": [], "links": []}
-    return {**_nothing(), **none, "light": whole, "outputs": outputs}
 
 
 def _read(known: _Known, problems: list[str]) -> None:
@@ -384,23 +349,3 @@ def overviews(
             yield overview(about, name, file, None)
         except InfraError as error:
             yield unknown(name, file, str(error))
-
-
-def unknown(name: str, file: Path | None, why: str) -> Overview:
-    """Return an overview of which nothing is known but why."""
-    nothing = _nothing()
-    return Overview(
-        at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        pipeline=name,
-        file=None if file is None else str(file),
-        run=None,
-        state=None,
-        runs=[],
-        light=Light(colour=Colour.red, reasons=[why]),
-        outputs=[],
-        verdicts=[],
-        plan="",
-        links=[],
-        problems=[why],
-        **nothing,
-    )
