@@ -32,7 +32,7 @@ def nothing() -> dict[str, Any]:
 def never_run(
     about: Surroundings, pipeline: Pipeline | None, problems: Sequence[str]
 ) -> dict[str, Any]:
-    """Return an overview's parts of a pipeline without a run; `problems`: why its file is unread."""
+    """Return the parts of an overview without a run; `problems`: why the file is unread."""
     grey = light(Facts(state=None))
     never = Freshness(final_until=None, age_s=None, sentence=NEVER_RUN)
     tables = about.endpoints.state_dir / "tables" / (pipeline.output if pipeline else "")

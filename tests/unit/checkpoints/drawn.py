@@ -46,6 +46,7 @@ def files() -> dict[str, Path]:
 
 def frozen(text: str) -> str:
     """The text of a pipeline file with a class of ours, which never changes, for each of a user."""
+    text = text.replace("swing:PickySwing(", "swing:Swing(")
     for module, ours in _FROZEN.items():
         text = text.replace(f"python:{module}:", f"python:{ours}:")
     return text

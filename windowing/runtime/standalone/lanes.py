@@ -33,7 +33,7 @@ class LaneState(msgspec.Struct, array_like=True):
     progress: Progress = -math.inf
 
 
-STATE = Format("an operator's state", 1, dict[str, LaneState])
+STATE = Format("an operator's state", 2, dict[str, LaneState])
 """The stored format of the lanes and of the whole operator."""
 
 
