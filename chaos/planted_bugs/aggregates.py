@@ -9,7 +9,13 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.conditions import computing, nullable_key, several_lanes, some_query
+from chaos.planted_bugs.conditions import (
+    computing,
+    nullable_key,
+    several_lanes,
+    sliding,
+    some_query,
+)
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.bags import COUNT, Bag
@@ -21,6 +27,7 @@ from windowing.engine.aggregates.sketches import hashes
 from windowing.engine.aggregates.sums import SAMPLE, SPREAD, Sums
 from windowing.engine.columns import RECORDS, state_column
 from windowing.engine.storage.groups import Groups
+from windowing.engine.wids import Flags
 from windowing.engine.windows.part import LanePart, Scan
 from windowing.engine.windows.refusing import Refusing
 from windowing.model.fields import Aggregate
@@ -306,6 +313,33 @@ class PairwiseState(UserState):
 class RefusingAndTaking(Refusing):
     def split(self, part: LanePart, scan: Scan) -> tuple[Scan, pl.DataFrame]:
         return scan, super().split(part, scan)[1]
+
+
+# A record in no window of a query is asked for, and refused instead of outside. How one gets it:
+# the class is asked before windows are assigned.
+@planted(
+    "refused_although_outside",
+    "deterministic",
+    at="windowing.engine.lane:Refusing",
+    shows_in=some_query(computing(("python",)), sliding),
+)
+class RefusingOutside(Refusing):
+    def _refused(self, scan: Scan, asked: Flags) -> tuple[Flags, pl.DataFrame]:
+        return super()._refused(scan, np.ones_like(asked))
+
+
+# Of the records of a chunk that a class refuses, windows hold all but the first. How one gets it:
+# the chunk is left at the first refusal.
+@planted(
+    "refused_once_in_a_chunk",
+    "deterministic",
+    at="windowing.engine.lane:Refusing",
+    shows_in=some_query(computing(("python",))),
+)
+class RefusingOnce(Refusing):
+    def _refused(self, scan: Scan, asked: Flags) -> tuple[Flags, pl.DataFrame]:
+        refused, letters = super()._refused(scan, asked)
+        return refused & (np.cumsum(refused) == 1), letters[:1]
 
 
 # Variances computed in doubles as the mean of squares minus the square of the mean. How one gets

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.conditions import computing, sliding, some_query, updates
+from chaos.planted_bugs.conditions import computing, several_lanes, sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.aggregates.plan import Values
@@ -78,7 +78,7 @@ class UnmarkedResults(Results):
     "overflow_on_the_way_counts",
     "deterministic",
     at="windowing.engine.windows.sliding:Results",
-    shows_in=some_query(sliding, _SUMS),
+    shows_in=some_query(sliding, _SUMS, several_lanes),
     wish=_WISH,
 )
 class CheckedResults(Results):
