@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -79,7 +80,7 @@ class UnmarkedResults(Results):
     "deterministic",
     at="windowing.engine.windows.sliding:Results",
     shows_in=some_query(sliding, _SUMS, several_lanes),
-    wish=_WISH,
+    wish=replace(_WISH, classes=("sliding",), queries_max=2),
 )
 class CheckedResults(Results):
     def of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:

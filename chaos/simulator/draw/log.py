@@ -51,7 +51,7 @@ class _Log:
         time: the axis of the event time.
         numbers: the axes of plain numbers.
         largest: by summed field, the largest int.
-        overflow: whether few of these add up to more than int64 holds.
+        keys: the number of keys where sums leave int64; 0: any.
         units: fields that name the unit of rows counted in order of arrival.
         values: what other fields have.
     """
@@ -60,7 +60,7 @@ class _Log:
     time: Axis
     numbers: dict[str, Axis]
     largest: dict[str, int]
-    overflow: bool
+    keys: int
     units: frozenset[str]
     values: Values
     bad_values: bool
@@ -83,7 +83,7 @@ def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -
         time_axis(rng, pipeline, long=long),
         number_axes(rng, pipeline, long=long),
         _largest(pipeline, rng.choice([1, 1, 2]) if overflow else most + 4),
-        overflow,
+        rng.choice([1, 1, 2]) if overflow else 0,
         _units(pipeline),
         Values.drawn(rng, distinct=3 * most if crowded else 0),
         wish.bad_values,
@@ -216,12 +216,13 @@ def _fields(rng: random.Random, log: _Log, number: int, rows: int) -> dict[str, 
     types = {name: type_ for name, type_ in source.fields.items() if name not in apart}
     units = {name: [number] * rows for name in log.units}
     table = log.values.table(rng, types, rows, log.largest)
-    if log.overflow and log.largest:
-        # Two keys, so that what is summed in one row leaves int64.
+    if log.keys and log.largest:
+        # Each of many keys would have too few records.
         values = log.values
-        few = {"string": values.texts[:2], "int": values.ints[:2], "float": values.floats[:2]}
+        known = {"string": values.texts, "int": values.ints, "float": values.floats}
         for name in [name for name in table if name not in log.largest]:
-            table[name] = [rng.choice(few[types[name].kind]) for _ in range(rows)]
+            few = known[types[name].kind][: log.keys]
+            table[name] = [rng.choice(few) for _ in range(rows)]
     return table | units
 
 
