@@ -9,13 +9,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.conditions import (
-    computing,
-    nullable_key,
-    several_lanes,
-    sliding,
-    some_query,
-)
+from chaos.planted_bugs.conditions import computing, nullable_key, several_lanes, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.bags import COUNT, Bag
@@ -315,17 +309,18 @@ class RefusingAndTaking(Refusing):
         return scan, super().split(part, scan)[1]
 
 
-# A record in no window of a query is asked for, and refused instead of outside. How one gets it:
-# the class is asked before windows are assigned.
+# Dead letters that name the class instead of the aggregate. How one gets it: the reason is made of
+# what refuses, which several aggregates may share.
 @planted(
-    "refused_although_outside",
-    "deterministic",
+    "refused_by_any_of_a_class",
+    "deterministic, dead letters",
     at="windowing.engine.lane:Refusing",
-    shows_in=some_query(computing(("python",)), sliding),
+    shows_in=some_query(computing(("python",))),
 )
-class RefusingOutside(Refusing):
+class RefusingByClass(Refusing):
     def _refused(self, scan: Scan, asked: Flags) -> tuple[Flags, pl.DataFrame]:
-        return super()._refused(scan, np.ones_like(asked))
+        refused, letters = super()._refused(scan, asked)
+        return refused, letters.with_columns(reason=pl.lit("refused_by:python"))
 
 
 # Of the records of a chunk that a class refuses, windows hold all but the first. How one gets it:
