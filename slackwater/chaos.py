@@ -237,7 +237,7 @@ def convictions(
         for one in reached(folder, jobs or len(os.sched_getaffinity(0))):
             found.append(one)
             progress.advance(progress.task_ids[0])
-    if not any(one.mechanisms for one in found):
+    if all(one.mechanisms is None for one in found):
         complain(f"{folder} has no recorded case of a planted bug")
         raise typer.Exit(USAGE)
     lines = table(found)
@@ -251,7 +251,7 @@ def convictions(
             raise typer.Exit(USAGE) from None
         with whole_file(write) as file:
             file.write(page.encode())
-    raise typer.Exit(PASSED if all(one.mechanisms for one in found) else FAILED)
+    raise typer.Exit(FAILED if any(one.mechanisms is None for one in found) else PASSED)
 
 
 for _command in (

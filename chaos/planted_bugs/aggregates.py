@@ -21,6 +21,7 @@ from windowing.engine.aggregates.sketches import hashes
 from windowing.engine.aggregates.sums import SAMPLE, SPREAD, Sums
 from windowing.engine.columns import RECORDS, state_column
 from windowing.engine.storage.groups import Groups
+from windowing.engine.wids import Flags
 from windowing.engine.windows.part import LanePart, Scan
 from windowing.engine.windows.refusing import Refusing
 from windowing.model.fields import Aggregate
@@ -306,6 +307,34 @@ class PairwiseState(UserState):
 class RefusingAndTaking(Refusing):
     def split(self, part: LanePart, scan: Scan) -> tuple[Scan, pl.DataFrame]:
         return scan, super().split(part, scan)[1]
+
+
+# Dead letters that name the class instead of the aggregate. How one gets it: the reason is made of
+# what refuses, which several aggregates may share.
+@planted(
+    "refused_by_any_of_a_class",
+    "deterministic, dead letters",
+    at="windowing.engine.lane:Refusing",
+    shows_in=some_query(computing(("python",))),
+)
+class RefusingByClass(Refusing):
+    def _refused(self, scan: Scan, asked: Flags) -> tuple[Flags, pl.DataFrame]:
+        refused, letters = super()._refused(scan, asked)
+        return refused, letters.with_columns(reason=pl.lit("refused_by:python"))
+
+
+# Of the records of a chunk that a class refuses, windows hold all but the first. How one gets it:
+# the chunk is left at the first refusal.
+@planted(
+    "refused_once_in_a_chunk",
+    "deterministic",
+    at="windowing.engine.lane:Refusing",
+    shows_in=some_query(computing(("python",))),
+)
+class RefusingOnce(Refusing):
+    def _refused(self, scan: Scan, asked: Flags) -> tuple[Flags, pl.DataFrame]:
+        refused, letters = super()._refused(scan, asked)
+        return refused & (np.cumsum(refused) == 1), letters[:1]
 
 
 # Variances computed in doubles as the mean of squares minus the square of the mean. How one gets

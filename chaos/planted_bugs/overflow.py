@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.conditions import computing, sliding, some_query, updates
+from chaos.planted_bugs.conditions import computing, several_lanes, sliding, some_query, updates
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.aggregates.plan import Values
@@ -78,8 +79,8 @@ class UnmarkedResults(Results):
     "overflow_on_the_way_counts",
     "deterministic",
     at="windowing.engine.windows.sliding:Results",
-    shows_in=some_query(sliding, _SUMS),
-    wish=_WISH,
+    shows_in=some_query(sliding, _SUMS, several_lanes),
+    wish=replace(_WISH, classes=("sliding",), queries_max=2),
 )
 class CheckedResults(Results):
     def of(self, parts: pl.DataFrame, *more: str) -> pl.DataFrame:

@@ -29,12 +29,14 @@ Mechanism = Literal[
     "hash table grown",
     "carried halves",
     "slices rolled up",
+    "overflown sums",
     # state
     "merged deltas",
     "cold state",
     "copy of state",
     "copy lost or torn",
     # lanes and queries
+    "refused by a class",
     "added lane",
     "lane added to state",
     "idle lane left out",

@@ -51,6 +51,7 @@ class _Log:
         time: the axis of the event time.
         numbers: the axes of plain numbers.
         largest: by summed field, the largest int.
+        keys: the number of keys where sums leave int64; 0: any.
         units: fields that name the unit of rows counted in order of arrival.
         values: what other fields have.
     """
@@ -59,6 +60,7 @@ class _Log:
     time: Axis
     numbers: dict[str, Axis]
     largest: dict[str, int]
+    keys: int
     units: frozenset[str]
     values: Values
     bad_values: bool
@@ -75,12 +77,13 @@ def draw_log(rng: random.Random, pipeline: Pipeline, wish: Wish | None = None) -
     crowded = _is_cheap(pipeline) and rng.random() < wish.crowded
     if crowded:
         most = rng.choice(_CROWDED)
-    overflow = rng.random() < wish.overflow
+    overflow = not crowded and rng.random() < wish.overflow
     log = _Log(
         pipeline,
         time_axis(rng, pipeline, long=long),
         number_axes(rng, pipeline, long=long),
-        _largest(pipeline, rng.choice([1, 1, 4]) if overflow else most + 4),
+        _largest(pipeline, rng.choice([1, 1, 2]) if overflow else most + 4),
+        rng.choice([1, 1, 2]) if overflow else 0,
         _units(pipeline),
         Values.drawn(rng, distinct=3 * most if crowded else 0),
         wish.bad_values,
@@ -99,10 +102,11 @@ def _is_cheap(pipeline: Pipeline) -> bool:
 
 def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
     """Return the limit of summed ints so that the sum of so many records fits into int64."""
+    ints = {name for name, type_ in pipeline.source.fields.items() if type_.kind == "int"}
     summed = {
         aggregate.field
         for aggregate in _aggregates(pipeline)
-        if aggregate.function == "sum" and aggregate.field is not None
+        if aggregate.function == "sum" and aggregate.field in ints
     }
     return dict.fromkeys(summed, _INT64_MAX // records)
 
@@ -211,7 +215,15 @@ def _fields(rng: random.Random, log: _Log, number: int, rows: int) -> dict[str, 
     apart = {source.event_time.field, *log.numbers, *log.units}
     types = {name: type_ for name, type_ in source.fields.items() if name not in apart}
     units = {name: [number] * rows for name in log.units}
-    return log.values.table(rng, types, rows, log.largest) | units
+    table = log.values.table(rng, types, rows, log.largest)
+    if log.keys and log.largest:
+        # Each of many keys would have too few records.
+        values = log.values
+        known = {"string": values.texts, "int": values.ints, "float": values.floats}
+        for name in [name for name in table if name not in log.largest]:
+            few = known[types[name].kind][: log.keys]
+            table[name] = [rng.choice(few) for _ in range(rows)]
+    return table | units
 
 
 def _control(rng: random.Random, log: _Log, source: Source, ts_us: int) -> dict[str, Any]:

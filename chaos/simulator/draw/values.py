@@ -81,6 +81,9 @@ class Values:
         return rng.randint(-5, 5) if choice < 0.6 else rng.uniform(-1e3, 1e3)
 
     def _int(self, rng: random.Random, choice: float, largest: int | None) -> int:
+        if largest is not None and largest > _INT64_MAX // 8 and rng.random() < 0.8:
+            # Of two such values a sum leaves int64, and by a third it comes back.
+            return rng.choice((largest, largest, -largest))
         few = len(self.ints) <= len(_WIDE)
         if few and choice < 0.4:
             return rng.choice(_FEW_INTS)

@@ -85,7 +85,7 @@ class Wish:
     crowded: float = 0.25
     usual: float = 0.5
     one_table: float = 0.55
-    overflow: float = 0.2
+    overflow: float = 0.5
     refusals: bool = True
     alike: float = 0.35
     same_class: bool = False

@@ -22,6 +22,7 @@ from windowing.engine.columns import (
     field_column,
     state_column,
 )
+from windowing.engine.effects import took_effect
 from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.storage.groups import Groups
 from windowing.model import Query
@@ -159,7 +160,9 @@ class Accumulators:
         for aggregate, values in zip(self._aggregates, results, strict=True):
             if aggregate.name in self._may_overflow and values.null_count():
                 counts = partials[self.schema.sums[aggregate.fields[0]].count]
-                for row in (values.is_null() & (counts > 0)).arg_true().to_list():
+                rows = (values.is_null() & (counts > 0)).arg_true().to_list()
+                took_effect("overflown sums", len(rows))
+                for row in rows:
                     named[row] = [*(named[row] or ()), aggregate.name]
         return pl.Series(OVERFLOW, named, dtype=pl.List(pl.String))
 

@@ -45,6 +45,7 @@ def why_alone(query: Query, pipeline: Pipeline) -> str | None:
         return "its open windows are shown"
     if query.entries_max is not None:
         return "its state has a limit of its own"
+    # Where states lie must not depend on `check`, which a class may get while it runs (ADR 44).
     if query.by_users:
         return f"its class for {query.by_users[0]} may refuse records that others take"
     return None

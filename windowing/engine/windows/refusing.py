@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.columns import OFFSET, field_column
+from windowing.engine.effects import took_effect
 from windowing.engine.reading.refusals import shown
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import Flags
@@ -48,6 +49,7 @@ class Refusing:
         if isinstance(part, SlidingLanePart):
             outside = part.outside(scan)
         refused, letters = self._refused(scan, ~outside)
+        took_effect("refused by a class", len(letters))
         return (scan.where(~refused) if len(letters) else scan), letters
 
     def _refused(self, scan: Scan, asked: Flags) -> tuple[Flags, pl.DataFrame]:

@@ -223,6 +223,16 @@ def test_the_command_refuses_a_folder_without_cases(tmp_path: Path) -> None:
     assert "has no recorded case" in done.output
 
 
+@pytest.mark.parametrize(("name", "code"), [("gap_is_late", 0), ("lacking", 1)])
+def test_only_a_bug_without_a_case_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, name: str, code: int
+) -> None:
+    """The records of `gap_is_late` come through no mechanism that is counted."""
+    monkeypatch.setattr(convictions.reached, "__defaults__", (1, ["gap_is_late", name]))
+    done = CliRunner().invoke(app, ["chaos", "convictions", str(FOLDER), "--jobs", "1"])
+    assert done.exit_code == code, done.output
+
+
 def test_the_committed_table_counts_all_planted_bugs() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert f"Of {len(PLANTED_BUGS)} planted bugs, `make test` convicts" in text, (
