@@ -196,7 +196,10 @@ class Scale:
         order = ["append_us", "partition", "offset"] if clock == "append" else ["arrival"]
         whole = pl.concat(parts).sort(order).with_row_index("place")
         if whole.is_empty():
-            msg = "the log holds no good record: nothing can be said of its lateness"
+            msg = (
+                "the log holds no good record, so that nothing can be said of its lateness: "
+                "`slackwater run FILE --input LOG --output OUT` says what is wrong with them"
+            )
             raise TuneError(msg)
         self._clock_us = _clock(whole, clock)
         by_lane = whole.partition_by("partition", as_dict=True, maintain_order=True)
