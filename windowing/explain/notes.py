@@ -340,7 +340,8 @@ def grouped(
     """
     numbers = Counter((reason, detail[0]) for reason, detail in letters)
     examples = {(reason, detail[0]): detail for reason, detail in reversed(letters)}
-    return [
-        DeadGroup(reason, number, *examples[reason, name], query=query)
-        for (reason, name), number in numbers.most_common()
-    ]
+    groups = []
+    for (reason, name), number in numbers.most_common():
+        field_, value, rule = examples[reason, name]
+        groups.append(DeadGroup(reason, number, field_, value, rule, query))
+    return groups

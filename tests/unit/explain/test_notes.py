@@ -60,6 +60,15 @@ def test_nothing_is_said_of_a_healthy_result() -> None:
             "1970-01-01T00:00:00.000045Z holds back; a record of 1970-01-01T00:00:00.000055Z",
         ),
         (
+            {
+                "counts": counts(3, applied=3),
+                "waiting": {"w": Waiting(1, 1, first_end=50)},
+                "lanes": {0: LaneEnd(45), 1: LaneEnd(7), 2: LaneEnd(50)},
+            },
+            "w: 1 window is open, the first until 1970-01-01T00:00:00.000050Z: s/1 at "
+            "1970-01-01T00:00:00.000007Z, s/0 at 1970-01-01T00:00:00.000045Z hold back",
+        ),
+        (
             {"counts": counts(3, applied=3), "waiting": {"w": Waiting(0, 0, revisions=2)}},
             "w: late records wait with 2 revisions",
         ),
