@@ -175,7 +175,8 @@ def validate(pipeline: PipelineFile) -> None:
             tell(f"its quality block was not looked at: {sentence}")
     if problems:
         raise PipelineError(problems)
-    say(f"{pipeline}: pipeline {spec.name} with {len(spec.flows)} queries is valid")
+    many = f"{len(spec.flows)} quer{'y' if len(spec.flows) == 1 else 'ies'}"
+    say(f"{pipeline}: pipeline {spec.name} with {many} is valid")
     tell_of_file(spec)
     tell_of_topics(spec)
     for query in spec.flows:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jobs.runs import Run
     from jobs.tools.recording import Recording
     from jobs.tools.times_seen import Times
+    from windowing.explain.notes import DeadGroup
     from windowing.model import Pipeline
     from windowing.model.fates import Counts
     from windowing.model.standing import LaneEnd, Waiting
@@ -67,22 +68,44 @@ def tell_of_run(
     waiting: Mapping[str, Waiting],
 ) -> None:
     """Say what there is to say of a run over a file."""
-    from windowing.explain.notes import Findings, grouped, notes
+    from windowing.explain.notes import Findings, notes
 
-    bad = [
-        (letter.reason, detail) for letter, detail in result.details.items() if letter.query is None
+    letters = [
+        (letter.query, letter.reason, tuple(detail)) for letter, detail in result.details.items()
     ]
+    overflows: dict[str, Counter[str]] = {}
+    for row in result.rows:
+        if row.overflow and not row.retracts:
+            overflows.setdefault(row.query, Counter()).update(row.overflow)
     found = Findings(
         pipeline,
         counts,
         Counter(row.query for row in result.rows),
         waiting,
         result.lanes,
-        grouped(bad),
+        _dead_groups(letters),
         times,
         _END_OF_FILE,
+        overflows,
     )
     tell_notes(notes(found))
+
+
+def _dead_groups(
+    letters: Iterable[tuple[str | None, str, tuple[str | None, ...]]],
+) -> list[DeadGroup]:
+    """Group those that no query could use, and those that a query's class refuses.
+
+    Args:
+        letters: of each the query, the reason, and what is known of it.
+    """
+    from windowing.explain.notes import LATE, grouped
+
+    by_query: dict[str | None, list[tuple[str, tuple[str | None, ...]]]] = {}
+    for query, reason, detail in letters:
+        if query is None or reason not in LATE:
+            by_query.setdefault(query, []).append((reason, detail))
+    return [group for query, some in by_query.items() for group in grouped(some, query)]
 
 
 def tell_of_recording(pipeline: Pipeline, recording: Recording) -> None:
@@ -157,16 +180,16 @@ def tell_of_verdict(pipeline: Pipeline, verdict: Verdict, read: Callable[[], Rea
     Args:
         read: opens the output once more.
     """
-    from windowing.explain.notes import SHARE, Findings, grouped, notes
+    from windowing.explain.notes import SHARE, Findings, notes
     from windowing.model.fates import DEAD
 
     counts = {part.query: part.found for part in verdict.conservation}
-    bad: list[tuple[str, tuple[str | None, ...]]] = []
+    dead: list[DeadGroup] = []
     if any(own[DEAD.name] and own[DEAD.name] >= SHARE * own.read for own in counts.values()):
         letters = (json.loads(line) for _, line in read().dead)
-        bad = [(one["reason"], (None, None, None)) for one in letters if one["query"] is None]
+        dead = _dead_groups((one["query"], one["reason"], (None, None, None)) for one in letters)
     rows = None if verdict.rows.found else dict.fromkeys(counts, 0)
-    tell_notes(notes(Findings(pipeline, counts, rows, dead=grouped(bad))))
+    tell_notes(notes(Findings(pipeline, counts, rows, dead=dead)))
 
 
 def tell_of_tables(pipeline: Pipeline, run: Run, empty: Sequence[str]) -> None:

@@ -39,6 +39,11 @@ Clock = Literal["event", "append"]
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 1.0)
 _GRID = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 
+_NO_RECORD = (
+    "the log holds no good record, so that nothing can be said of its lateness: "
+    "`slackwater run FILE --input LOG --output OUT` says what is wrong with them"
+)
+
 
 class TuneError(ValueError):
     """A log or pipeline without a choice of slack."""
@@ -196,8 +201,7 @@ class Scale:
         order = ["append_us", "partition", "offset"] if clock == "append" else ["arrival"]
         whole = pl.concat(parts).sort(order).with_row_index("place")
         if whole.is_empty():
-            msg = "the log holds no good record: nothing can be said of its lateness"
-            raise TuneError(msg)
+            raise TuneError(_NO_RECORD)
         self._clock_us = _clock(whole, clock)
         by_lane = whole.partition_by("partition", as_dict=True, maintain_order=True)
         self._names = {number: pipeline.source.lane(number) for (number,) in by_lane}

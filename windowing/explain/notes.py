@@ -35,6 +35,7 @@ class DeadGroup:
 
     Attributes:
         letters: how many there are.
+        query: whose they are; None: no query could use the records.
         field, value, rule: of one of them; None: unknown.
     """
 
@@ -43,6 +44,7 @@ class DeadGroup:
     field: str | None = None
     value: str | None = None
     rule: str | None = None
+    query: str | None = None
 
 
 @dataclass
@@ -75,9 +77,10 @@ class Findings:
         rows: the number of rows by query; None: unknown.
         waiting: by query; a missing one is unknown.
         lanes: how far each is, by its number; None: unknown.
-        dead: the dead letters that no query could use.
+        dead: the dead letters that no query could use, and those that a query's class refuses.
         times: by the number of the source's part.
         ends_all: a way to end all lanes, where there is one.
+        overflows: by query and aggregate, in how many rows its sum leaves int64.
     """
 
     pipeline: Pipeline
@@ -88,6 +91,7 @@ class Findings:
     dead: Sequence[DeadGroup] = ()
     times: Mapping[int, TimesSeen] = field(default_factory=dict)
     ends_all: str | None = None
+    overflows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def notes(found: Findings) -> list[str]:
@@ -211,14 +215,21 @@ def _pair(numbers: Iterator[int]) -> tuple[int, int]:
 
 
 def _of_dead(found: Findings, read: int) -> Iterator[str]:
-    letters = sum(group.letters for group in found.dead)
+    bad = [group for group in found.dead if group.query is None]
+    if line := _of_letters(bad, read, found.pipeline.source.parts[0]):
+        yield line
+
+
+def _of_letters(dead: Sequence[DeadGroup], read: int, source: Source) -> str | None:
+    """Return what to say of dead letters; None: they are too few."""
+    letters = sum(group.letters for group in dead)
     if not letters or letters < SHARE * read:
-        return
-    most = max(found.dead, key=lambda group: group.letters)
+        return None
+    most = max(dead, key=lambda group: group.letters)
     about = " ".join(part for part in (most.field, most.value) if part is not None)
     rule = "" if most.rule is None else f" (right: {most.rule})"
-    do = way_out(most.reason, most.field, most.value, found.pipeline.source.parts[0])
-    yield (
+    do = way_out(most.reason, most.field, most.value, source)
+    return (
         f"{_share(letters, read)} {'is a dead letter' if letters == 1 else 'are dead letters'}, "
         f"{most.letters:,} by {most.reason}"
         f"{f': {about}' if about else ''}{rule}; {do}"
@@ -226,9 +237,14 @@ def _of_dead(found: Findings, read: int) -> Iterator[str]:
 
 
 def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
-    bad = sum(group.letters for group in found.dead)
-    late = counts[DROPPED.name] + max(0, counts[DEAD.name] - bad)
+    bad = sum(group.letters for group in found.dead if group.query is None)
+    refused = [group for group in found.dead if group.query == flow.name]
+    own = counts[DEAD.name] - bad - sum(group.letters for group in refused)
+    late = counts[DROPPED.name] + max(0, own)
     said = bad >= SHARE * counts.read or not counts.read
+    if line := _of_letters(refused, counts.read, found.pipeline.source.parts[0]):
+        said = True
+        yield f"{flow.name}: {line}"
     if late and late >= SHARE * counts.read:
         said = True
         what = "dropped" if counts[DROPPED.name] else "dead letters"
@@ -245,10 +261,17 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
     if waiting is not None and (waiting.windows != 0 or waiting.revisions):
         said = True
         yield _open(found, flow, waiting)
-    if found.rows is not None and not found.rows.get(flow.name, 0) and not said:
+    for name, rows in found.overflows.get(flow.name, {}).items():
         yield (
-            f"{flow.name}: no row for {counts.read:,} records, and none is due: `slackwater "
-            "explain` says when its windows close"
+            f"{flow.name}: {name} is null in {rows:,} row{'' if rows == 1 else 's'}, whose sum "
+            "leaves 64 bits (overflow): sum a float instead, or group by a finer key"
+        )
+    if found.rows is not None and not found.rows.get(flow.name, 0) and not said:
+        does = "explain` says when its windows close"
+        if flow.window is not None:
+            does = "why` says which lanes hold a window back"
+        yield (
+            f"{flow.name}: no row for {counts.read:,} records, and none is due: `slackwater {does}"
         )
 
 
@@ -306,15 +329,19 @@ def _share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,} records ({part / whole:.0%})"
 
 
-def grouped(letters: Sequence[tuple[str, tuple[str | None, ...]]]) -> list[DeadGroup]:
+def grouped(
+    letters: Sequence[tuple[str, tuple[str | None, ...]]], query: str | None = None
+) -> list[DeadGroup]:
     """Group dead letters by reason and field.
 
     Args:
         letters: of each the reason, and field, value and rule.
+        query: whose they are.
     """
     numbers = Counter((reason, detail[0]) for reason, detail in letters)
     examples = {(reason, detail[0]): detail for reason, detail in reversed(letters)}
-    return [
-        DeadGroup(reason, number, *examples[reason, name])
-        for (reason, name), number in numbers.most_common()
-    ]
+    groups = []
+    for (reason, name), number in numbers.most_common():
+        field_, value, rule = examples[reason, name]
+        groups.append(DeadGroup(reason, number, field_, value, rule, query))
+    return groups

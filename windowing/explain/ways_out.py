@@ -43,7 +43,8 @@ def way_out(
 
     Args:
         reason: theirs.
-        field, value: of one of them, as in the detail of a dead letter; None: unknown.
+        field, value: of one of them, as in the detail of a dead letter; None: unknown, of a named
+            field's value: absent.
         source: what refused it; None: unknown.
     """
     if reason.startswith("rule:"):
@@ -66,6 +67,8 @@ def _by_value(reason: str, field: str, value: str | None, source: Source) -> str
         return f"{_WAYS_OUT[reason]}{hint}"
     if reason == "missing_event_time" and "." in field:
         return f"{field!r} is one name here, dots are no paths yet: let the producer send it flat"
+    if reason == "bad_type" and value is None and field in source.fields:
+        return f"it is absent: a ? behind the type allows that: '{source.fields[field].kind}?'"
     try:
         sent = json.loads(value or "")
     except ValueError:  # it was cut
@@ -76,7 +79,14 @@ def _by_value(reason: str, field: str, value: str | None, source: Source) -> str
         return _of_time(sent, source.event_time.unit)
     if reason in ("time_out_of_range", "time_ahead") and type(sent) is int:
         unit = fitting_unit(source.event_time.unit, sent)
-        return None if unit is None else f"{_meant(unit)}, or move source.event_time.min and max"
+        limits = {"min", "max"} if reason == "time_out_of_range" else {"max_ahead"}
+        names = " and ".join(
+            name
+            for name in ("min", "max", "max_ahead")
+            if name in limits and f"{name}_us" in source.event_time.model_fields_set
+        )
+        move = f", or move source.event_time.{names}" if names else ""
+        return None if unit is None else f"{_meant(unit)}{move}"
     return None
 
 

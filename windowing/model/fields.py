@@ -322,7 +322,7 @@ def check_aggregate(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> No
     for field in aggregate.fields:
         if field not in fields:
             known = ", ".join(fields) or "none"
-            msg = f"{field!r} is not under source.fields (known: {known})"
+            msg = f"{field!r} is not under source.fields (known: {known}){meant(field, fields)}"
             raise ValueError(msg)
     if aggregate.function == "python":
         return

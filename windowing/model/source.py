@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from windowing.model.added_lanes import AddedLane, parse_added_lanes
 from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.emission import PositiveDuration
+from windowing.model.errors import meant
 from windowing.model.fates import BY_WINDOWS, Fates
 from windowing.model.fields import FieldType, parse_field_type
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
@@ -161,7 +162,10 @@ class Source(SpecModel):
     def _check_names(self, generator: Disorder) -> None:
         attr = generator.looks_at
         if attr is not None and attr not in self.fields:
-            msg = f"E_DISORDER: attr {attr!r} is not under source.fields ({known_fields(self)})"
+            msg = (
+                f"E_DISORDER: attr {attr!r} is not under source.fields "
+                f"({known_fields(self)}){meant(attr, self.fields)}"
+            )
             raise ValueError(msg)
         if misfit := generator.misfit(self.fields):
             msg = f"E_DISORDER: {misfit}"

@@ -107,6 +107,15 @@ def test_the_exact_total_decides_and_no_sum_on_the_way() -> None:
     assert (b.values["total"], b.overflow) == (None, ())
 
 
+def test_both_ends_of_int64_fit_and_one_beyond_does_not() -> None:
+    sums = {"a": (MOST, 0), "b": (MOST, 1), "c": (LEAST, 0), "d": (LEAST, -1)}
+    events = log(*((at, key, v) for key, both in sums.items() for at, v in enumerate(both, 1)))
+    found = {
+        row.key: row.values["total"] for row in rows_of(pipeline({"window": TUMBLING}), events)
+    }
+    assert found == {("a",): MOST, ("b",): None, ("c",): LEAST, ("d",): None}
+
+
 @pytest.mark.parametrize("accumulation", ["accumulating", "retracting", "discarding"])
 def test_a_late_record_brings_a_sum_back_or_takes_it_out(accumulation: str) -> None:
     spec = pipeline({"window": TUMBLING, "accumulation": accumulation}, **UPDATE)

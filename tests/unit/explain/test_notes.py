@@ -60,8 +60,28 @@ def test_nothing_is_said_of_a_healthy_result() -> None:
             "1970-01-01T00:00:00.000045Z holds back; a record of 1970-01-01T00:00:00.000055Z",
         ),
         (
+            {
+                "counts": counts(3, applied=3),
+                "waiting": {"w": Waiting(1, 1, first_end=50)},
+                "lanes": {0: LaneEnd(45), 1: LaneEnd(7), 2: LaneEnd(50)},
+            },
+            "w: 1 window is open, the first until 1970-01-01T00:00:00.000050Z: s/1 at "
+            "1970-01-01T00:00:00.000007Z, s/0 at 1970-01-01T00:00:00.000045Z hold back",
+        ),
+        (
             {"counts": counts(3, applied=3), "waiting": {"w": Waiting(0, 0, revisions=2)}},
             "w: late records wait with 2 revisions",
+        ),
+        (
+            {
+                "counts": counts(4, dead=1, applied=3),
+                "dead": [DeadGroup("refused_by:m", 1, "v", "-5", "ValueError: below 0", "w")],
+            },
+            "w: 1 of 4 records (25%) is a dead letter, 1 by refused_by:m: v -5 (right: ValueError",
+        ),
+        (
+            {"counts": counts(3, applied=3), "overflows": {"w": {"m": 2}}},
+            "w: m is null in 2 rows, whose sum leaves 64 bits",
         ),
         ({"times": {0: TimesSeen(5, 2, 7, 8)}}, "ts of 2 of 5 records looked at is implausible"),
     ],
@@ -69,6 +89,14 @@ def test_nothing_is_said_of_a_healthy_result() -> None:
 def test_each_cause_has_its_line(found: dict[str, object], said: str) -> None:
     lines = notes(Findings(pipeline(), **found))  # type: ignore[arg-type]
     assert any(line.startswith(said) for line in lines), lines
+
+
+def test_what_a_class_refuses_is_not_called_late() -> None:
+    refused = [DeadGroup("refused_by:m", 2, query="w")]
+    lines = notes(Findings(pipeline(), counts(4, dead=2, applied=2), dead=refused))
+    assert [line for line in lines if "too late" in line] == [
+        "b: 2 of 4 records (50%) came too late (dead letters); " + way_out("late")
+    ]
 
 
 def test_gaps_between_windows_are_said_of_the_file() -> None:
@@ -107,6 +135,7 @@ def test_the_unit_that_fits_is_found_for_every_pair() -> None:
         ("bad_type", "v", "1.5", "declare it float"),
         ("bad_type", "v", "99999999999999999999", "beyond 64 bits"),
         ("bad_type", "v", "null", "'int?'"),
+        ("bad_type", "v", None, "it is absent: a ? behind the type allows that: 'int?'"),
         ("bad_type", "v", '{"a": 1}', "flat"),
         ("bad_type", "v", '"cut…', "let the producer send the declared type"),
         ("bad_event_time", "ts", '"2026-03-02T09:00:00Z"', "unit: iso"),
@@ -119,6 +148,17 @@ def test_the_unit_that_fits_is_found_for_every_pair() -> None:
 )
 def test_advice_fits_what_was_refused(reason: str, field: str, value: str, said: str) -> None:
     assert said in way_out(reason, field, value, pipeline().source)
+
+
+def test_only_a_limit_that_the_file_has_is_to_be_moved() -> None:
+    number = str(NOW_US // 10**6)
+    bare = pipeline("unit: us", "unit: iso").source
+    limited = pipeline("unit: us", 'unit: us, max: "2100-01-01", max_ahead: 1 hour').source
+    assert "move" not in way_out("time_out_of_range", "ts", number, bare)
+    said = way_out("time_out_of_range", "ts", number, limited)
+    assert said.endswith("or move source.event_time.max")
+    said = way_out("time_ahead", "ts", str(NOW_US), limited)
+    assert not said.endswith("min and max")
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,7 @@ def test_the_examples_that_errors_give_are_right(function: Function) -> None:
         ("top_k(s, 1)", "s is a string; top_k needs a number"),
         ("argmin(s, v)", "s is a string; argmin needs a number"),
         ("mean(z)", "'z' is not under source.fields (known: v, x, s)"),
+        ("mean(V)", "(known: v, x, s): did you mean 'v'?"),
         ("argmin(v, z)", "'z' is not under source.fields"),
         (f"python:{SWING}", f"a class needs the fields of its update, as python:{SWING}(delay)"),
         ("python:pipelines.swing:Swinging(v)", "has no class Swinging"),

@@ -127,6 +127,7 @@ def test_what_does_not_fit_a_number_is_refused(text: str, rule: str) -> None:
         ("{heartbeat: {s/0: {max_delay: 1 s, min_delay: 2 s}}}", "longer than max_delay"),
         ("{heartbeat: {}}", "every lane"),
         ("{punctuation: {attr: z}}", "'z' is not under source.fields"),
+        ("{punctuation: {attr: K}}", "did you mean 'k'?"),
         ("{punctuation: {attr: n}}", "E_KEYED_PROGRESS"),
         ("{ordered_per: {attr: k, members: {s/0: [a]}}}", "s/1 is missing"),
         ("{ordered_per: {attr: k, members: {s/0: [a], s/1: [], s/2: []}}}", "no lane s/2"),

@@ -168,6 +168,10 @@ WRONG = {
         "{operator: sort, window: TUMBLING count(2) PARTITIONED BY x, by: [n]}",
         "E_ATTR_UNKNOWN: 'x' is not under source.fields",
     ),
+    "a misspelled partition": (
+        "{operator: sort, window: TUMBLING count(2) PARTITIONED BY N, by: [n]}",
+        "did you mean 'n'?",
+    ),
     "eviction without partitions": (
         "{operator: sort, window: TUMBLING count(2) EVICT tuple_count(5), by: [n]}",
         "partition eviction needs partitions",

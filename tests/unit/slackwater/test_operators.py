@@ -37,7 +37,7 @@ def test_validate_says_what_is_outside_the_promise(
     option = f", clock: {clock}"
     file.write_text(f"{SOURCE}  q0: {COUNTED % option}\n")
     found = said("validate", str(file))
-    assert "pipeline p with 1 queries is valid" in found
+    assert "pipeline p with 1 query is valid" in found
     assert ("query q0 is outside the promise" in found) == warned
 
 

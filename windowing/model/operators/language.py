@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from windowing.model.errors import WindowError, shown
+from windowing.model.errors import WindowError, meant, shown
 from windowing.model.fields import FieldType
 from windowing.model.lengths import LENGTH_MAX, duration_us
 from windowing.model.operators.models import check_join_window
@@ -228,7 +228,8 @@ def known(field: str, source: Source) -> FieldType:
         WindowError: E_ATTR_UNKNOWN.
     """
     if field not in source.fields:
-        msg = f"{shown(field)} is not under source.fields ({known_fields(source)})"
+        close = meant(field, source.fields)
+        msg = f"{shown(field)} is not under source.fields ({known_fields(source)}){close}"
         raise WindowError("E_ATTR_UNKNOWN", msg)
     return source.fields[field]
 

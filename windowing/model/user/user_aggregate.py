@@ -229,7 +229,10 @@ def _inside(part: State) -> Iterable[State]:
 def _check_part(reference: str, part: object) -> None:
     """Check that one part of a state, without its children, survives serialization."""
     if type(part) is int and not INT64_MIN <= part <= INT64_MAX:
-        msg = f"python:{reference}: its state holds {shown_value(part)}, which does not fit 64 bits"
+        msg = (
+            f"python:{reference}: its state holds {shown_value(part)}, which does not fit 64 bits: "
+            "keep a float or a text instead, or group by a finer key"
+        )
         raise BeyondInt64(msg)
     odd = type(part) not in _PLAIN or (type(part) is str and not is_text(part))
     if type(part) is dict:
@@ -259,7 +262,10 @@ def checked_result(reference: str, value: object) -> int | float | str | None:
             return float(value) + 0.0
         case int() if returns == "int" and type(value) is not bool:
             if not INT64_MIN <= value <= INT64_MAX:
-                msg = f"python:{reference} gave {shown_value(value)}, which does not fit 64 bits"
+                msg = (
+                    f"python:{reference} gave {shown_value(value)}, which does not fit 64 bits: "
+                    "give None, or a float (returns = 'float')"
+                )
                 raise BeyondInt64(msg)
             return value
         case str() if returns == "string" and is_text(value):

@@ -105,7 +105,8 @@ def _read_text(text: str) -> Clauses:
                 raise WindowError(code, msg)
             current = values[word] = []
         elif current is None:
-            raise _syntax(text, f"{token!r} stands before the first clause")
+            hint = ": write RANGE LANDMARK" if word == "LANDMARK" else ""
+            raise _syntax(text, f"{token!r} stands before the first clause{hint}")
         else:
             current.append(token)
     return _clauses({name: " ".join(words) for name, words in values.items()}, text)
