@@ -52,6 +52,7 @@ def run(
 ) -> None:
     """Run a pipeline over a file of events, and write its rows and dead letters."""
     from chaos.readers.lane_ends import with_ends
+    from chaos.readers.lane_order import LaneOrder
     from chaos.readers.log import read_events
     from jobs.tools.times_seen import Times, seen
     from windowing.engine.reading import batches as cut
@@ -66,7 +67,8 @@ def run(
     )
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
-    log = read_events(input_, spec.source)
+    order = LaneOrder()
+    log = read_events(input_, spec.source, order=order)
     ended = with_ends(spec.source, log) if end else log
     entries = cut.checked(ended, spec)
     if interleave is not None:
@@ -84,6 +86,7 @@ def run(
     write_output(output, result.rows, result.dead_letters, result.details if explain_dead else None)
     for name, found in counts.items():
         say(f"{name}: {found}")
+    tell_redelivered(order)
     _tell_of(spec, result, counts, times, local_engine)
 
 
