@@ -11,7 +11,7 @@ import typer
 
 from slackwater.console import FAILED, bar, say, tell
 from slackwater.limited import check_classes
-from slackwater.noted import tell_of_file, tell_of_run, tell_of_topics, waiting_of
+from slackwater.noted import tell_of_file, tell_of_run, tell_of_topics, tell_redelivered, waiting_of
 from slackwater.options import End, Engine, PipelineFile
 from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy

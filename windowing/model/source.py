@@ -82,14 +82,14 @@ class EventTime(SpecModel):
 
     @property
     def plausible_us(self) -> tuple[int, int]:
-        """Where times are plausible, the end exclusive; as far as `min` and `max` say, if farther."""
+        """Where times are plausible, the end exclusive: wider where `min` or `max` is."""
         first = self.min_us if self.min_us > INT64_MIN else PLAUSIBLE_US[0]
         end = self.max_us if self.max_us <= INT64_MAX else PLAUSIBLE_US[1]
         return min(first, PLAUSIBLE_US[0]), max(end, PLAUSIBLE_US[1])
 
     @property
     def is_judged(self) -> bool:
-        """Whether a legal time may be implausible, or the file has not widened what is plausible."""
+        """Whether plausibility is judged: the file's own limits are not all that counts."""
         first, end = self.plausible_us
         return (first, end) == PLAUSIBLE_US or self.first_us < first or self.end_us > end
 

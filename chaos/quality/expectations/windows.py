@@ -207,7 +207,7 @@ class ExpectEventTimesToBePlausible(FrameExpectation):
     unit: str = "us"
     first_us: int = PLAUSIBLE_US[0]
     end_us: int = PLAUSIBLE_US[1]
-    progress: dict[str, int] = {}
+    progress: dict[str, int] = pydantic.Field({}, description="Of the lanes")
     description: str | None = "Event times are plausible: from 1975 to 2100."
     metric_name: ClassVar[str] = "table.windows.implausible"
 
@@ -217,7 +217,9 @@ class ExpectEventTimesToBePlausible(FrameExpectation):
         ends = _microseconds(frame["window_end"])
         starts = _microseconds(frame["window_start"])
         early, late = ends[ends <= first_us], starts[starts >= end_us]
-        extremes = [int(us) for part in (early, late) if len(part) for us in (part.min(), part.max())]
+        extremes = [
+            int(us) for part in (early, late) if len(part) for us in (part.min(), part.max())
+        ]
         return {"rows": len(frame), "odd": len(early) + len(late), "extremes_us": extremes}
 
     def judge(self, found: dict[str, Any], arguments: dict[str, Any]) -> Judgement:

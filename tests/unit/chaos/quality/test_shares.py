@@ -166,9 +166,7 @@ def test_times_in_another_unit_are_not_well(
     ],
 )
 def test_where_times_are_judged_by_default(limits: str, block: str, on: list[str]) -> None:
-    text = HEAD.replace("LATE", "drop").replace(
-        ', min: "1900-01-01", max: "2100-01-01"', limits
-    )
+    text = HEAD.replace("LATE", "drop").replace(', min: "1900-01-01", max: "2100-01-01"', limits)
     spec = parse_pipeline(text + (f"quality: [{block}]\n" if block else ""))
     added = with_defaults(spec, [])[2:] if not block else with_defaults(spec, read_block(spec))[3:]
     assert [check.query for check in added] == on
