@@ -18,6 +18,8 @@ from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
     from chaos.order_freedom import CounterExample, StateChange
+    from chaos.readers.lane_order import LaneOrder
+    from chaos.readers.log import LogRecord
     from jobs.tools.times_seen import Batch, Times
     from windowing.model import Pipeline
     from windowing.model.fates import Counts
@@ -51,9 +53,7 @@ def run(
     ] = False,
 ) -> None:
     """Run a pipeline over a file of events, and write its rows and dead letters."""
-    from chaos.readers.lane_ends import with_ends
     from chaos.readers.lane_order import LaneOrder
-    from chaos.readers.log import read_events
     from jobs.tools.times_seen import Times, seen
     from windowing.engine.reading import batches as cut
     from windowing.model import load_pipeline
@@ -68,9 +68,7 @@ def run(
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
     order = LaneOrder()
-    log = read_events(input_, spec.source, order=order)
-    ended = with_ends(spec.source, log) if end else log
-    entries = cut.checked(ended, spec)
+    entries = cut.checked(_read(spec, input_, order, end=end), spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
     times = Times()
@@ -88,6 +86,14 @@ def run(
         say(f"{name}: {found}")
     tell_redelivered(order)
     _tell_of(spec, result, counts, times, local_engine)
+
+
+def _read(spec: Pipeline, file: Path, order: LaneOrder, *, end: bool) -> Iterable[LogRecord]:
+    from chaos.readers.lane_ends import with_ends
+    from chaos.readers.log import read_events
+
+    log = read_events(file, spec.source, order=order)
+    return with_ends(spec.source, log) if end else log
 
 
 def _ran(

@@ -352,7 +352,7 @@ def test_each_mistake_is_named_whatever_else_is_wrong(name: str, others: list[st
         (
             "q: {",
             f"c: {{window: {{zzz: 1 h}}, {_N}",
-            "unknown clause 'zzz'; known are RANGE, SLIDE",
+            "clause 'zzz'; known are RANGE, SLIDE",
         ),
         ("slack: 1 second", "adaptive: {zzz: 1}", "unknown key 'zzz'; known are late, over"),
     ],
