@@ -179,8 +179,7 @@ def punctuate(
             written = punctuated(log.read(), stops, to, ended)
             _send(spec, log.bootstrap, to, written, lambda done: shown.update(task, completed=done))
     say(f"{recording.length} records, {count} bounds, {len(ended)} ends written to {output or to}")
-    if log.order is not None:
-        tell_redelivered(log.order)
+    tell_redelivered(log.order)
     tell_notes(nothing_added(count))
 
 
@@ -355,10 +354,11 @@ class _Log:
     def __init__(
         self, spec: Pipeline, path: Path | None, bootstrap: str | None, *, ended: bool = False
     ) -> None:
+        from chaos.readers.lane_order import LaneOrder
         from jobs.brokers.topics import end_offsets
 
         self._spec, self._path, self._ended = spec, path, ended
-        self.bootstrap, self.order = "", None
+        self.bootstrap, self.order = "", LaneOrder()
         if path is None:
             self.bootstrap = broker(bootstrap)
             self._ends = end_offsets(self.bootstrap, spec.source.topic)
@@ -366,14 +366,13 @@ class _Log:
     def read(self, *, again: bool = False) -> Iterable[Entry]:
         """Read the log from its beginning; a file's redeliveries only on request."""
         from chaos.readers.lane_ends import with_ends
-        from chaos.readers.lane_order import LaneOrder
         from chaos.readers.log import read_events
         from chaos.readers.topic import read_topic
         from windowing.engine.reading.batches import checked
 
         source = self._spec.source
         if self._path is not None:
-            self.order = LaneOrder()
+            self.order = type(self.order)()
             log = read_events(self._path, source, again=again, order=self.order)
             return checked(with_ends(source, log) if self._ended else log, self._spec)
         topic = source.topic

@@ -231,7 +231,7 @@ def _is_numbered(query: Flow) -> bool:
 
 
 def _may_overflow(query: Flow, source: Source) -> bool:
-    return query.may_overflow(source.fields)
+    return bool(query.may_overflow(source.fields))
 
 
 def _may_be_implausible(query: Flow, source: Source) -> bool:

@@ -242,7 +242,8 @@ class ExpectEventTimesToBePlausible(FrameExpectation):
 
 
 def _microseconds(instants: pd.Series[Any]) -> pd.Series[int]:
-    return instants.dropna().dt.as_unit("us").astype("int64")
+    numbers: pd.Series[int] = instants.dropna().dt.as_unit("us").astype("int64")
+    return numbers
 
 
 def _advice(unit: str, times_us: list[int]) -> str:
