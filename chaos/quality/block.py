@@ -221,7 +221,7 @@ def _misfit(name: str, query: Flow, source: Source) -> str | None:
     if name in (FRESH, PLAUSIBLE) and not _ends_in_time(query, source):
         return (
             f"the windows of {query.name} do not end at event times ({source.event_time.field}), "
-            "so that they have neither age nor date: take it out"
+            "so that they have no age, and no date: take it out"
         )
     return None
 
