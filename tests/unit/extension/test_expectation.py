@@ -18,8 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 TEXT = """
 name: levels
-source: {topic: s, partitions: 1, format: json,
-  event_time: {field: ts, unit: us, min: "1900-01-01", max: "2100-01-01"},
+source: {topic: s, partitions: 1, format: json, event_time: {field: ts, unit: us},
   fields: {level: int}, disorder: ordered}
 queries:
   q: {window: RANGE 1 hour SLIDE 1 hour WATTR ts, aggregates: {n: count}}
