@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from slackwater.console import USAGE, bar, complain, say, tell
-from slackwater.noted import TraceNotes, tell_of_recording
+from slackwater.noted import TraceNotes, tell_notes, tell_of_recording, tell_redelivered
 from slackwater.options import End, PipelineFile, broker
 from slackwater.places import check_picture, check_places
 
@@ -154,6 +154,7 @@ def punctuate(
     from jobs.tools.punctuate import check_believed, punctuated, punctuations, step_of
     from jobs.tools.recording import record, write_events
     from slackwater.options import load_single
+    from windowing.explain.notes import nothing_added
 
     spec = load_single(pipeline)
     if (input_ is None) != (output is None) or topic != (to is not None) or topic == bool(input_):
@@ -178,6 +179,8 @@ def punctuate(
             written = punctuated(log.read(), stops, to, ended)
             _send(spec, log.bootstrap, to, written, lambda done: shown.update(task, completed=done))
     say(f"{recording.length} records, {count} bounds, {len(ended)} ends written to {output or to}")
+    tell_redelivered(log.order)
+    tell_notes(nothing_added(count))
 
 
 def _send(
@@ -351,10 +354,11 @@ class _Log:
     def __init__(
         self, spec: Pipeline, path: Path | None, bootstrap: str | None, *, ended: bool = False
     ) -> None:
+        from chaos.readers.lane_order import LaneOrder
         from jobs.brokers.topics import end_offsets
 
         self._spec, self._path, self._ended = spec, path, ended
-        self.bootstrap = ""
+        self.bootstrap, self.order = "", LaneOrder()
         if path is None:
             self.bootstrap = broker(bootstrap)
             self._ends = end_offsets(self.bootstrap, spec.source.topic)
@@ -368,7 +372,8 @@ class _Log:
 
         source = self._spec.source
         if self._path is not None:
-            log = read_events(self._path, source, again=again)
+            self.order = type(self.order)()
+            log = read_events(self._path, source, again=again, order=self.order)
             return checked(with_ends(source, log) if self._ended else log, self._spec)
         topic = source.topic
         return checked(read_topic(self.bootstrap, topic, ends=self._ends), self._spec)

@@ -11,13 +11,15 @@ import typer
 
 from slackwater.console import FAILED, bar, say, tell
 from slackwater.limited import check_classes
-from slackwater.noted import tell_of_file, tell_of_run, tell_of_topics, waiting_of
+from slackwater.noted import tell_of_file, tell_of_run, tell_of_topics, tell_redelivered, waiting_of
 from slackwater.options import End, Engine, PipelineFile
 from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
 
 if TYPE_CHECKING:
     from chaos.order_freedom import CounterExample, StateChange
+    from chaos.readers.lane_order import LaneOrder
+    from chaos.readers.log import LogRecord
     from jobs.tools.times_seen import Batch, Times
     from windowing.model import Pipeline
     from windowing.model.fates import Counts
@@ -51,8 +53,7 @@ def run(
     ] = False,
 ) -> None:
     """Run a pipeline over a file of events, and write its rows and dead letters."""
-    from chaos.readers.lane_ends import with_ends
-    from chaos.readers.log import read_events
+    from chaos.readers.lane_order import LaneOrder
     from jobs.tools.times_seen import Times, seen
     from windowing.engine.reading import batches as cut
     from windowing.model import load_pipeline
@@ -66,9 +67,8 @@ def run(
     )
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
-    log = read_events(input_, spec.source)
-    ended = with_ends(spec.source, log) if end else log
-    entries = cut.checked(ended, spec)
+    order = LaneOrder()
+    entries = cut.checked(_read(spec, input_, order, end=end), spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
     times = Times()
@@ -84,7 +84,16 @@ def run(
     write_output(output, result.rows, result.dead_letters, result.details if explain_dead else None)
     for name, found in counts.items():
         say(f"{name}: {found}")
+    tell_redelivered(order)
     _tell_of(spec, result, counts, times, local_engine)
+
+
+def _read(spec: Pipeline, file: Path, order: LaneOrder, *, end: bool) -> Iterable[LogRecord]:
+    from chaos.readers.lane_ends import with_ends
+    from chaos.readers.log import read_events
+
+    log = read_events(file, spec.source, order=order)
+    return with_ends(spec.source, log) if end else log
 
 
 def _ran(

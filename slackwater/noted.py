@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slackwater.console import tell
 
 if TYPE_CHECKING:
+    from chaos.readers.lane_order import LaneOrder
     from chaos.readers.output import Output as ReadOutput
     from chaos.verdict.verify import Verdict
     from jobs.runs import Run
@@ -36,6 +37,13 @@ def tell_of_file(pipeline: Pipeline) -> None:
     from windowing.explain.notes import of_file
 
     tell_notes(of_file(pipeline))
+
+
+def tell_redelivered(order: LaneOrder) -> None:
+    """Say how many records of a file were not read again."""
+    from windowing.explain.notes import redelivered
+
+    tell_notes(redelivered(order.redelivered))
 
 
 def tell_of_topics(pipeline: Pipeline, bootstrap: str | None = None) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, complain, plain, say, show, tell
 from slackwater.ending import when_interrupted
+from slackwater.noted import tell_notes
 from slackwater.options import Engine, stack_for, warn
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def _shadow(
     from chaos.replay.shadow import shadow, write_shadow
     from chaos.reports.pages import ReportFolderError, claim
     from slackwater.options import load_single
+    from windowing.explain.notes import nothing_recorded
 
     if engine is Engine.spark and input_ is not None:
         complain("--engine spark runs a shadow on the cluster, from the topic: take --input out")
@@ -148,6 +150,7 @@ def _shadow(
     show_contrast(found.windows)
     for line in found.lines():
         say(line)
+    tell_notes(nothing_recorded(len(ranged.records), is_empty_range=True))
     if report is not None:
         say(f"report: {write_shadow(found, report)}")
     raise typer.Exit(PASSED)

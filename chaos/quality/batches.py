@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ from chaos.quality.frames import (
     reached_in,
     there_still,
     to_pandas,
+    unended,
 )
 from chaos.readers.catalogue import columns_of, read_output
 from chaos.readers.output import Output
@@ -30,7 +31,7 @@ from chaos.readers.reader import RunColumns
 from windowing.model.fates import READ, counted
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
-from windowing.semantics import LogEntry, evaluate
+from windowing.semantics import LogEntry, Outcome, evaluate
 
 _TYPES: Final = {
     **dict.fromkeys(("window_start", "window_end"), INSTANT),
@@ -97,6 +98,10 @@ class RunTables:
         """Return the lanes' progress after the last batch that is read."""
         return reached_in(to_pandas(self._columns.metrics(["lane", *PROGRESS])))
 
+    def progress(self) -> Mapping[str, int]:
+        """Return the progress of the lanes that have one, and have not ended."""
+        return unended(self.reached())
+
     def size(self) -> int:
         """Return the number of rows, without reading them."""
         return self._columns.size()
@@ -142,13 +147,21 @@ class RunLines:
         """Return nothing: lines do not show how far the run was when they were read."""
         return {}
 
+    def progress(self) -> Mapping[str, int]:
+        """Return the lanes' progress by the definition, over the log that was given."""
+        return unended(self._defined.progress)
+
     def size(self) -> int:
         """Return the number of lines."""
         return len(self._rows)
 
     @cached_property
+    def _defined(self) -> Outcome:
+        return evaluate(self._pipeline, self._log)
+
+    @cached_property
     def _metrics(self) -> pd.DataFrame:
-        counts = evaluate(self._pipeline, self._log).counts
+        counts = self._defined.counts
         rows = [
             {"query": query, "batch_id": 0, READ: found.read, **found}
             for query, found in counts.items()

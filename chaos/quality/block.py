@@ -17,8 +17,9 @@ here (`expected`, `read`, `reference`, `window_columns`). Instants are compared 
 `min_value: 2013-01-01T00:00:00Z`, without quotes.
 
 Expectations that apply by default: of the records read, at most a tenth are bad, and at most a
-tenth are too late to count; where ints are summed, every sum fits int64. An entry of the same name
-replaces the default (`{expect_dead_records_to_be_few: {max_share: 0.4}}`); a share of 1 ends it.
+tenth are too late to count; where ints are summed, every sum fits int64; where windows end at event
+times, these are plausible. An entry of the same name replaces the default
+(`{expect_dead_records_to_be_few: {max_share: 0.4}}`); a share of 1 ends it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from chaos.quality.expectation import (
     FRESH,
     OF_COUNTS,
     OF_REVISIONS,
+    PLAUSIBLE,
     REVISIONS,
     SUMS_FIT,
     WINDOW_SET,
@@ -62,6 +64,7 @@ _SUPPLIED = {
     FEW_REVISED: ("window_columns",),
     CONSERVED: ("read",),
     FRESH: ("reference",),
+    PLAUSIBLE: ("unit", "first_us", "end_us", "progress"),
 }
 # Internal to Great Expectations, or (conditions in text) evaluated as code.
 _REFUSED = (
@@ -129,11 +132,13 @@ def with_defaults(pipeline: Pipeline, checks: list[Check]) -> list[Check]:
         elif None not in said:
             others = (query.name for query in pipeline.flows if query.name not in said)
             added += [_default(name, query) for query in others]
-    said = {check.query for check in checks if check.expectation == SUMS_FIT}
-    for query in pipeline.flows:
-        if query.name not in said and query.may_overflow(pipeline.source.fields):
-            judged = _judged_by_default(SUMS_FIT, query)
-            added.append(Check(query.name, SUMS_FIT, {}, judged, 0, "quality"))
+    source = pipeline.source
+    for name, applies in ((SUMS_FIT, _may_overflow), (PLAUSIBLE, _may_be_implausible)):
+        said = {check.query for check in checks if check.expectation == name}
+        for query in pipeline.flows:
+            if query.name not in said and applies(query, source):
+                judged = _judged_by_default(name, query)
+                added.append(Check(query.name, name, {}, judged, 0, "quality"))
     return [*checks, *added]
 
 
@@ -213,16 +218,25 @@ def _misfit(name: str, query: Flow, source: Source) -> str | None:
         )
     if name == SUMS_FIT and not query.may_overflow(source.fields):
         return f"{query.name} has no sum of ints, so that nothing leaves int64: take it out"
-    if name == FRESH and not _ends_in_time(query, source):
+    if name in (FRESH, PLAUSIBLE) and not _ends_in_time(query, source):
         return (
             f"the windows of {query.name} do not end at event times ({source.event_time.field}), "
-            "so that they have no age: take it out"
+            "so that they have no age, and no date: take it out"
         )
     return None
 
 
 def _is_numbered(query: Flow) -> bool:
     return query.window is not None and query.window.traits.ends in _NUMBERED
+
+
+def _may_overflow(query: Flow, source: Source) -> bool:
+    return bool(query.may_overflow(source.fields))
+
+
+def _may_be_implausible(query: Flow, source: Source) -> bool:
+    judged = any(part.event_time.is_judged for part in source.parts)
+    return judged and _ends_in_time(query, source)
 
 
 def _ends_in_time(query: Flow, source: Source) -> bool:

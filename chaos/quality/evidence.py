@@ -33,11 +33,13 @@ class Evidence:
         windows: by query, the Parquet file of the definition's windows.
         read: number of data records that an independent reader saw.
         reached: by query, the event time that the log has reached, in ISO 8601, or `NOTHING_DUE`.
+        progress: of the run's lanes, in microseconds; of those that have ended or none, nothing.
     """
 
     windows: Mapping[str, Path]
     read: int
     reached: Mapping[str, str] = field(default_factory=dict)
+    progress: Mapping[str, int] = field(default_factory=dict)
 
 
 def gather(

@@ -21,6 +21,7 @@ FEW_LATE: Final = "expect_late_records_to_be_few"
 COMPLETE: Final = "expect_windows_to_be_complete"
 FRESH: Final = "expect_newest_window_to_be_fresh"
 FEW_REVISED: Final = "expect_revisions_to_be_few"
+PLAUSIBLE: Final = "expect_event_times_to_be_plausible"
 SUMS_FIT: Final = "expect_sums_to_fit"
 STEADY: Final = "expect_window_values_to_be_steady"
 

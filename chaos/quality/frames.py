@@ -7,7 +7,7 @@ instants are microseconds in UTC.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
 import pandas as pd
@@ -49,6 +49,9 @@ class RunOutput(Protocol):
 
     def reached(self) -> Reached:
         """Return the lanes' progress as of a batch that `rows` has; empty: it is not known."""
+
+    def progress(self) -> Mapping[str, int]:
+        """Return the progress of lanes that have one and have not ended, as far as is judged."""
 
     def size(self) -> int:
         """Return the number of rows written for all queries, including provisional ones."""
@@ -109,6 +112,11 @@ def reached_in(metrics: pd.DataFrame) -> Reached:
         ended = batches["ended"].fillna(value=False).any()
         found[str(lane)] = math.inf if ended else None if pd.isna(furthest) else int(furthest)
     return found
+
+
+def unended(reached: Reached) -> dict[str, int]:
+    """Return the progress of the lanes that have one, and have not ended."""
+    return {lane: int(us) for lane, us in reached.items() if us is not None and us != math.inf}
 
 
 def final(query: Flow, rows: pd.DataFrame) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -65,7 +66,7 @@ def check(
     if written is None:
         written, log = output_of(pipeline, place(table_dir or "."), run, log, before)
     final_at = final_until(pipeline, written.reached())
-    evidence = gather(pipeline, checks, log, folder, say)
+    evidence = replace(gather(pipeline, checks, log, folder, say), progress=written.progress())
     site = Site(folder)
     found: dict[int, tuple[bool, str]] = {}
     for name, positions in _by_batch(checks).items():

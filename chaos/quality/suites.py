@@ -29,6 +29,7 @@ from chaos.quality.expectation import (
     FRESH,
     OF_COUNTS,
     OF_REVISIONS,
+    PLAUSIBLE,
     WINDOW_SET,
 )
 from chaos.quality.finality import NOTHING_DUE
@@ -97,7 +98,8 @@ def _class_of(name: str) -> type[Expectation]:
     except ExpectationNotFoundError:
         known = sorted({*list_registered_expectation_implementations(), *EXPECTATIONS})
         near = difflib.get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "look it up in their gallery"
+        ours = f"look it up in their gallery; ours are {', '.join(sorted(EXPECTATIONS))}"
+        hint = f"did you mean {' or '.join(near)}?" if near else ours
         msg = f"{name!r} is no expectation of Great Expectations or of ours: {hint}"
         raise ValueError(msg) from None
     return class_
@@ -113,6 +115,14 @@ def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str,
         return {"expected": str(evidence.windows[query.name])}
     if check.expectation in OF_REVISIONS:
         return {"window_columns": window_columns(query)}
+    if check.expectation == PLAUSIBLE:
+        parts = [part.event_time for part in pipeline.source.parts]
+        return {
+            "unit": parts[0].unit,
+            "first_us": min(part.plausible_us[0] for part in parts),
+            "end_us": max(part.plausible_us[1] for part in parts),
+            "progress": dict(evidence.progress),
+        }
     if check.expectation == FRESH and check.arguments.get("relative_to", "log") == "log":
         return {"reference": evidence.reached[query.name]}
     return {}

@@ -41,9 +41,14 @@ class LocatedRecord(Protocol):
 
 
 class LaneOrder:
-    """Remembers which records of each lane have been seen."""
+    """Remembers which records of each lane have been seen.
+
+    Attributes:
+        redelivered: how many were redeliveries.
+    """
 
     def __init__(self) -> None:
+        self.redelivered = 0
         self._lanes: dict[tuple[str, int], tuple[array[int], array[int]]] = {}
 
     def is_new(self, record: LocatedRecord) -> bool:
@@ -76,6 +81,7 @@ class LaneOrder:
                 "of the two lines out"
             )
             raise ValueError(msg)
+        self.redelivered += 1
         return False
 
 

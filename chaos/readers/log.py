@@ -93,7 +93,11 @@ def behind(
 
 
 def read_events(
-    path: str | Path, source: Source | None = None, *, again: bool = False
+    path: str | Path,
+    source: Source | None = None,
+    *,
+    again: bool = False,
+    order: LaneOrder | None = None,
 ) -> Iterator[LogRecord]:
     """Yield the records of an EVENTS.jsonl file in the order of its lines, each of them once.
 
@@ -104,6 +108,7 @@ def read_events(
     Args:
         source: the source whose log it must be; None: any topics.
         again: whether to yield redelivered records again.
+        order: counts the redeliveries.
 
     Raises:
         EnvelopeError: a line is not an object with `source`, `partition`, `offset`, exactly one of
@@ -111,7 +116,7 @@ def read_events(
             source does not have; or goes back in its lane without being a redelivery.
         EventsFileError: the file cannot be read.
     """
-    file, order = Path(path), LaneOrder()
+    file, order = Path(path), LaneOrder() if order is None else order
     for number, line in _lines(file):
         try:
             record = _record(line, source)

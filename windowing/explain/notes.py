@@ -146,6 +146,24 @@ def nothing_sent(topic: str, records: int, appended: int) -> list[str]:
     return [] if appended else [f"topic {topic} holds all records of the file already"]
 
 
+def redelivered(records: int) -> list[str]:
+    """Return what to say of redeliveries in a file, which are not read again."""
+    if not records:
+        return []
+    what = "record is a redelivery" if records == 1 else "records are redeliveries"
+    return [f"{records:,} {what}: the same offset and bytes as before, of no effect, not counted"]
+
+
+def nothing_added(bounds: int) -> list[str]:
+    """Return what to say of a log into which no bound was put."""
+    if bounds:
+        return []
+    return [
+        "no bound was added: the log has no valid record, or source.event_time.max_ahead allows no "
+        "bound that is due"
+    ]
+
+
 def nothing_recorded(records: int, *, is_empty_range: bool) -> list[str]:
     """Return what to say of a recording without a record."""
     if records:

@@ -41,6 +41,12 @@ def meant(name: object, known: Iterable[object]) -> str:
     return "" if close is None else f": did you mean {close!r}?"
 
 
+def meant_or_known(name: object, known: Iterable[object]) -> str:
+    """Return what is meant by an unknown name, or else which names are known."""
+    known = [*known]
+    return meant(name, known) or f"; known are {', '.join(map(str, known))}"
+
+
 def close_to(name: object, known: Iterable[object]) -> str | None:
     """Return the known name that a misspelled one may stand for; None: there is none."""
     by_text = {str(one).casefold(): str(one) for one in known}

@@ -77,9 +77,9 @@ _SIZES: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 """Nanoseconds in the units that producers write."""
 
 
-def is_plausible(us: int) -> bool:
+def is_plausible(us: int, within: tuple[int, int] = PLAUSIBLE_US) -> bool:
     """Whether an event time may be meant."""
-    return PLAUSIBLE_US[0] <= us < PLAUSIBLE_US[1]
+    return within[0] <= us < within[1]
 
 
 def fitting_unit(unit: str, *written: int) -> str | None:

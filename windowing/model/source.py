@@ -17,7 +17,7 @@ from windowing.model.errors import meant
 from windowing.model.fates import BY_WINDOWS, Fates
 from windowing.model.fields import FieldType, parse_field_type
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
-from windowing.model.limits import EARLIEST, LATEST
+from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import PartSpec, parse_format, with_steps
@@ -80,6 +80,19 @@ class EventTime(SpecModel):
     def end_us(self) -> int:
         """The end of the legal range, exclusive."""
         return min(self.max_us, LATEST)
+
+    @property
+    def plausible_us(self) -> tuple[int, int]:
+        """Where times are plausible, the end exclusive: wider where `min` or `max` is."""
+        first = self.min_us if self.min_us > INT64_MIN else PLAUSIBLE_US[0]
+        end = self.max_us if self.max_us <= INT64_MAX else PLAUSIBLE_US[1]
+        return min(first, PLAUSIBLE_US[0]), max(end, PLAUSIBLE_US[1])
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether plausibility is judged: the file's own limits are not all that counts."""
+        first, end = self.plausible_us
+        return (first, end) == PLAUSIBLE_US or self.first_us < first or self.end_us > end
 
     @model_validator(mode="after")
     def _ordered(self) -> EventTime:

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Literal
 import pandas as pd
 from great_expectations.compatibility import pydantic
 
-from chaos.quality.expectation import COMPLETE, FRESH, WINDOW_SET, expectation
+from chaos.quality.expectation import COMPLETE, FRESH, PLAUSIBLE, WINDOW_SET, expectation
 from chaos.quality.finality import NOTHING_DUE
 from chaos.quality.frame_metric import SHOWN, FrameExpectation, Judgement
-from windowing.model.lengths import duration_us
+from windowing.model.lengths import duration_us, spell_instant
+from windowing.model.limits import PLAUSIBLE_US, fitting_unit, is_plausible, written_in
 
 Window = tuple[Any, ...]
 
@@ -184,3 +185,73 @@ class ExpectNewestWindowToBeFresh(FrameExpectation):
         behind = "the log" if arguments["relative_to"] == "log" else "the clock"
         text = f"newest window ends at {found}, {age} behind {behind}; at most {most}"
         return Judgement(success=age <= most, text=text)
+
+
+@expectation(PLAUSIBLE)
+class ExpectEventTimesToBePlausible(FrameExpectation):
+    """Expect windows, and the progress of lanes, within 1975 to 2100, or wherever the file allows.
+
+    In another unit than the producer's, all event times lie in January 1970, or far in the future.
+    A window is implausible if it ends too early or begins too late; that some lane is at an
+    implausible time counts as long as no share is allowed. Needs the columns `window_start` and
+    `window_end`, with instants.
+
+    Args:
+        max_share: at most this share of the rows, from 0 to 1.
+        unit: of the event times on the log: `us`, `ms`, `s` or `iso`.
+        first_us, end_us: what is plausible, the end exclusive.
+        progress: of the lanes, in microseconds.
+    """
+
+    max_share: float = pydantic.Field(0, description="Of the rows", ge=0, le=1)
+    unit: str = "us"
+    first_us: int = PLAUSIBLE_US[0]
+    end_us: int = PLAUSIBLE_US[1]
+    progress: dict[str, int] = pydantic.Field({}, description="Of the lanes")
+    description: str | None = "Event times are plausible: from 1975 to 2100."
+    metric_name: ClassVar[str] = "table.windows.implausible"
+
+    @staticmethod
+    def measure(frame: pd.DataFrame, first_us: int, end_us: int) -> dict[str, Any]:
+        """Count the rows, those at implausible times, and find the extremes of these."""
+        ends = _microseconds(frame["window_end"])
+        starts = _microseconds(frame["window_start"])
+        early, late = ends[ends <= first_us], starts[starts >= end_us]
+        extremes = [
+            int(us) for part in (early, late) if len(part) for us in (part.min(), part.max())
+        ]
+        return {"rows": len(frame), "odd": len(early) + len(late), "extremes_us": extremes}
+
+    def judge(self, found: dict[str, Any], arguments: dict[str, Any]) -> Judgement:
+        """Compare the share of rows, look at the lanes, and name the unit that would fit."""
+        within = (arguments["first_us"], arguments["end_us"])
+        lanes = {k: us for k, us in arguments["progress"].items() if not is_plausible(us, within)}
+        text = f"{found['odd']} of {found['rows']} rows lie outside of "
+        text += " to ".join(spell_instant(us)[:10] for us in within)
+        extremes = [*found["extremes_us"], *lanes.values()]
+        if extremes:
+            ends = dict.fromkeys((min(extremes), max(extremes)))
+            text += f": at {' to '.join(map(spell_instant, ends))}"
+        if lanes:
+            text += f"; {len(lanes)} lanes are there, as {next(iter(lanes))}"
+        if extremes:
+            text += f": {_advice(arguments['unit'], extremes)}"
+        most = arguments["max_share"]
+        fits = found["odd"] <= most * found["rows"] and not (lanes and not most)
+        return Judgement(fits, text, found)
+
+
+def _microseconds(instants: pd.Series[Any]) -> pd.Series[int]:
+    numbers: pd.Series[int] = instants.dropna().dt.as_unit("us").astype("int64")
+    return numbers
+
+
+def _advice(unit: str, times_us: list[int]) -> str:
+    fits = None
+    if unit != "iso":
+        fits = fitting_unit(unit, *(written_in(unit, us) for us in times_us))
+    if fits == "ns":
+        return "they look like nanoseconds, which are no unit: let the producer send microseconds"
+    if fits is not None:
+        return f"the unit that fits is {fits}: event_time: {{unit: {fits}}}"
+    return "look at the producer's clock; say by source.event_time.min and max what is meant"

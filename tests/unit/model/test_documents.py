@@ -346,6 +346,23 @@ def test_each_mistake_is_named_whatever_else_is_wrong(name: str, others: list[st
         assert WRONG[one][2] in str(found.value)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            "q: {",
+            f"c: {{window: {{zzz: 1 h}}, {_N}",
+            "clause 'zzz'; known are RANGE, SLIDE",
+        ),
+        ("slack: 1 second", "adaptive: {zzz: 1}", "unknown key 'zzz'; known are late, over"),
+    ],
+)
+def test_an_unknown_name_comes_with_the_known_ones(before: str, after: str, said: str) -> None:
+    with pytest.raises(PipelineError) as found:
+        parse_pipeline(GOOD.replace(before, after), "p.yml")
+    assert said in str(found.value)
+
+
 def test_all_mistakes_of_a_query_are_named() -> None:
     with pytest.raises(PipelineError) as found:
         parse_pipeline(with_mistakes("aggregate", "key", "window"))

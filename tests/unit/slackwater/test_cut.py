@@ -40,6 +40,7 @@ quality:
   - {expect_dead_records_to_be_few: {max_share: 0.5}}
   - {expect_late_records_to_be_few: {max_share: 0.5}}
   - {query: tens, expect_window_set_to_match_definition: {}}
+  - {query: tens, expect_event_times_to_be_plausible: {max_share: 1}}
   - {query: tens, expect_windows_to_be_complete: {}}
   - {query: tens, expect_newest_window_to_be_fresh: {max_age: 40 seconds}}
   - {query: tens, expect_revisions_to_rise_without_holes: {}}

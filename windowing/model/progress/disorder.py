@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
-from windowing.model.errors import meant
+from windowing.model.errors import meant_or_known
 from windowing.model.facts import Facts
 from windowing.model.fields import FieldType
 from windowing.model.lengths import parse_length
@@ -148,7 +148,7 @@ def read_mapping(
     if unknown or missing:
         wrong = f"{missing[0]} is missing" if missing else ""
         if unknown:
-            wrong = f"unknown key {unknown[0]!r}{meant(unknown[0], known or ())}"
+            wrong = f"unknown key {unknown[0]!r}{meant_or_known(unknown[0], known or ())}"
         msg = f"{wrong}; {RULE}"
         raise ValueError(msg)
     return value

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from windowing.model.errors import WindowError, meant
+from windowing.model.errors import WindowError, meant_or_known
 from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, instant_us, parse_length
 from windowing.model.windows.window import ROW_NUM, Align
 
@@ -121,7 +121,7 @@ def _read_fields(fields: Mapping[str, object]) -> Clauses:
             gaps = value
             continue
         if word not in CLAUSES:
-            raise _syntax(dict(fields), f"unknown clause {name!r}{meant(word, CLAUSES)}")
+            raise _syntax(dict(fields), f"unknown clause {name!r}{meant_or_known(word, CLAUSES)}")
         if word in values:
             code = "E_DUPLICATE"
             msg = f"{word} stands twice in {dict(fields)!r}: keep one"

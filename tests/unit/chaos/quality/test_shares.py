@@ -27,8 +27,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 HEAD = """\
 name: p
 source:
-  {topic: s, partitions: 1, format: json, event_time: {field: ts, unit: us}, fields: {},
-   disorder: ordered}
+  {topic: s, partitions: 1, format: json, fields: {}, disorder: ordered,
+   event_time: {field: ts, unit: us, min: "1900-01-01", max: "2100-01-01"}}
 late: {policy: LATE}
 queries:
   w: {window: RANGE 10 us SLIDE 10 us WATTR ts, aggregates: {n: count}}
@@ -131,3 +131,43 @@ def test_what_run_wrote_into_a_file_is_judged_alike(tmp_path: Path) -> None:
     assert (tmp_path / "out.quality").is_dir()
     answer = CliRunner().invoke(app, ["quality", str(tmp_path / "p.yml"), *files[:2]])
     assert answer.exit_code == 2
+
+
+REPORTS = Path("tests/data/reports")
+
+
+@pytest.mark.parametrize(
+    ("case", "fits"), [("epoch_unit_ms_as_s", "ms"), ("epoch_unit_s_as_ms", "s")]
+)
+@pytest.mark.parametrize("end", [[], ["--end"]], ids=["open", "ended"])
+def test_times_in_another_unit_are_not_well(
+    tmp_path: Path, case: str, fits: str, end: list[str]
+) -> None:
+    """They were: every check ok, with windows in January 1970, or without any."""
+    file, events = (str(REPORTS / case / name) for name in ("pipeline.yml", "events.jsonl"))
+    files = [file, "--input", events, "--output", str(tmp_path / "out.jsonl")]
+    assert CliRunner().invoke(app, ["run", *files, *end]).exit_code == 0
+    answer = CliRunner().invoke(app, ["quality", *files])
+    assert answer.exit_code == 1
+    [line] = [line for line in answer.output.splitlines() if line.startswith("FAIL")]
+    assert "w            expect_event_times_to_be_plausible" in line
+    assert f"the unit that fits is {fits}" in line
+
+
+@pytest.mark.parametrize(
+    ("limits", "block", "on"),
+    [
+        ("", "", ["w", "v"]),
+        (', min: "1975-01-01", max: "2100-01-01"', "", ["w", "v"]),
+        (', min: "1970-01-01"', "", ["w", "v"]),  # the future is still judged
+        (', min: "1970-01-01", max: "2090-01-01"', "", []),
+        (', min: "2000-01-01", max: "2200-01-01"', "", []),
+        ("", "{query: w, expect_event_times_to_be_plausible: {max_share: 1}}", ["v"]),
+    ],
+)
+def test_where_times_are_judged_by_default(limits: str, block: str, on: list[str]) -> None:
+    text = HEAD.replace("LATE", "drop").replace(', min: "1900-01-01", max: "2100-01-01"', limits)
+    spec = parse_pipeline(text + (f"quality: [{block}]\n" if block else ""))
+    added = with_defaults(spec, [])[2:] if not block else with_defaults(spec, read_block(spec))[3:]
+    assert [check.query for check in added] == on
+    assert {check.expectation for check in added} <= {"expect_event_times_to_be_plausible"}

@@ -231,7 +231,7 @@ source:
   topic: s
   partitions: 2
   format: json
-  event_time: {field: ts, unit: us}
+  event_time: {field: ts, unit: us, min: "1900-01-01", max: "2100-01-01"}
   fields: {k: "string?", x: "int?"}
   disorder: {slack: 0 us}
 late: {policy: update, every: 5 us}
