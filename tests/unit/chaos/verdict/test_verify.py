@@ -323,16 +323,14 @@ def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
     }
     marks = {"op": "retract" if row.retracts else None, "absorbed_by": row.absorbed_by}
     fields |= {mark: marks[mark] for mark in query.marks}
-    if query.may_overflow(pipeline.source.fields):
-        fields["overflow"] = [*row.overflow] or None
+    fields |= {"overflow": [*row.overflow] or None}  # without a column of the name it is left out
     if query.key:
         fields["key"] = dict(zip(query.key, row.key, strict=True))
     return fields
 
 
 def row_schema(pipeline: Pipeline, name: str) -> pa.Schema:
-    query = next(query for query in pipeline.flows if query.name == name)
-    types = pipeline.source.fields
+    query, types = next(one for one in pipeline.flows if one.name == name), pipeline.source.fields
     instant = pa.timestamp("us", tz="UTC")
     offsets = pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())])
     values = []
@@ -347,8 +345,7 @@ def row_schema(pipeline: Pipeline, name: str) -> pa.Schema:
     ]
     types_of_marks = {"op": pa.string(), "absorbed_by": pa.int64()}
     columns += [(mark, types_of_marks[mark]) for mark in query.marks]
-    if query.may_overflow(types):
-        columns.append(("overflow", pa.list_(pa.string())))
+    columns += [("overflow", pa.list_(pa.string()))] * bool(query.may_overflow(types))
     if query.key:
         key = pa.struct([(field, KINDS[types[field].kind]) for field in dict.fromkeys(query.key)])
         columns.append(("key", key))
