@@ -53,7 +53,7 @@ def test_values_of_the_log_stay_text(anybody):
 
 def test_rows_and_records_are_a_click_away_and_stay_text(anybody, replies):
     row = {"run": "r2", "query": "hourly", "window_id": 7, "window_start": "s", "origin": HOSTILE}
-    (replies / "newest.txt").write_text(json.dumps({**row, "flights": 3}))
+    (replies / "newest.json").write_text(json.dumps({**row, "flights": 3}))
     record = {"lane": "flights/0", "offset": 41, "revision": 0, "value": HOSTILE}
     held = {"complete": True, "revisions": [{"revision": 0, "records": 1}], "records": [record]}
     (replies / "why.json").write_text(json.dumps(held))
@@ -74,7 +74,7 @@ def test_rows_and_records_are_a_click_away_and_stay_text(anybody, replies):
     asked = f"why {file} --run r2 --query hourly --window=7 --key={HOSTILE}"
     calls = (replies / "calls").read_text().splitlines()
     assert [call for call in calls if call != FOLLOWING] == [
-        f"newest {file} --run r2 --query hourly --last 50",
+        f"newest {file} --run r2 --query hourly --last 50 --json",
         f"{asked} --records --json",
         asked,
     ]

@@ -209,7 +209,7 @@ def test_a_page_reads_its_own_file_once_and_never_on_the_event_loop(anybody, rep
     put(replies, "other")
     put(replies, "huge", HUGE)
     row = {"run": "r2", "query": "hourly", "window_id": 7, "origin": "EWR"}
-    (replies / "newest.txt").write_text(json.dumps(row))
+    (replies / "newest.json").write_text(json.dumps(row))
     client = login(anybody)
     asked = "run=r2&query=hourly"
     for way in ("", "overview.json", f"rows?{asked}", f"why?{asked}&window=1"):
