@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 from typer.testing import CliRunner
@@ -171,3 +172,20 @@ def test_where_times_are_judged_by_default(limits: str, block: str, on: list[str
     added = with_defaults(spec, [])[2:] if not block else with_defaults(spec, read_block(spec))[3:]
     assert [check.query for check in added] == on
     assert {check.expectation for check in added} <= {"expect_event_times_to_be_plausible"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "years"),
+    [
+        ("", (1975, 2100)),
+        (', min: "1960-01-01"', (1960, 2100)),
+        (', min: "2000-01-01", max: "2200-01-01"', (1975, 2200)),
+        (', min: "1980-01-01", max: "2090-01-01"', (1975, 2100)),
+    ],
+)
+def test_limits_widen_what_is_plausible_and_narrow_nothing(
+    limits: str, years: tuple[int, int]
+) -> None:
+    text = HEAD.replace("LATE", "drop").replace(', min: "1900-01-01", max: "2100-01-01"', limits)
+    found = parse_pipeline(text).source.event_time.plausible_us
+    assert found == tuple(pd.Timestamp(f"{year}-01-01", tz="UTC").value // 1000 for year in years)
