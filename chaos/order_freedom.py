@@ -27,8 +27,8 @@ from hypothesis import HealthCheck, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from windowing.model.fields import Kind
 from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.types import Kind
 from windowing.model.user.user_aggregate import (
     BeyondInt64,
     State,

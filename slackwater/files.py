@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobs.tools.times_seen import Batch, Times
     from windowing.model import Pipeline
     from windowing.model.fates import Counts
-    from windowing.model.fields import Kind
+    from windowing.model.types import Kind
     from windowing.runtime.local import LocalEngine, Output
 
 
@@ -226,7 +226,7 @@ def check_aggregate(
     that was begun with it can continue with the class.
     """
     from slackwater.limited import limited
-    from windowing.model.fields import parse_field_type
+    from windowing.model.types import parse_field_type
 
     reference = reference.removeprefix("python:")
     try:

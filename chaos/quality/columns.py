@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from windowing.model.fields import FieldType
 from windowing.model.query import Flow
+from windowing.model.types import FieldType
 
 ROW_COLUMNS: Final = (
     "run",

@@ -14,9 +14,9 @@ import pyarrow as pa
 from chaos.readers.output import Output
 from windowing.model import Pipeline
 from windowing.model.fates import Fates
-from windowing.model.fields import FieldType
 from windowing.model.query import Flow
 from windowing.model.registry import Registry
+from windowing.model.types import FieldType
 
 
 class OutputReader(Protocol):

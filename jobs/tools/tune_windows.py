@@ -30,7 +30,8 @@ from windowing.engine.windows.chains import end
 from windowing.engine.windows.part import Scan, ShardPart, key_columns, unit_columns
 from windowing.model import Pipeline, Query
 from windowing.model.emission import Late
-from windowing.model.fields import Aggregate, FieldType
+from windowing.model.fields import Aggregate
+from windowing.model.types import FieldType
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Window
 

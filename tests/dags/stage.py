@@ -194,6 +194,16 @@ class Deployed:
         asked = lambda: self.stage.airflow.get(path)["is_stale"] == stale  # noqa: E731
         wait_for(asked, 180, f"{self.name} is stale: {stale}")
 
+    def until_tasks(self, *names: str) -> None:
+        """Waits until the DAG processor has read the DAG with these tasks in it."""
+        path = f"dags/{self.name}/tasks"
+
+        def has() -> bool:
+            tasks = self.stage.airflow.get(path)["tasks"]
+            return {task["task_id"] for task in tasks} >= set(names)
+
+        wait_for(has, 180, f"{self.name} has {', '.join(names)}")
+
     def until_doc(self, text: str) -> None:
         """Waits until the DAG's page shows a text."""
         path = f"dags/{self.name}/details"

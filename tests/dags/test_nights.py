@@ -108,6 +108,7 @@ def test_the_scheduler_audits_at_half_past_midnight_and_not_at_its_first_sight(s
     assert not [run for run in begun if run["run_type"] == "scheduled"]
 
     night = "by_hand"
+    audits.until_tasks(pipeline.name)  # another file's DAG: it may be read after the pipeline's own
     audits.trigger(night)
     audits.until(night, pipeline.name, "success")
     live = run_name("first", 0)

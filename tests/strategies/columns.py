@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from chaos.simulator.draw.values import Values
-from windowing.model.fields import FieldType
+from windowing.model.types import FieldType
 
 ROWS = st.sampled_from([0, 1, 2, 3, 5, 9, 17, 66, 130, 258])
 CROWDED = 2_300

@@ -31,6 +31,8 @@ class Fate:
 
 APPLIED: Final = Fate("applied", "taken by at least one window, open or closed")
 OUTSIDE: Final = Fate("outside", "in no window: before the origin, or in a gap")
+FILTERED: Final = Fate("filtered", "not taken by the source's `where`")
+DUPLICATE: Final = Fate("duplicates", "one of the same identity was kept shortly before")
 DROPPED: Final = Fate("dropped", "late, under the policy `drop`")
 DEAD: Final = Fate("dead", "dead letters: bad values, after the end, late, out of retention", True)
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
 from windowing.model.errors import meant, shown
 from windowing.model.registry import PluginError, declared_names, declared_reference
+from windowing.model.types import FieldType, Kind
 from windowing.model.user import user_aggregate
 
-Kind = Literal["int", "float", "string"]
 Function = Literal[
     "count",
     "sum",
@@ -42,22 +42,6 @@ _CALL = re.compile(
     r"(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))(?:\s*\((?P<given>[^()]*)\))?"
 )
 _DECIMAL = re.compile(r"([+-]?[0-9]{1,9}(?:\.[0-9]{1,7})?)\s*(%?)")
-
-
-@dataclass(frozen=True)
-class FieldType:
-    """A field's type.
-
-    Attributes:
-        kind: `int` (64 bits), `float` (binary64, finite) or `string` (Unicode text).
-        nullable: written `kind?`; null and absent are then the same legal value.
-    """
-
-    kind: Kind
-    nullable: bool = False
-
-    def __str__(self) -> str:
-        return self.kind + "?" * self.nullable
 
 
 @dataclass(frozen=True)
@@ -173,24 +157,6 @@ class ValueType:
 
     kind: Kind
     many: bool = False
-
-
-def parse_field_type(text: object) -> FieldType:
-    """Parse `int`, `float?`, ….
-
-    Raises:
-        ValueError: the type is unknown.
-    """
-    kinds = get_args(Kind)
-    if isinstance(text, str):
-        kind = text.strip().removesuffix("?")
-        if kind in kinds:
-            return FieldType(cast("Kind", kind), text.strip().endswith("?"))
-    known = ", ".join(kinds)
-    close = meant(text, kinds)
-    what = f"{shown(text)} is not a type{close or ':'}"
-    msg = f"{what} use {known}, with ? where null is allowed ('int?')"
-    raise ValueError(msg)
 
 
 def parse_aggregate(name: str, text: object) -> Aggregate:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from windowing.model.added_lanes import AddedLane
 from windowing.model.emission import Early, Late
 from windowing.model.facts import Fact, Facts, spelled, without_defaults
-from windowing.model.fields import Aggregate, FieldType, with_code
+from windowing.model.fields import Aggregate, with_code
 from windowing.model.file.conflicts import OwnCopy
 from windowing.model.join import Comparison, Join, JoinedSource, JoinSide, Operand
 from windowing.model.lengths import INT64_MAX, INT64_MIN
@@ -117,7 +117,7 @@ def _log(source: Source) -> Facts:
         "format": source.format.fact(),
         "steps": [step.fact() for step in source.steps],
         "event_time": _event_time(source.event_time),
-        "fields": {name: _type(type_) for name, type_ in source.fields.items()},
+        "fields": {name: str(type_) for name, type_ in source.fields.items()},
         "progress": source.disorder.facts(),
         "progress_of": {name: one.facts() for name, one in source.disorder_of.items()},
         "idle_us": source.idle_timeout_us,
@@ -152,10 +152,6 @@ def _event_time(time: EventTime) -> Facts:
     return without_defaults(
         facts, {"min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None}
     )
-
-
-def _type(type_: FieldType) -> str:
-    return type_.kind + ("?" if type_.nullable else "")
 
 
 def _lane(lane: AddedLane) -> Facts:

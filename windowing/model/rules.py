@@ -11,10 +11,10 @@ from typing import get_args
 
 from windowing.model.emission import Mode, Policy
 from windowing.model.errors import WindowError
-from windowing.model.fields import FieldType
 from windowing.model.lengths import AttributeStep
 from windowing.model.progress import Disorder, Unordered
 from windowing.model.query import Flow
+from windowing.model.types import FieldType
 from windowing.model.windows.window import ROW_NUM, Window
 
 WINDOWS_MAX = 50_000_000

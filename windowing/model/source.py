@@ -15,12 +15,12 @@ from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.emission import PositiveDuration
 from windowing.model.errors import meant
 from windowing.model.fates import BY_WINDOWS, Fates
-from windowing.model.fields import FieldType, parse_field_type
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import PartSpec, parse_format, with_steps
+from windowing.model.types import FieldType, parse_field_type
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM
 

@@ -12,9 +12,10 @@ from fractions import Fraction
 from hashlib import blake2b
 from math import ceil, inf
 
-from windowing.model.fields import Aggregate, Kind
+from windowing.model.fields import Aggregate
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import Scalar, Value
+from windowing.model.types import Kind
 from windowing.model.user import user_aggregate
 
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from windowing.model.fates import Fate
-from windowing.model.fields import Kind
 from windowing.model.reading import PartSpec
 from windowing.model.registry import Registry
 from windowing.model.rows import Scalar
+from windowing.model.types import Kind
 from windowing.semantics.json_objects import parse_object
 
 Decode = Callable[[bytes | None], "Mapping[str, Any] | None"]

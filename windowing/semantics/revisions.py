@@ -16,10 +16,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from windowing.model.fields import Aggregate, Kind
+from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Row, Scalar, Value
+from windowing.model.types import Kind
 from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme, refused_by
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Unit, WindowRevision, group_of, part_of

@@ -12,13 +12,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from windowing.model.fates import Fate
-from windowing.model.fields import Kind
 from windowing.model.file.changes import Change
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
+from windowing.model.types import Kind
 from windowing.semantics.controls import (
     Bound,
     Control,

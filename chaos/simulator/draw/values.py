@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from windowing.model.fields import FieldType
 from windowing.model.source import Source
+from windowing.model.types import FieldType
 
 HARD_FLOATS: Final = (
     *(0.0, -0.0, 0.1, 0.2, 0.3, -0.1, 1.0, -1.0, 3.0, 1e16, -1e16, 2.0**53, 2.0**53 + 2),

@@ -30,7 +30,8 @@ from windowing.engine.aggregates.exact import (
 )
 from windowing.engine.aggregates.sketches import bin_middles, bin_numbers, hashes
 from windowing.engine.tuning import tuned
-from windowing.model.fields import FieldType, parse_aggregate
+from windowing.model.fields import parse_aggregate
+from windowing.model.types import FieldType
 from windowing.semantics.revisions import value_of
 from windowing.semantics.units import Item, WindowRevision
 

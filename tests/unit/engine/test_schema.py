@@ -19,7 +19,8 @@ from windowing.engine.aggregates.exact import BINS, SQUARE_BINS, to_bins, to_squ
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import field_column, state_column
 from windowing.engine.reading.decoders.decoder import DTYPES
-from windowing.model.fields import FieldType, parse_aggregate
+from windowing.model.fields import parse_aggregate
+from windowing.model.types import FieldType
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = st.sampled_from([*PLAIN, *STRANGE, *TAKEN]) | st.text(min_size=1, max_size=4)

@@ -12,7 +12,6 @@ from windowing.model import PipelineError, parse_pipeline
 from windowing.model.fields import (
     SIGNATURES,
     Aggregate,
-    FieldType,
     Function,
     ValueType,
     check_aggregate,
@@ -21,6 +20,7 @@ from windowing.model.fields import (
     value_type,
 )
 from windowing.model.file.user_code import check_user_code
+from windowing.model.types import FieldType
 
 FIELDS = {"v": FieldType("int"), "x": FieldType("float"), "s": FieldType("string")}
 SWING = "pipelines.swing:Swing"

@@ -23,7 +23,7 @@ from windowing.model.added_lanes import AddedLane
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early, Late
 from windowing.model.errors import PipelineError
-from windowing.model.fields import Aggregate, FieldType
+from windowing.model.fields import Aggregate
 from windowing.model.fingerprint import FORMAT, fingerprint
 from windowing.model.join import Comparison, Join, JoinSide, Operand
 from windowing.model.lengths import AttributeStep
@@ -40,6 +40,7 @@ from windowing.model.query import JoinQuery, Query
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import CheckpointMismatch
 from windowing.model.source import EventTime, Source
+from windowing.model.types import FieldType
 from windowing.model.windows.activity import Activity
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
@@ -363,7 +364,7 @@ FACTS: dict[type, set[str]] = {
     Operand: {"side", "field"},
     Comparison: {"first", "operator", "second"},
     AddedLane: {"topic", "partition", "number", "at"},
-    FieldType: {"kind", "nullable"},
+    FieldType: {"kind", "nullable", "precision", "scale"},
     Query: {
         *("name", "window", "group_by", "aggregates", "late", "retention_us", "entries_max"),
         *("early", "accumulation"),

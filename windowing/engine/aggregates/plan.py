@@ -26,10 +26,11 @@ from windowing.engine.effects import took_effect
 from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.storage.groups import Groups
 from windowing.model import Query
-from windowing.model.fields import Aggregate, FieldType, ValueType, may_overflow, value_type
+from windowing.model.fields import Aggregate, ValueType, may_overflow, value_type
 from windowing.model.file.pipeline import Source
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import Value
+from windowing.model.types import FieldType
 
 Values = pl.Series | Sequence[Value]
 """A function to the results of one aggregate, one per partial state."""

@@ -27,8 +27,9 @@ from windowing.engine.columns import (
 )
 from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.model import Query
-from windowing.model.fields import Aggregate, FieldType
+from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Source
+from windowing.model.types import FieldType
 
 DataType = pl.DataType | type[pl.DataType]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from windowing.engine.reading.control import Gate
 from windowing.engine.reading.objects import BadValue
-from windowing.model.fields import Kind
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Delays, Heartbeat
 from windowing.model.reading import JSON, PartSpec
 from windowing.model.source import Source
+from windowing.model.types import Kind
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from windowing.model.fields import FieldType, value_type
+from windowing.model.fields import value_type
 from windowing.model.query import Flow
+from windowing.model.types import FieldType
 
 
 class LayoutError(ValueError):

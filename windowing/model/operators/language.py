@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import Final
 
 from windowing.model.errors import WindowError, meant, shown
-from windowing.model.fields import FieldType
 from windowing.model.lengths import LENGTH_MAX, duration_us
 from windowing.model.operators.models import check_join_window
 from windowing.model.source import Source, known_fields
+from windowing.model.types import FieldType
 from windowing.model.windows.policy import (
     Count,
     Delta,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from windowing.model.emission import Accumulation, Late
-from windowing.model.fields import Aggregate, FieldType, Kind, ValueType, value_type
+from windowing.model.fields import Aggregate, ValueType, value_type
 from windowing.model.operators.steps import (
     AggregateStep,
     Punctuate,
@@ -17,6 +17,7 @@ from windowing.model.operators.steps import (
 )
 from windowing.model.query import MostFlows
 from windowing.model.source import SpecModel
+from windowing.model.types import FieldType, Kind
 
 LANE = "lane"
 """The first field of a row's key in lane order: the name of the lane, `topic/partition`."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from windowing.model.fields import Aggregate, Kind
+from windowing.model.fields import Aggregate
+from windowing.model.types import Kind
 from windowing.model.windows.policy import WindowClause
 
 Direction = Literal["ascending", "descending"]

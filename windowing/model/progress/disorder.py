@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from windowing.model.errors import meant_or_known
 from windowing.model.facts import Facts
-from windowing.model.fields import FieldType
 from windowing.model.lengths import parse_length
 from windowing.model.registry import Registry
+from windowing.model.types import FieldType
 
 
 class Disorder(ABC):

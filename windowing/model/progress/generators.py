@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from windowing.model.facts import Facts, spelled, without_defaults
-from windowing.model.fields import FieldType
 from windowing.model.lengths import duration_us, parse_length, spell_us
 from windowing.model.progress.disorder import (
     GENERATORS,
@@ -25,6 +24,7 @@ from windowing.model.progress.disorder import (
     read_mapping,
     read_rows,
 )
+from windowing.model.types import FieldType
 
 
 @dataclass(frozen=True)

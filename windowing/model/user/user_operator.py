@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Protocol
 
-from windowing.model.fields import Kind
 from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.types import Kind
 from windowing.model.user.user_code import class_of, is_text, readable, shown_value, users_code
 from windowing.model.user.user_source import digest
 

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Final, TypeVar
 import polars as pl
 
 from windowing.engine.reading.rules import ValueRules
-from windowing.model.fields import Kind
 from windowing.model.registry import Registry
+from windowing.model.types import Kind
 
 DTYPES: Final = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
 """The type of a field's column, by its kind."""

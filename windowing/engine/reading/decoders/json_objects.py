@@ -25,7 +25,7 @@ from windowing.engine.reading.objects import BadValue, parse_object
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.steps import iso_us
 from windowing.engine.tuning import tuning
-from windowing.model.fields import Kind
+from windowing.model.types import Kind
 
 if TYPE_CHECKING:
     from windowing.engine.reading.decoders.layout import Layout

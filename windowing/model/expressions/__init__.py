@@ -1,0 +1,1 @@
+"""Expressions in pipeline files, as data: parsed and checked here, evaluated elsewhere."""
