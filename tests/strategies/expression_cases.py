@@ -21,6 +21,9 @@ from windowing.model.types import FieldType, parse_field_type
 FOLDER = Path(__file__).parents[1] / "cases" / "expressions"
 
 
+FILES = tuple(sorted(path.stem for path in FOLDER.glob("*.jsonl")))
+
+
 @dataclass(frozen=True)
 class ExpressionCase:
     """One case.
@@ -54,9 +57,9 @@ class ExpressionCase:
         return Decimal(self.result) if decimal else self.result
 
 
-def expression_cases() -> Iterator[ExpressionCase]:
-    """Every case of the table."""
-    for path in sorted(FOLDER.glob("*.jsonl")):
+def expression_cases(*files: str) -> Iterator[ExpressionCase]:
+    """The cases of some files of the table; of none: of all."""
+    for path in (FOLDER / f"{file}.jsonl" for file in files or FILES):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             raw = json.loads(line)
             types = {name: parse_field_type(text) for name, text in raw.get("types", {}).items()}
@@ -77,7 +80,7 @@ def _value(type_: FieldType, value: Any) -> Any:
 
 
 def is_same(found: object, wanted: object) -> bool:
-    """Whether a value is the one that is wanted, of its kind, with its digits, zeros without signs."""
+    """Whether a value is the one that is wanted, of its kind and with its digits and sign."""
     if type(found) is not type(wanted):
         return False
     if isinstance(found, Decimal) and isinstance(wanted, Decimal):

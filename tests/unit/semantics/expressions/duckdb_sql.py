@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
-
-import duckdb
+from typing import Any, Self
 
 from windowing.model.expressions.tree import Call, Constant, Expression, Name
 from windowing.model.types import FieldType
@@ -18,12 +16,25 @@ _TYPES |= {"date": "DATE", "timestamp": "BIGINT"}
 _INFIX = {"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "||"}
 
 
+class DuckDBFailure(Exception):
+    """It has no value for an expression, or one that is not finite."""
+
+
 class DuckDB:
     """One connection for many expressions."""
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect()
+        # Loaded before tests are collected, it would be frozen with them and report leaks.
+        import duckdb  # noqa: PLC0415
+
+        self._connection, self._error = duckdb.connect(), duckdb.Error
         self._connection.execute("SET threads = 1")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
 
     def value(
         self, tree: Expression, types: Mapping[str, FieldType], values: Mapping[str, Any]
@@ -31,17 +42,19 @@ class DuckDB:
         """Return its value, as `windowing.model.types` has values.
 
         Raises:
-            duckdb.Error: it has none.
-            ArithmeticError: it has, and is not finite.
+            DuckDBFailure: it has none.
         """
         columns = ", ".join(
             f"{_literal(values[name], type_)} AS {_quoted(name)}" for name, type_ in types.items()
         )
         query = f"SELECT {written(tree)} FROM (SELECT {columns or '1 AS one'})"  # noqa: S608
-        found = self._connection.execute(query).fetchall()[0][0]
+        try:
+            found = self._connection.execute(query).fetchall()[0][0]
+        except self._error as error:
+            raise DuckDBFailure(str(error)) from None
         if isinstance(found, float):
             if not math.isfinite(found):
-                raise ArithmeticError
+                raise DuckDBFailure("not finite")
             return found + 0.0
         if isinstance(found, datetime):
             return (found - datetime(1970, 1, 1)) // (datetime.resolution)  # noqa: DTZ001
@@ -92,20 +105,24 @@ def written(node: Expression) -> str:
         return f"(CASE {whens} ELSE {parts[-1]} END)"
     if name in ("date_trunc", "extract"):
         return _of_calendar(node, parts[0])
+    if name == "like":
+        parts.append(_text(node.detail[0]))
+    elif node.to is not None:
+        parts.append(_type(node.to))
+    else:
+        parts += map(str, node.detail)
     plain = {
         "not": "(NOT {0})",
         "is_null": "({0} IS NULL)",
         "between": "({0} BETWEEN {1} AND {2})",
         "negate": "(- {0})",
-        "like": f"({{0}} LIKE {_text(node.detail[0]) if node.detail else ''})",
-        "add_interval": f"({{0}} + to_microseconds({node.detail[0] if node.detail else 0}))",
-        "cast": f"CAST({{0}} AS {_type(node.to) if node.to else ''})",
+        "like": "({0} LIKE {1})",
+        "add_interval": "({0} + to_microseconds({1}))",
+        "cast": "CAST({0} AS {1})",
     }
     if name in plain:
-        return plain[name].replace("{0}", parts[0]).replace("{1}", (parts * 2)[1]).replace(
-            "{2}", parts[-1]
-        )
-    return f"{name}({', '.join([*parts, *map(str, node.detail)])})"
+        return plain[name].format(*parts)
+    return f"{name}({', '.join(parts)})"
 
 
 def _of_calendar(node: Call, instant: str) -> str:

@@ -1,38 +1,51 @@
-"""The definition by the table of cases."""
+"""The table of cases: by the definition and, where it means the same, by DuckDB."""
 
-import duckdb
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import pytest
 
-from tests.strategies.expression_cases import ExpressionCase, expression_cases, is_same
-from tests.unit.semantics.expressions.duckdb_sql import DuckDB
+from tests.strategies.expression_cases import FILES, ExpressionCase, expression_cases, is_same
+from tests.unit.semantics.expressions.duckdb_sql import DuckDB, DuckDBFailure
 from windowing.semantics.expressions import ExpressionFailure, value_of
 
-CASES = list(expression_cases())
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_definition(case: ExpressionCase) -> None:
-    tree, type_ = case.parsed()
-    assert case.type in (None, str(type_))
-    if case.fails:
-        with pytest.raises(ExpressionFailure):
-            value_of(tree, case.types, case.values)
-        return
-    found, wanted = value_of(tree, case.types, case.values), case.expected(type_)
-    assert is_same(found, wanted), f"{case.text}: {found!r}, and must be {wanted!r}"
+FAILURES = (ExpressionFailure, DuckDBFailure)
 
 
 @pytest.fixture(scope="module")
-def duck() -> DuckDB:
-    return DuckDB()
+def duck() -> Iterator[DuckDB]:
+    with DuckDB() as one:
+        yield one
 
 
-@pytest.mark.parametrize("case", [one for one in CASES if one.duckdb], ids=lambda case: case.name)
-def test_duckdb(case: ExpressionCase, duck: DuckDB) -> None:
+def wrong(case: ExpressionCase, judge: Callable[..., Any]) -> str | None:
+    """What a judge finds wrong with a case; None: nothing."""
     tree, type_ = case.parsed()
-    if case.fails:
-        with pytest.raises((duckdb.Error, ArithmeticError)):
-            duck.value(tree, case.types, case.values)
-        return
-    found, wanted = duck.value(tree, case.types, case.values), case.expected(type_)
-    assert is_same(found, wanted), f"{case.text}: {found!r}, and must be {wanted!r}"
+    try:
+        found = judge(tree, case.types, case.values)
+    except FAILURES as failure:
+        return None if case.fails else f"{case.name} {case.text}: {failure}"
+    if case.fails or not is_same(found, case.expected(type_)):
+        wanted = "a failure" if case.fails else repr(case.expected(type_))
+        return f"{case.name} {case.text}: {found!r}, and must be {wanted}"
+    return None
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_definition(file: str) -> None:
+    cases = list(expression_cases(file))
+    assert [found for case in cases if (found := wrong(case, value_of))] == []
+    types = [(case.name, str(case.parsed()[1])) for case in cases if case.type]
+    assert types == [(case.name, case.type) for case in cases if case.type]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_duckdb(file: str, duck: DuckDB) -> None:
+    cases = [case for case in expression_cases(file) if case.duckdb]
+    assert [found for case in cases if (found := wrong(case, duck.value))] == []
+
+
+def test_there_are_many() -> None:
+    cases = list(expression_cases())
+    assert len(cases) > 1_100
+    assert sum(case.duckdb for case in cases) > 900
