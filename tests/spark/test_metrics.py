@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 PIPELINE = """
 name: p
-source: {{topic: {topic}, partitions: 2, format: json, event_time: {{field: ts, unit: us, min: "1970-01-01"}},
-  fields: {{v: int}}, disorder: ordered}}
+source: {{topic: {topic}, partitions: 2, format: json, fields: {{v: int}}, disorder: ordered,
+  event_time: {{field: ts, unit: us, min: "1970-01-01"}}}}
 shards: 2
 queries:
   kept: {{window: RANGE 4 us SLIDE 4 us WATTR ts, aggregates: {{n: count}}}}
