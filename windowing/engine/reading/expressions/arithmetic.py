@@ -78,4 +78,3 @@ def float_operation(operation: Callable[..., Floats]) -> Callable[..., Computed]
 def divide_floats(left: Floats, right: Floats) -> Computed:
     """Divide; by zero is a failure, whatever is divided."""
     return finite(left / right)
-

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windowing.engine.reading.expressions import instants
-from windowing.engine.reading.expressions.arithmetic import finite, multiply
+from windowing.engine.reading.expressions.arithmetic import finite
 from windowing.engine.reading.expressions.conversions import (
-    BOOL,
     DATE,
     FLOAT,
     INT,
@@ -23,7 +22,7 @@ from windowing.engine.reading.expressions.conversions import (
     decimal,
 )
 from windowing.engine.reading.expressions.decimals import half_away, of_doubles, shifted
-from windowing.engine.reading.expressions.program import Node, Program
+from windowing.engine.reading.expressions.program import BOOL, Node, Program
 from windowing.engine.reading.expressions.texts import matches
 from windowing.engine.reading.expressions.vectors import (
     TEXT,
@@ -35,9 +34,9 @@ from windowing.engine.reading.expressions.vectors import (
     strict,
     total,
 )
-from windowing.engine.reading.expressions.whole import Ints, Whole, computed
+from windowing.engine.reading.expressions.whole import LIMIT, Ints, Whole, filled
 from windowing.engine.reading.times import iso_us
-from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.lengths import INT64_MAX
 from windowing.model.types import PRECISION_MAX, FieldType
 
 _INTEGER: Final = r"-?(0|[1-9][0-9]*)"
@@ -56,13 +55,13 @@ def cast(program: Program, node: Node, to: FieldType) -> Node:
     if kind is None:
         return converted(program, node, decimal(to.scale) if to.kind == "decimal" else to)
     if to.kind == "decimal":
-        return _to_decimal(program, node, to)
+        return _to_decimal(program, node, kind, to)
     if kind.kind == to.kind:
         return node
     if to.kind == "float" and kind.kind != "string":
         return converted(program, node, FLOAT)
     if to.kind == "int":
-        return to_int(program, node)
+        return to_int(program, node, kind)
     target = _TARGETS[to.kind]
     if kind.kind == "decimal":
         kernel = total(lambda whole: _spelled_decimals(whole, kind.scale))
@@ -71,18 +70,16 @@ def cast(program: Program, node: Node, to: FieldType) -> Node:
     return program.apply(("cast", to.kind), strict(operation), [node], target)
 
 
-def to_int(program: Program, node: Node) -> Node:
+def to_int(program: Program, node: Node, kind: FieldType) -> Node:
     """Return the place of a node's values as ints."""
-    kind = node.type
-    assert kind is not None
     if kind.kind in {"float", "decimal"}:
-        whole = _to_scale(program, node, 0)
+        whole = _to_scale(program, node, kind, 0)
         return program.apply("narrow", strict(_narrow), [whole], INT)
     return program.apply(("cast", "int"), strict(_CASTS[kind.kind, "int"]), [node], INT)
 
 
-def _to_decimal(program: Program, node: Node, to: FieldType) -> Node:
-    scaled = _to_scale(program, node, to.scale)
+def _to_decimal(program: Program, node: Node, kind: FieldType, to: FieldType) -> Node:
+    scaled = _to_scale(program, node, kind, to.scale)
     if to.precision == PRECISION_MAX:
         return scaled
     limit = 10**to.precision
@@ -90,9 +87,8 @@ def _to_decimal(program: Program, node: Node, to: FieldType) -> Node:
     return program.apply(("digits", to.precision), kernel, [scaled], scaled.type)
 
 
-def _to_scale(program: Program, node: Node, scale: int) -> Node:
-    kind, to = node.type, decimal(scale)
-    assert kind is not None
+def _to_scale(program: Program, node: Node, kind: FieldType, scale: int) -> Node:
+    to = decimal(scale)
     if kind == INT:
         return converted(program, node, to)
     if kind == FLOAT:
@@ -188,18 +184,9 @@ def _put(fits: Bools, text: Any, instead: str) -> Any:
 
 
 def _read_ints(text: Any) -> Computed:
-    text = _array(text)
-    legal = matches(text, _INTEGER)
-    short = legal & bools(pc.less_equal(pc.utf8_length(text), _SHORT))
-    numbers = pc.cast(_put(short, text, "0"), pa.int64()).to_numpy().copy()
-    wrong = ~legal
-    for row in np.flatnonzero(legal & ~short):
-        number = _exact(text[row].as_py(), 0)
-        if number is not None and INT64_MIN <= number <= INT64_MAX:
-            numbers[row] = number
-        else:
-            wrong[row] = True
-    return numbers, wrong
+    whole, wrong = _read_decimals(text, 0)
+    numbers, wide = _narrow(whole)
+    return numbers, any_of(wrong, wide, ~matches(text, _INTEGER))
 
 
 def _read_floats(text: Any) -> Computed:
@@ -212,53 +199,35 @@ def _read_floats(text: Any) -> Computed:
 def _read_decimals(text: Any, scale: int) -> Computed:
     text = _array(text)
     legal = matches(text, _NUMBER)
-    point = ints(pc.find_substring(text, "."))
-    size = ints(pc.utf8_length(text))
-    behind = np.where(point < 0, 0, size - point - 1)
-    plain = legal & matches(text, r"-?[0-9]+(\.[0-9]+)?") & (size <= _SHORT) & (behind <= scale)
-    digits = pc.cast(
-        pc.replace_substring(_put(plain, text, "0"), ".", ""), pa.int64()
-    ).to_numpy()
-    power = np.where(plain, scale - behind, 0)
-    # With more zeros than an int64 has digits, all but 0 are beyond it.
-    factor = np.int64(10) ** np.minimum(power, _SHORT)
-
-    def fast(low: Ints, factors: Ints) -> tuple[Ints, Bools]:
-        product, wrapped = multiply(low, factors)
-        return product, wrapped | ((power > _SHORT) & (low != 0)) | (legal & ~plain)
-
-    rows = np.flatnonzero(fast(digits, factor)[1])
-    exact = [_exact(text[row].as_py(), scale) for row in rows]
-    low = digits * factor
+    size, point = ints(pc.utf8_length(text)), ints(pc.find_substring(text, "."))
+    missing = scale - np.where(point < 0, 0, size - point - 1)
+    short = (missing >= 0) & (size + missing <= _SHORT)
+    usual = legal & short & ~bools(pc.match_substring_regex(text, "[eE]"))
+    digits = pc.replace_substring(_put(usual, text, "0"), ".", "")
+    low = pc.cast(digits, pa.int64()).to_numpy() * 10 ** np.where(usual, missing, 0)
+    rows = np.flatnonzero(legal & ~usual)
     if not len(rows):
         return Whole.narrow(low), ~legal
-    found = np.array([0 if number is None else number for number in exact], object)
-    doubtful = np.zeros(len(low), bool)
-    doubtful[rows] = True
-    whole, wrong = computed(lambda low: (low, doubtful), lambda _: found, Whole.narrow(low))
-    beyond = np.zeros(len(low), bool)
-    beyond[rows] = [number is None for number in exact]
-    return whole, any_of(wrong, beyond, ~legal)
+    exact = np.array([_exactly(text[row].as_py(), scale) for row in rows], object)
+    whole, beyond = filled(low, rows, exact)
+    return whole, any_of(beyond, ~legal)
 
 
-def _exact(text: str, scale: int) -> int | None:
-    """Return a JSON number times a power of ten, half away from zero; None: it is far out."""
-    match = _PARTS.fullmatch(text)
-    assert match is not None
-    sign, before, after, exponent_sign, exponent = match.groups(default="")
-    digits = (before + after).lstrip("0")
+def _exactly(text: str, scale: int) -> int:
+    """Return a JSON number times a power of ten, half away from zero; far out, another one."""
+    [(sign, before, after, exponent_sign, exponent)] = _PARTS.findall(text)
+    digits, size = (before + after).lstrip("0"), exponent.lstrip("0")
     if not digits:
         return 0
-    size = exponent.lstrip("0")
     if len(size) > _SHORT:
-        return 0 if exponent_sign == "-" else None
-    power = int(size or "0") * (-1 if exponent_sign == "-" else 1) - len(after)
+        return 0 if exponent_sign == "-" else LIMIT
+    power = int(exponent_sign + (size or "0")) - len(after)
     # How many digits there are before the point, and how many of all count for the result.
     whole = len(digits) + power
     kept = whole + scale + 1
-    if whole > PRECISION_MAX or kept <= 0:
-        return None if whole > PRECISION_MAX else 0
-    number = (int(digits[:kept].ljust(kept, "0")) + 5) // 10
+    if whole > PRECISION_MAX:
+        return LIMIT
+    number: int = (int(digits[:kept].ljust(kept, "0")) + 5) // 10 if kept > 0 else 0
     return -number if sign else number
 
 

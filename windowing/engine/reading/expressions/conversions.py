@@ -57,14 +57,10 @@ def converted(program: Program, node: Node, to: FieldType) -> Node:
     power = to.scale - scale_of(node.type or BOOL)
     if power == 0:
         return node
-    return program.apply(
-        ("shift", power), strict(shifted(power, rounding=half_away)), [node], to
-    )
+    return program.apply(("shift", power), strict(shifted(power, rounding=half_away)), [node], to)
 
 
-def all_converted(
-    program: Program, nodes: Sequence[Node]
-) -> tuple[list[Node], FieldType | None]:
+def all_converted(program: Program, nodes: Sequence[Node]) -> tuple[list[Node], FieldType | None]:
     """Return nodes of one type, and that type; those that are always null have any."""
     kind = common([node.type for node in nodes])
     return [converted(program, node, kind or BOOL) for node in nodes], kind

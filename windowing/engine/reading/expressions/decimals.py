@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from windowing.engine.reading.expressions.arithmetic import Floats, finite, multiply
 from windowing.engine.reading.expressions.vectors import Bools, Computed, any_of
@@ -22,6 +21,7 @@ from windowing.engine.reading.expressions.whole import (
     compared,
     computed,
     doubtful_rows,
+    filled,
 )
 from windowing.model.lengths import INT64_MIN
 
@@ -132,11 +132,9 @@ def of_doubles(power: int) -> Callable[[Floats], tuple[Whole, Bools | None]]:
     def convert(numbers: Floats) -> tuple[Whole, Bools | None]:
         low, doubtful = nearest_whole(numbers, power)
         rows = np.flatnonzero(doubtful)
-        return computed(
-            lambda _: (low, doubtful),
-            lambda _: _exactly(numbers[rows], power),
-            Whole.narrow(low),
-        )
+        if not len(rows):
+            return Whole.narrow(low), None
+        return filled(low, rows, _exactly(numbers[rows], power))
 
     return convert
 
@@ -212,7 +210,7 @@ def _times(low: Ints, power: int) -> tuple[Ints, Bools]:
         return low, np.zeros(1, bool)
     if power > _TENS:
         return np.zeros_like(low), low != 0
-    return multiply(low, np.int64(10**power))
+    return multiply(low, np.array([10**power]))
 
 
 def _scaled(fast: Fast, powers: tuple[int, ...]) -> Fast:

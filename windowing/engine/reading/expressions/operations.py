@@ -20,7 +20,6 @@ from windowing.engine.reading.expressions import (
 from windowing.engine.reading.expressions.conversions import (
     FLOAT,
     INT,
-    NUMBERS,
     STRING,
     TIMESTAMP,
     all_converted,
@@ -41,7 +40,7 @@ _NUMPY: Final[dict[str, Any]] = {
     ">": np.greater,
     ">=": np.greater_equal,
 }
-_INTS: Final = {
+_INTS: Final[dict[str, Any]] = {
     "+": arithmetic.add,
     "-": arithmetic.subtract,
     "*": arithmetic.multiply,
@@ -222,7 +221,7 @@ def _rounded(program: Program, call: Call, arguments: list[Node]) -> Node:
         if places >= 0:
             return node
         rounded = _to_places(program, _unscaled(program, node), places, decimals.half_away)
-        return casts.to_int(program, rounded)
+        return casts.to_int(program, rounded, decimal(0))
     rounding = {"floor": decimals.down, "ceil": decimals.up}.get(name, decimals.half_away)
     return _to_places(program, node, places, rounding)
 
@@ -243,8 +242,7 @@ def _to_places(program: Program, node: Node, places: int, rounding: decimals.Rou
 
 
 def _cast(program: Program, call: Call, arguments: list[Node]) -> Node:
-    assert call.to is not None
-    return casts.cast(program, arguments[0], call.to)
+    return casts.cast(program, arguments[0], call.to or BOOL)
 
 
 def _of_texts(operation: Callable[..., Any], kind: FieldType) -> Operation:
@@ -270,7 +268,7 @@ def _substr(program: Program, _: Call, arguments: list[Node]) -> Node:
 
 
 def _of_instants(operation: Callable[..., Callable[..., Computed]], kind: FieldType) -> Operation:
-    """Return an operation of timestamps that has details: a unit, a zone, an interval."""
+    """Return an operation of timestamps with details: a unit, a zone, an interval."""
 
     def added(program: Program, call: Call, arguments: list[Node]) -> Node:
         nodes, kernel = _all(program, arguments, TIMESTAMP), strict(operation(*call.detail))
@@ -310,5 +308,5 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "substr": _substr,
     "date_trunc": _of_instants(instants.truncation, TIMESTAMP),
     "extract": _of_instants(instants.part, INT),
-    "add_interval": _of_instants(lambda us: partial(arithmetic.add, np.int64(us)), TIMESTAMP),
+    "add_interval": _of_instants(lambda us: partial(arithmetic.add, np.array([us])), TIMESTAMP),
 }

@@ -97,12 +97,15 @@ def _cut(text: Any, begin: Ints, count: Ints) -> Any:
     if len(begin) == len(count) == 1:
         first, size = int(begin[0]), int(count[0])
         return pc.utf8_slice_codeunits(text, first, min(first + size, _FAR))
-    rows = max(len(begin), len(count))
-    texts = pl.Series(text if isinstance(text, pa.Array) else [text.as_py()], dtype=pl.String)
-    columns = {"text": texts, "begin": pl.Series(begin), "count": pl.Series(count)}
+    rows = max(len(begin), len(count), 1 if isinstance(text, pa.Scalar) else len(text))
+    if isinstance(text, pa.Scalar):
+        text = pa.repeat(text, rows)
+    table = pl.DataFrame(
+        {
+            "text": text,
+            "begin": np.broadcast_to(begin, rows),
+            "count": np.broadcast_to(count, rows),
+        }
+    )
     cut = pl.col("text").str.slice(pl.col("begin"), pl.col("count"))
-    table = pl.select(**{
-        name: column if len(column) == rows else pl.repeat(column[0], rows, dtype=column.dtype)
-        for name, column in columns.items()
-    })
     return table.select(cut).to_series().to_arrow()

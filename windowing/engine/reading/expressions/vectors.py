@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from decimal import Context
 from functools import reduce
 from operator import or_
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -173,9 +173,7 @@ def stored(vector: Vector, kind: FieldType, rows: int) -> tuple[pl.Series, pl.Se
 
 
 def _series(array: Any) -> pl.Series:
-    series = pl.from_arrow(array)
-    assert isinstance(series, pl.Series)
-    return series
+    return cast("pl.Series", pl.from_arrow(array))
 
 
 def _stretched(values: NDArray[Any], rows: int) -> NDArray[Any]:

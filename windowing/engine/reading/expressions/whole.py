@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class Whole:
     def of(numbers: Sequence[int]) -> Whole:
         """Return some numbers."""
         exact = np.array(numbers, object)
-        return _filled(np.zeros(len(exact), np.int64), np.arange(len(exact)), exact)[0]
+        return filled(np.zeros(len(exact), np.int64), np.arange(len(exact)), exact)[0]
 
     @staticmethod
     def of_words(words: Ints) -> Whole:
@@ -124,7 +124,7 @@ def computed(
     rows = doubtful_rows(doubtful, len(low), numbers)
     if not len(rows):
         return Whole.narrow(low), None
-    return _filled(low, rows, exact(*(number.exact(rows) for number in numbers)))
+    return filled(low, rows, exact(*(number.exact(rows) for number in numbers)))
 
 
 def compared(
@@ -151,8 +151,8 @@ def doubtful_rows(doubtful: Bools | None, size: int, numbers: Sequence[Whole]) -
     return np.flatnonzero(every)
 
 
-def _filled(low: Ints, rows: Ints, exact: Exact) -> tuple[Whole, Bools | None]:
-    """Put exact numbers into some rows; say which have too many digits."""
+def filled(low: Ints, rows: Ints, exact: Exact) -> tuple[Whole, Bools | None]:
+    """Return numbers with exact ones in some rows, and which of these have too many digits."""
     fits = ((exact >= INT64_MIN) & (exact <= INT64_MAX)).astype(bool)
     low = low.copy()  # it may be an argument's
     low[rows[fits]] = exact[fits].astype(np.int64)

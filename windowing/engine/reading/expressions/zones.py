@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 from typing import Final
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 _SECOND_US: Final = 1_000_000
+_US: Final = timedelta(microseconds=1)
 _DAY: Final = 86_400  # seconds, as all spans here
 # All zones have their mean local time before the first year, and rules that do not change any more
 # after the second. Those of one year are those of 400 years later: a whole number of weeks.
@@ -57,9 +58,8 @@ def zone_of(name: str) -> Zone:
     zone = ZoneInfo(name)
 
     def offset(second: int) -> int:
-        ahead = datetime.fromtimestamp(second, zone).utcoffset()
-        assert ahead is not None
-        return int(ahead.total_seconds() * _SECOND_US)
+        ahead = datetime.fromtimestamp(second, zone).utcoffset() or timedelta()
+        return ahead // _US
 
     # The shortest that a zone ever had another offset was four days (Freetown, 1939).
     past = list(_transitions(offset, _FIRST, _LAST, 2 * _DAY))
