@@ -7,7 +7,6 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from windowing.engine.reading.expressions.arithmetic import add
 from windowing.engine.reading.expressions.vectors import Bools
 from windowing.engine.reading.expressions.whole import Ints
 from windowing.engine.reading.expressions.zones import zone_of
@@ -116,8 +115,11 @@ def part(unit: str, zone: str | None = None) -> Callable[[Ints], tuple[Ints, Boo
 
 
 def _local(instants: Ints, zone: str | None) -> tuple[Ints, Bools]:
-    """Return local times, and which of them the calendar does not have; those are 0."""
-    ahead = 0 if zone is None else zone_of(zone).offset_at(instants)
-    local, wrapped = add(instants, np.asarray(ahead, np.int64))
-    wrong = wrapped | out_of_years(local)
+    """Return local times, and which of them the calendar does not have, or not in UTC; 0 there."""
+    wrong = out_of_years(instants)
+    local = np.where(wrong, 0, instants)
+    if zone is None:
+        return local, wrong
+    local = local + zone_of(zone).offset_at(local)
+    wrong = wrong | out_of_years(local)
     return np.where(wrong, 0, local), wrong

@@ -97,9 +97,9 @@ def _cut(text: Any, begin: Ints, count: Ints) -> Any:
     if len(begin) == len(count) == 1:
         first, size = int(begin[0]), int(count[0])
         return pc.utf8_slice_codeunits(text, first, min(first + size, _FAR))
-    rows = max(len(begin), len(count), 1 if isinstance(text, pa.Scalar) else len(text))
-    if isinstance(text, pa.Scalar):
-        text = pa.repeat(text, rows)
+    one = isinstance(text, pa.Scalar)
+    [rows] = np.broadcast_shapes(begin.shape, count.shape, (1,) if one else (len(text),))
+    text = pa.repeat(text, rows) if one else text
     table = pl.DataFrame(
         {
             "text": text,

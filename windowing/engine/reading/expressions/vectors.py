@@ -75,6 +75,8 @@ def strict(operation: Callable[..., Computed]) -> Callable[..., Vector]:
         values, wrong = operation(*(argument.values for argument in arguments))
         null = any_of(*(argument.null for argument in arguments))
         failed = any_of(*(argument.failed for argument in arguments), outside(wrong, null))
+        if isinstance(values, pa.Array) and len(values) == 1:
+            values = values[0]
         return Vector(values, null, failed)
 
     return kernel
