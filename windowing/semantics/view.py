@@ -15,6 +15,7 @@ from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.arrivals import ReadRecord, follow, place_of
 from windowing.semantics.changes import check_places, may_change
+from windowing.semantics.duplicates import KeptRecords
 from windowing.semantics.lanes import Lane
 from windowing.semantics.log import LogEntry, LogOrder, split_lanes
 from windowing.semantics.units import Item
@@ -82,14 +83,19 @@ def attribute_of(query: Flow, source: Source) -> str | None:
 
 def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
     """Return all lanes before any record; added ones have their initial progress."""
-    lanes = []
-    for number in range(source.partitions):
-        part, name = source.place(number)[0], source.lane(number)
-        since = source.begins_at(number, attribute or source.event_time.field)
-        progress = -math.inf if since is None else since
-        disorder = part.disorder if attribute is None else source.generator_of(attribute)
-        lanes.append(Lane(name, disorder, attribute is not None, progress, progress))
-    return lanes
+    return [_lane(source, number, attribute) for number in range(source.partitions)]
+
+
+def _lane(source: Source, number: int, attribute: str | None) -> Lane:
+    part, name = source.place(number)[0], source.lane(number)
+    since = source.begins_at(number, attribute or source.event_time.field)
+    progress = -math.inf if since is None else since
+    disorder = part.disorder if attribute is None else source.generator_of(attribute)
+    lane = Lane(name, disorder, attribute is not None, progress, progress)
+    if part.duplicates is not None:
+        lane.kept = KeptRecords(part.duplicates)
+        lane.timed = None if attribute is None else _lane(source, number, None)
+    return lane
 
 
 def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item]:
