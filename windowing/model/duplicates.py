@@ -50,7 +50,7 @@ class Duplicates(BaseModel):
 
     def facts(self) -> Facts:
         """Return the facts for the fingerprint; their names are a format."""
-        return {"by": list(self.by), "within_us": self.within_us}
+        return {"by": sorted(self.by), "within_us": self.within_us}
 
     def check(self, fields: Mapping[str, FieldType]) -> None:
         """Check that the source has the fields.
