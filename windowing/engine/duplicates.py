@@ -90,10 +90,12 @@ class DuplicateRule:
         ).filter(pl.Series(seen), *(pl.col(name).is_not_null() for name in self._by))
         if kept is None:
             kept = candidates.select(*self._by, TIME).clear()
-        repeated = self._repeated(candidates, kept)
+        # The table may be long; of most identities in it, nothing comes any more.
+        earlier = kept.join(candidates, on=self._by, how="semi")
+        repeated = self._repeated(candidates, earlier)
         rows = candidates[_ROW].to_numpy()[repeated]
         is_duplicate = np.zeros(len(records), dtype=bool)
-        is_duplicate[rows] = self._one_by_one(candidates.filter(pl.Series(repeated)), kept)
+        is_duplicate[rows] = self._one_by_one(candidates.filter(pl.Series(repeated)), earlier)
         stays = pl.Series(~is_duplicate[candidates[_ROW].to_numpy()])
         return is_duplicate, pl.concat([kept, candidates.filter(stays).select(kept.columns)])
 
@@ -103,22 +105,22 @@ class DuplicateRule:
             return kept.clear()
         return kept.filter(pl.col(TIME) > max(progress_us - 2 * self._within_us, INT64_MIN))
 
-    def _repeated(self, candidates: pl.DataFrame, kept: pl.DataFrame) -> Flags:
+    def _repeated(self, candidates: pl.DataFrame, earlier: pl.DataFrame) -> Flags:
         """Return which records have an identity that another one has, or one that was kept."""
         identity = candidates.select(self._by)
-        known = identity.with_row_index(_ROW).join(kept, on=self._by, how="semi")[_ROW]
+        known = identity.with_row_index(_ROW).join(earlier, on=self._by, how="semi")[_ROW]
         repeated = identity.is_duplicated().to_numpy().copy()
         repeated[known.to_numpy()] = True
         return repeated
 
-    def _one_by_one(self, candidates: pl.DataFrame, kept: pl.DataFrame) -> list[bool]:
+    def _one_by_one(self, candidates: pl.DataFrame, earlier: pl.DataFrame) -> list[bool]:
         """Judge records in the order of the lane."""
         if candidates.is_empty():
             return []
         groups = candidates.select(self._by).unique().with_row_index(_GROUP)
         times = defaultdict[int, list[int]](list)
-        earlier = kept.join(groups, on=self._by, how="inner").select(_GROUP, TIME)
-        for group, ts_us in earlier.sort(_GROUP, TIME).iter_rows():
+        known = earlier.join(groups, on=self._by, how="inner").select(_GROUP, TIME)
+        for group, ts_us in known.sort(_GROUP, TIME).iter_rows():
             times[group].append(ts_us)
         numbered = candidates.join(groups, on=self._by, how="left", maintain_order="left")
         within_us, found = self._within_us, list[bool]()

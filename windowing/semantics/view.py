@@ -100,13 +100,17 @@ def _lane(source: Source, number: int, attribute: str | None) -> Lane:
 
 def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item]:
     """Return the valid records among these, as windows over an attribute see them."""
-    items = []
-    for arrival in arrivals:
-        if isinstance(arrival.content, Record) and arrival.withheld is None:
-            place = (arrival.lane.rpartition("/")[0], arrival.partition, arrival.offset)
-            value, fields = place_of(arrival.content, attribute), arrival.content.fields
-            items.append(Item(value, *place, arrival.progress, fields))
-    return items
+    return [
+        item_of(arrival, arrival.content, attribute)
+        for arrival in arrivals
+        if isinstance(arrival.content, Record) and arrival.withheld is None
+    ]
+
+
+def item_of(arrival: ReadRecord, record: Record, attribute: str | None) -> Item:
+    """Return a valid record as windows over an attribute would see it."""
+    place = (arrival.lane.rpartition("/")[0], arrival.partition, arrival.offset)
+    return Item(place_of(record, attribute), *place, arrival.progress, record.fields)
 
 
 def effective(pipeline: Pipeline, log: Sequence[LogEntry]) -> Pipeline:
