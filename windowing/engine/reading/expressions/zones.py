@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import pairwise
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -74,10 +73,13 @@ def zone_of(name: str) -> Zone:
 
 def _transitions(offset: Callable[[int], int], first: int, last: int, step: int) -> Iterator[int]:
     """Return the seconds in (first, last] from which on another offset holds."""
-    for before, after in pairwise(range(first, last + 1, step)):
-        if offset(before) != offset(after):
-            low, high = before, after
+    before = offset(first)
+    for end in range(first + step, last + 1, step):
+        after = offset(end)
+        if before != after:
+            low, high = end - step, end
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if offset(middle) == offset(low) else (low, middle)
+                low, high = (middle, high) if offset(middle) == before else (low, middle)
             yield high
+        before = after
