@@ -171,6 +171,13 @@ def validate(pipeline: PipelineFile) -> None:
         check_classes(spec, pipeline)
     except PipelineError as error:
         problems += error.problems
+    if spec.tests:
+        from chaos.file_tests.reading import read_tests
+
+        try:
+            read_tests(spec, pipeline)
+        except PipelineError as error:
+            problems += error.problems
     if spec.quality:
         from chaos.quality import validate as validate_quality
 
