@@ -12,11 +12,13 @@ import typer
 
 from slackwater.console import bar, err, say
 from slackwater.noted import tell_notes, tell_of_topics
-from slackwater.options import OptionalRun, PipelineFile, broker
+from slackwater.options import As, OptionalRun, PipelineFile, broker
 from slackwater.places import check_places
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
+    from jobs.tools.send_events import KeyOf
+    from windowing.engine.reading.batches import Entry
     from windowing.model import Pipeline
     from windowing.model.source import Source
 
@@ -124,30 +126,79 @@ def _accept(spec: Pipeline, run: str | None) -> None:
 def send(
     pipeline: PipelineFile,
     input_: Annotated[
-        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event per line.")
+        Path,
+        typer.Option(
+            "--input", metavar="EVENTS.jsonl", help="The log, one event per line; or see --as."
+        ),
     ],
+    as_: As = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD", help="With --as: a record's key, which also chooses its partition."
+        ),
+    ] = None,
+    append: Annotated[
+        bool,
+        typer.Option("--append", help="Append all of it, whatever the topic holds already."),
+    ] = False,
     bootstrap: Annotated[
         str | None, typer.Option(help="Broker; default: the local stack's.")
     ] = None,
 ) -> None:
-    """Send a file of events to the pipeline's topic; skips what it already holds."""
-    from chaos.readers.log import read_events
-    from jobs.tools.send_events import send_events
+    """Send a file of events, or of plain rows, to the pipeline's topic.
+
+    It skips what the topic already holds, and so can be repeated; with --append it does not look.
+    """
+    from chaos.readers.plain_rows import read_input
+    from jobs.tools.send_events import append_events, send_events
     from windowing.engine.reading import batches
     from windowing.explain.notes import nothing_sent
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)
-    entries = batches.checked(read_events(input_, spec.source), spec)
-    with bar(f"sending to {spec.source.topic}") as shown:
+    key_of = None if key is None else _key_of(key, as_)
+    entries = batches.checked(read_input(input_, spec.source, as_), spec)
+    to = " and ".join(part.topic for part in spec.source.parts)
+    with bar(f"sending to {to}") as shown:
         task = shown.task_ids[0]
-        found = send_events(
-            spec, broker(bootstrap), entries, lambda sent: shown.update(task, completed=sent)
+        found = (append_events if append else send_events)(
+            spec,
+            broker(bootstrap),
+            entries,
+            lambda sent: shown.update(task, completed=sent),
+            key_of,
         )
     for one in found:
         say(f"{one.records} records on topic {one.topic}, {one.appended} appended")
         tell_notes(nothing_sent(one.topic, one.records, one.appended))
     tell_of_topics(spec, bootstrap)
+
+
+def _key_of(field: str, as_: str | None) -> KeyOf:
+    """Return what takes the key of a record from its value: a text as it is, else its JSON.
+
+    Raises:
+        BadParameter: the records are events, which say their partitions; or it is no path.
+    """
+    from chaos.readers.value_parts import part_of
+    from windowing.model.paths import parse_path
+
+    if as_ is None:
+        msg = "--key is for plain rows, with --as TOPIC: an event names its partition itself"
+        raise typer.BadParameter(msg)
+    try:
+        path = parse_path(field)
+    except ValueError as error:
+        msg = f"--key {error}"
+        raise typer.BadParameter(msg) from None
+
+    def key_of(entry: Entry) -> bytes | None:
+        text = (entry.value or b"").decode("utf-8", "surrogateescape")
+        found = part_of(text, path)
+        return None if found is None else found.encode("utf-8", "surrogatepass")
+
+    return key_of
 
 
 def record(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -95,7 +95,7 @@ def suites(parts: Iterable[ET.Element]) -> ET.Element:
     return root
 
 
-def _legal(attributes: dict[str, object]) -> dict[str, str]:
+def _legal(attributes: Mapping[str, object]) -> dict[str, str]:
     given = {name: value for name, value in attributes.items() if value is not None}
     return {name: _clean(str(value)) for name, value in given.items()}
 
