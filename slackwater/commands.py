@@ -41,7 +41,7 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "status": "stack",
         "topics": "topics",
         "send": "topics",
-        "record": "topics",
+        "record": "recording",
         "heartbeat": "disorder",
         "submit": "deploy",
         "overview": "overview",

@@ -1,4 +1,4 @@
-"""`slackwater test`: the tests that pipeline files hold, run on the engine and by the definition."""
+"""`slackwater test`: the tests in pipeline files, run on the engine and by the definition."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ def test(
             help="Pipeline files, or folders of them; default: the project's pipelines.",
             show_default=False,
         ),
-    ] = None,
+    ] = None,  # noqa: PT028 - a command
     only: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Only the tests whose names contain this."),
-    ] = None,
+    ] = None,  # noqa: PT028 - a command
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")
-    ] = None,
+    ] = None,  # noqa: PT028 - a command
 ) -> None:
     """Run the tests that pipeline files hold; each also compares the engine with the definition.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _END_OF_FILE = "`--end` ends all lanes after the file"
 _END_OF_LANES = (
-    'no end of a test is implied: a line \'LANE OFFSET control {"end": true}\' ends a lane'
+    "no end of a test is implied: a line 'LANE OFFSET control {\"end\": true}' ends a lane"
 )
 
 

@@ -173,9 +173,7 @@ def _in_files(
 
     spec = load_pipeline(file)
     with bar("reading") as shown:
-        log = shown.track(
-            read_input(input_, spec.source, rows_of), task_id=shown.task_ids[0]
-        )
+        log = shown.track(read_input(input_, spec.source, rows_of), task_id=shown.task_ids[0])
         return spec, in_files(spec, dead_letter_path(output), log)
 
 

@@ -335,7 +335,7 @@ def point_of(
     """
     from chaos.verdict.point import read_point
     from chaos.verdict.ranges import offsets_at, point_before
-    from slackwater.topics import named_offsets
+    from slackwater.recording import named_offsets
     from windowing.model.lengths import instant_us
 
     spec = of.pipeline

@@ -15,7 +15,7 @@ from slackwater.options import As, End, PipelineFile
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
     from jobs.tools.row_records import RowRecords
-    from slackwater.verify import Log, check_of_file
+    from slackwater.verify import Log
     from windowing.model import Pipeline, Query
     from windowing.model.rows import Key, Scalar
     from windowing.semantics.why import WindowRef

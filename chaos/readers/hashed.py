@@ -91,7 +91,7 @@ class Hashing:
         if found.signature is not None:
             msg = (
                 f"{record.source}/{record.partition}, offset {record.offset}: a control record on "
-                "a hashed key is signed, and would be believed no more: leave it out by --from, --to"
+                "a hashed key is signed, and would be believed no more: leave it out of the range"
             )
             raise CannotHash(msg)
         return hashed.encode("utf-8", "surrogateescape")

@@ -171,7 +171,7 @@ _EXAMPLES = {
     "policy": "policy: dead_letter (or drop, update)",
     "mode": "mode: generous (or consistent)",
     "tests": "tests: {one record: {given: […], expect: {hourly: [{window_id: 0}]}}}",
-    "given": "given: ['s/0 0 {\"ts\": 1, \"v\": 5}', 's/0 1 control {\"bound\": 20}']",
+    "given": 'given: [\'s/0 0 {"ts": 1, "v": 5}\', \'s/0 1 control {"bound": 20}\']',
     "expect": "expect: {hourly: [{window_id: 0, values: {n: 1}}], dead_letters: []}",
 }
 
