@@ -12,7 +12,7 @@ import typer
 from slackwater.console import FAILED, bar, say, tell
 from slackwater.limited import check_classes
 from slackwater.noted import tell_of_file, tell_of_run, tell_of_topics, tell_redelivered, waiting_of
-from slackwater.options import As, End, Engine, PipelineFile
+from slackwater.options import As, End, Engine, LogFile, PipelineFile
 from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
 
@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 
 def run(
     pipeline: PipelineFile,
-    input_: Annotated[
-        Path,
-        typer.Option(
-            "--input", metavar="EVENTS.jsonl", help="The log, one event per line; or see --as."
-        ),
-    ],
+    input_: LogFile,
     output: Annotated[
         Path,
         typer.Option(metavar="OUT.jsonl", help="Rows; dead letters go to OUT.dead.jsonl."),

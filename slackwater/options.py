@@ -27,6 +27,12 @@ As = Annotated[
         "from 0.",
     ),
 ]
+LogFile = Annotated[
+    Path,
+    typer.Option(
+        "--input", metavar="EVENTS.jsonl", help="The log, one event per line; or see --as."
+    ),
+]
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
 ]

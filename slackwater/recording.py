@@ -26,6 +26,45 @@ _Lanes = dict[int, int]
 """Offsets by the numbers of lanes."""
 
 
+_Begin = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="OFFSETS|TIME",
+        help='The first record: {"flights/0": 100}, or an ISO append time.',
+    ),
+]
+_Behind = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="OFFSETS|TIME",
+        help="The first record to leave out; default: the current end.",
+    ),
+]
+_Hashed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hash",
+        metavar="FIELD",
+        help="Replace its values by their hash, equal ones by equal texts; can be repeated.",
+    ),
+]
+_Salt = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="With --hash: the variable that has the secret salt."),
+]
+_AsTest = Annotated[
+    str | None,
+    typer.Option(
+        "--test",
+        metavar="NAME",
+        help="Write a test for the pipeline file instead, with all that the definition says of "
+        "these records.",
+    ),
+]
+
+
 def record(
     pipeline: PipelineFile,
     output: Annotated[
@@ -38,43 +77,11 @@ def record(
     ] = None,
     as_: As = None,
     end: End = False,
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="OFFSETS|TIME",
-            help='The first record: {"flights/0": 100}, or an ISO append time.',
-        ),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="OFFSETS|TIME",
-            help="The first record to leave out; default: the current end.",
-        ),
-    ] = None,
-    hash_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--hash",
-            metavar="FIELD",
-            help="Replace its values by their hash, equal ones by equal texts; can be repeated.",
-        ),
-    ] = None,
-    salt_env: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="With --hash: the variable that has the secret salt."),
-    ] = None,
-    as_test: Annotated[
-        str | None,
-        typer.Option(
-            "--test",
-            metavar="NAME",
-            help="Write a test for the pipeline file instead, with all that the definition says "
-            "of these records.",
-        ),
-    ] = None,
+    from_: _Begin = None,
+    to: _Behind = None,
+    hash_: _Hashed = None,
+    salt_env: _Salt = None,
+    as_test: _AsTest = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     bootstrap: Annotated[
         str | None, typer.Option(help="The broker; default: the local stack's.")
@@ -89,12 +96,7 @@ def record(
     from windowing.model import load_pipeline
 
     check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
-    if output.exists() and not force:
-        msg = f"--output {output} is there already: name another file, or replace it with --force"
-        raise typer.BadParameter(msg)
-    if as_ is not None and input_ is None:
-        msg = "--as is for --input FILE: a topic has records"
-        raise typer.BadParameter(msg)
+    _check(output, input_, as_, force=force)
     spec = load_pipeline(pipeline)
     hashing = _hashing(spec.source, hash_, salt_env)
     if input_ is None:
@@ -108,9 +110,8 @@ def record(
         written = _write(
             spec, output, log, as_test, lambda done: shown.update(task, completed=done)
         )
-    say(
-        f"{written:,} records of {', '.join(p.topic for p in spec.source.parts)} written to {output}"
-    )
+    topics = ", ".join(part.topic for part in spec.source.parts)
+    say(f"{written:,} records of {topics} written to {output}")
     tell_notes(nothing_recorded(written, is_empty_range=part.records == 0))
     if hashing is not None and hashing.withheld:
         tell_notes([f"withheld, since they are no JSON to hash fields of: {hashing.withheld:,}"])
@@ -118,6 +119,15 @@ def record(
         tell("look at what it expects before you believe it: it is what this pipeline gives")
     if input_ is None:
         tell_of_topics(spec, broker(bootstrap))
+
+
+def _check(output: Path, input_: Path | None, as_: str | None, *, force: bool) -> None:
+    if output.exists() and not force:
+        msg = f"--output {output} is there already: name another file, or replace it with --force"
+        raise typer.BadParameter(msg)
+    if as_ is not None and input_ is None:
+        msg = "--as is for --input FILE: a topic has records"
+        raise typer.BadParameter(msg)
 
 
 @dataclass(frozen=True)

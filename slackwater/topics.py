@@ -10,7 +10,7 @@ import typer
 
 from slackwater.console import bar, err, say
 from slackwater.noted import tell_notes, tell_of_topics
-from slackwater.options import As, OptionalRun, PipelineFile, broker
+from slackwater.options import As, LogFile, OptionalRun, PipelineFile, broker
 from slackwater.places import check_places
 
 if TYPE_CHECKING:
@@ -118,12 +118,7 @@ def _accept(spec: Pipeline, run: str | None) -> None:
 
 def send(
     pipeline: PipelineFile,
-    input_: Annotated[
-        Path,
-        typer.Option(
-            "--input", metavar="EVENTS.jsonl", help="The log, one event per line; or see --as."
-        ),
-    ],
+    input_: LogFile,
     as_: As = None,
     key: Annotated[
         str | None,

@@ -103,8 +103,7 @@ def verify(
     Without an output and a log, takes those of the pipeline's live run, or of `--run NAME`. A
     run's output is judged by the run's own copy of the file.
 
-    A log of any length is judged in bounded memory, part by part: docs/verify.md says which
-    pipelines cannot be divided.
+    A log of any length is judged in bounded memory, with few exceptions: docs/verify.md.
 
     `--since last` judges only what has come since a run's last verification that passed. While a
     run's job goes on, it is judged by the part of the log that it has committed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -10,14 +11,15 @@ from chaos.file_tests.reading import given_record, withheld_fates
 from chaos.readers.log import LogRecord
 from windowing.model.file.file_tests import LETTERS
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.file.yaml_lines import TEXT_MAX, spell
+from windowing.model.file.yaml_lines import TEXT_MAX
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.semantics import evaluate
 
 RECORDS_MAX: Final = 1_000
 """The most records of a test that stands in a pipeline file; more belong in a file of events."""
 
-_WIDTH: Final = 100
+_OTHER: Final = {"true", "false", "null"}
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?: [A-Za-z0-9_]+)*")
 
 
 class TooLong(ValueError):
@@ -45,9 +47,35 @@ def written(pipeline: Pipeline, name: str, log: Iterable[LogRecord], lines: Iter
             "file of events in the test, as file: EVENTS.jsonl"
         )
         raise TooLong(msg)
-    given = [_line(record, line) for record, line in zip(log, lines, strict=True)]
-    test = {"given": given, "expect": dict(_expected(pipeline, log))}
-    return spell({"tests": {name: test}}, _WIDTH)
+    given = [_quoted(_line(record, line)) for record, line in zip(log, lines, strict=True)]
+    text = ["tests:", f"  {_quoted(name)}:", *_listed("    given", given), "    expect:"]
+    for one, expected in _expected(pipeline, log):
+        if isinstance(expected, int):
+            text.append(f"      {_quoted(one)}: {expected}")
+        else:
+            # A line of JSON is one of YAML, too: short, and as in OUT.jsonl.
+            text += _listed(f"      {_quoted(one)}", [_json(line) for line in expected])
+    return "\n".join([*text, ""])
+
+
+def _listed(name: str, entries: list[str]) -> list[str]:
+    if not entries:
+        return [f"{name}: []"]
+    margin = " " * (len(name) - len(name.lstrip()) + 2)
+    return [f"{name}:", *(f"{margin}- {entry}" for entry in entries)]
+
+
+def _quoted(text: str) -> str:
+    """Return a text as YAML: a name as it is, any other in quotes."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _OTHER:
+        return text
+    return "'" + text.replace("'", "''") + "'" if text.isprintable() else _json(text)
+
+
+def _json(value: object) -> str:
+    """Return JSON that is YAML of the same meaning: characters that YAML folds are escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
 def _line(record: LogRecord, event: bytes) -> str:

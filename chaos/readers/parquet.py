@@ -6,7 +6,7 @@
 | decimals | a number with all of its digits |
 | floats | the shortest number that is the same double; what is not finite: its name as a text |
 | timestamps | as the field's type asks, exactly (`_Times`); without a zone they are in UTC |
-| dates, times of day | `2024-03-01`, `12:30:00.5` |
+| dates, times of day | `2024-03-01`, `12:30:00.500000` |
 | durations | a number, in the column's unit |
 | lists, structs | arrays, objects |
 | maps | objects; with keys that are no text arrays of `{"key", "value"}` |
