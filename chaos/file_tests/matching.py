@@ -26,7 +26,7 @@ _IDENTITY: Final = (
     *("window_id", "window_start", "window_end", "key", "pane", "revision", "op"),
     *("source", "partition", "offset", "query", "reason"),
 )
-"""What tells a line from others, for one that nobody expects."""
+"""What tells a line from others: shown of one that nobody expects, with its values."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,8 @@ def _cost(expected: Fields, actual: Fields) -> float:
 
 def _pair(expected: Fields | None, actual: Fields | None) -> Pair:
     if expected is None or actual is None:
-        shown = actual and {name: actual[name] for name in _IDENTITY if name in actual}
-        return Pair(expected, shown)
+        shown = [*_IDENTITY, *(name for name in actual or () if name.startswith("values."))]
+        return Pair(expected, actual and {one: actual[one] for one in shown if one in actual})
     own = {name: _member(name, actual) for name in expected}
     names = tuple(name for name in expected if not _named_same(name, expected, actual))
     return Pair(expected, own, names)

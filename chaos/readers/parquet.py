@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import math
+import os
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -60,9 +61,9 @@ def parquet_values(path: FilePath, source: Source) -> Iterator[bytes]:
                 for row in rows:
                     yield _ENCODER.encode(dict(zip(names, row, strict=True)))
     except OSError as error:
-        if isinstance(error, pa.ArrowException) or error.strerror is None:
+        if error.errno is None:
             raise _unreadable(path, error) from error
-        msg = f"cannot read {path}: {error.strerror}"
+        msg = f"cannot read {path}: {os.strerror(error.errno)}"
         raise EventsFileError(msg) from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error

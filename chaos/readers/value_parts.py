@@ -18,10 +18,11 @@ class NoJson(ValueError):
     """A value that is no JSON, or has a name twice, so that nobody knows what is in it."""
 
 
-def changed(text: str, path: Path, change: Change) -> str:
+def changed(text: str, path: Path, change: Change, astray: Change | None = None) -> str:
     """Return a value with another part at a path; what is absent or null stays so.
 
-    Where something else than an object or an array is on the way, that is changed.
+    Args:
+        astray: changes what is on the way where an object or an array should be; None: `change`.
 
     Raises:
         NoJson: the text is none.
@@ -37,18 +38,18 @@ def changed(text: str, path: Path, change: Change) -> str:
             of_names = members(text)
             if step not in of_names:
                 return text
-            of_names[step] = changed(of_names[step], rest, change)
+            of_names[step] = changed(of_names[step], rest, change, astray)
             return _braced("{", (f"{json.dumps(k)}:{v}" for k, v in of_names.items()), "}")
         if isinstance(step, int) and text.startswith("["):
             of_places = elements(text)
             if step >= len(of_places):
                 return text
-            of_places[step] = changed(of_places[step], rest, change)
+            of_places[step] = changed(of_places[step], rest, change, astray)
             return _braced("[", of_places, "]")
         json.loads(text)
     except (ValueError, RecursionError) as error:
         raise NoJson(str(error)) from None
-    return change(text)
+    return (astray or change)(text)
 
 
 def _braced(left: str, parts: Iterable[str], right: str) -> str:
@@ -56,7 +57,7 @@ def _braced(left: str, parts: Iterable[str], right: str) -> str:
 
 
 def part_of(text: str, path: Path) -> str | None:
-    """Return the text of a part; None: it is absent or null, or nobody knows.
+    """Return the text of a part; None: it is absent or null, or its path leads nowhere.
 
     A JSON string is returned as what it says.
     """
@@ -67,7 +68,7 @@ def part_of(text: str, path: Path) -> str | None:
         return part
 
     try:
-        changed(text, path, keep)
+        changed(text, path, keep, lambda other: other)
     except NoJson:
         return None
     return said(found[0]) if found else None
