@@ -179,12 +179,13 @@ def _asked(
 
 def _tested(path: Path, spec: Pipeline, one: ReadTest) -> Tested:
     from windowing.model.run_errors import WindowingError
+    from windowing.model.user.user_aggregate import UserAggregateError
 
     began = time.monotonic()
     lines: tuple[str, ...]
     try:
         lines, error = tuple(judged(spec, one)), False
-    except WindowingError as raised:
+    except (WindowingError, UserAggregateError) as raised:
         lines, error = (str(raised),), True
     return Tested(path, spec.name, one, time.monotonic() - began, lines, error)
 

@@ -178,6 +178,9 @@ def _of_rows(
         at = (*place, number)
         if row.query not in (None, flow.name):
             yield (*at, "query"), f"{row.query!r} stands among the rows of {flow.name!r}"
+        start, end = row.window_start, row.window_end
+        if start is not None and end is not None and start > end:
+            yield (*at, "window_end"), f"{shown(end)} lies before window_start, {shown(start)}"
         if row.key is not None and len(row.key) != len(flow.key):
             names = ", ".join(flow.key) or "nothing, so []"
             yield (*at, "key"), f"{shown(row.key)} is no key of {flow.name}: it has {names}"

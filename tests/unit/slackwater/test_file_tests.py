@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from jobs.runs.difference import differences
 from slackwater.main import app
 from tests.unit.slackwater.pipelines import PIPELINE
 from windowing.runtime.local import LocalEngine
@@ -139,3 +140,8 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     before = path.read_text()
     assert command("test", path, "--junit", path).exit_code == 2
     assert path.read_text() == before
+
+
+def test_a_run_does_not_differ_from_a_file_by_its_tests() -> None:
+    assert not [*differences(PIPELINE, PIPELINE + "tests:" + GOOD)]
+    assert [*differences(PIPELINE, PIPELINE + "shards: 3")]

@@ -88,6 +88,12 @@ def test_a_test_has_its_line_and_its_log(tmp_path: Path) -> None:
         ),
         ("given: []\n    expect: {tens: [{key: []}]}", 3, "expect.tens.0.key", "it has k"),
         (
+            "given: []\n    expect: {tens: [{window_start: 1970-01-02, window_end: 10}]}",
+            3,
+            "expect.tens.0.window_end",
+            "10 lies before window_start, 86400000000",
+        ),
+        (
             "given: []\n    expect: {tens: [{offsets: {t/2: [0, 1]}}]}",
             3,
             "expect.tens.0.offsets.t/2",
