@@ -100,6 +100,20 @@ def notes(found: Findings) -> list[str]:
     lines = [*_of_times(found), *_of_dead(found, read)]
     if found.lanes is not None and not any(seen.odd for seen in found.times.values()):
         lines += odd_progress(found.pipeline, found.lanes)
+    return lines + _of_queries(found, read)
+
+
+def of_missing_rows(found: Findings) -> list[str]:
+    """Return why queries have fewer rows than somebody expects: those in the counts.
+
+    Whether times are plausible is not said: who makes up a log chooses small ones.
+    """
+    read = max((counts.read for counts in found.counts.values()), default=0)
+    return [*_of_dead(found, read), *_of_queries(found, read)]
+
+
+def _of_queries(found: Findings, read: int) -> list[str]:
+    lines = []
     if found.counts and not read:
         lines.append("no record was read: the log is empty, or has control records only")
     for flow in found.pipeline.flows:
