@@ -117,7 +117,7 @@ def _log(source: Source) -> Facts:
         "format": source.format.fact(),
         "steps": [step.fact() for step in source.steps],
         "event_time": _event_time(source.event_time),
-        "fields": {name: str(type_) for name, type_ in source.fields.items()},
+        "fields": {name: str(type_) for name, type_ in source.declared.items()},
         "progress": source.disorder.facts(),
         "progress_of": {name: one.facts() for name, one in source.disorder_of.items()},
         "idle_us": source.idle_timeout_us,

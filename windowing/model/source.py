@@ -5,21 +5,33 @@ The names are those of the file; times are integer microseconds, with the unit i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from windowing.model.added_lanes import AddedLane, parse_added_lanes
+from windowing.model.computed import Computation, metadata_in, of_steps, warning
 from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.emission import PositiveDuration
 from windowing.model.errors import meant
-from windowing.model.fates import BY_WINDOWS, Fates
+from windowing.model.fates import BY_WINDOWS, DUPLICATE, Fates
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
+from windowing.model.metadata import metadata_type
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
-from windowing.model.reading import PartSpec, parse_format, with_steps
+from windowing.model.reading import MistakeAt, PartSpec, parse_format, with_steps
 from windowing.model.types import FieldType, parse_field_type
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM
@@ -27,7 +39,7 @@ from windowing.model.windows.window import ROW_NUM
 PARTITIONS_MAX = 1_000
 """The most lanes tested, on both engines; each costs milliseconds per batch."""
 
-_ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
+_ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number"}
 
 
 Instant = Annotated[int, BeforeValidator(instant_us)]
@@ -108,7 +120,7 @@ class Source(SpecModel):
     Attributes:
         topic: name of the topic; lanes are named `topic/partition`.
         partitions: how many lanes there are, including added ones.
-        fields: the fields of a record besides the event time, and their types.
+        declared: the fields of a value besides the event time, and their types.
         disorder: the generator that turns a lane's records into progress.
         disorder_of: the generators of other windowing attributes, by field.
         idle_timeout_us: a lane silent for this long by the wall clock does not hold back early
@@ -125,7 +137,7 @@ class Source(SpecModel):
     partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
     format: Annotated[PartSpec, BeforeValidator(parse_format)]
     event_time: EventTime
-    fields: dict[FieldName, Type]
+    declared: dict[FieldName, Type] = Field(alias="fields")
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
@@ -136,10 +148,25 @@ class Source(SpecModel):
     compacted: bool = False
     steps: Annotated[tuple[PartSpec, ...], BeforeValidator(_only_named)] = ()
 
+    _computations: tuple[Computation, ...] = PrivateAttr(default=())
+    _metadata: tuple[str, ...] = PrivateAttr(default=())
+
     @model_validator(mode="before")
     @classmethod
     def _steps_apart(cls, source: object) -> object:
-        return with_steps(source)
+        try:
+            return with_steps(source)
+        except MistakeAt as error:
+            raise _located(error) from None
+
+    @model_validator(mode="after")
+    def _typed_steps(self) -> Source:
+        try:
+            self._computations = of_steps(self.steps, self.declared)
+        except MistakeAt as error:
+            raise _located(error) from None
+        self._metadata = tuple(metadata_in(self._computations))
+        return self
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
@@ -191,6 +218,49 @@ class Source(SpecModel):
             msg = f"E_DISORDER: {wrong}: name {self.lane(0)} to {self.lane(self.partitions - 1)}"
             raise ValueError(msg)
 
+    @cached_property
+    def fields(self) -> dict[str, FieldType]:
+        """The fields of a record besides the event time, and their types.
+
+        They are those of its value, what is used of its metadata, and what is computed.
+        """
+        found = {**self.declared, **{name: metadata_type(name) for name in self._metadata}}
+        return found | {one.name: one.type for one in self._computations if one.is_field}
+
+    @property
+    def named(self) -> dict[str, FieldType]:
+        """The fields that a file can name: all but arguments of aggregates."""
+        hidden = {one.name for one in self._computations if one.role == "argument"}
+        return {name: type_ for name, type_ in self.fields.items() if name not in hidden}
+
+    @property
+    def computations(self) -> tuple[Computation, ...]:
+        """What is computed of a record, in this order."""
+        return self._computations
+
+    @property
+    def metadata(self) -> tuple[str, ...]:
+        """The names of what is used of a record besides its value."""
+        return self._metadata
+
+    def asked_for(self, arguments: Sequence[Computation], metadata: Sequence[str]) -> Self:
+        """Return the source with what queries use, too: arguments of aggregates, and metadata."""
+        own = {one.name for one in self._computations if one.is_field}
+        more = {one.name: one for one in arguments if one.name not in own}
+        if not more and {*metadata} <= {*self._metadata}:
+            return self
+        found = self.model_copy()
+        found._computations = (*self._computations, *more.values())
+        names = (*self._metadata, *metadata, *metadata_in(arguments))
+        found._metadata = tuple(dict.fromkeys(names))
+        found.__dict__.pop("fields", None)
+        return found
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The names of the rules that only warn, in their order."""
+        return tuple(one.name for one in self._computations if one.role == "warn")
+
     @property
     def fates(self) -> Fates:
         """What can become of its records.
@@ -200,7 +270,9 @@ class Source(SpecModel):
         """
         steps = (step for part in self.parts for step in part.steps)
         withheld = dict.fromkeys(fate for step in steps if (fate := step.withholds) is not None)
-        return (*BY_WINDOWS[:2], *withheld, *BY_WINDOWS[2:])
+        ordered = sorted(withheld, key=DUPLICATE.__eq__)  # which follow the filtered ones
+        warned = dict.fromkeys(warning(name) for part in self.parts for name in part.warnings)
+        return (*BY_WINDOWS[:2], *ordered, *BY_WINDOWS[2:], *warned)
 
     def ordered_by(self, attribute: str) -> str:
         """Return the field that orders records under an attribute; for rows, the event time."""
@@ -227,7 +299,8 @@ class Source(SpecModel):
     @property
     def attributes(self) -> dict[str, AttributeType]:
         """The fields that a window may refer to, with their types in the window language."""
-        known = {name: _ATTRIBUTE_TYPES[type_.kind] for name, type_ in self.fields.items()}
+        kinds = ((name, type_.kind) for name, type_ in self.fields.items())
+        known: dict[str, AttributeType] = {n: _ATTRIBUTE_TYPES.get(k, "text") for n, k in kinds}
         return {**known, self.event_time.field: "time"}
 
     @property
@@ -336,6 +409,13 @@ class Source(SpecModel):
         )
 
 
+def _located(error: MistakeAt) -> ValidationError:
+    """Return a mistake as pydantic's, so that it has the line of its part."""
+    kind = PydanticCustomError("value_error", "{said}", {"said": str(error)})
+    details = InitErrorDetails(type=kind, loc=error.path, input=None)
+    return ValidationError.from_exception_data("source", [details])
+
+
 def known_fields(source: Source) -> str:
     """Return the declared fields, for messages."""
-    return "known: " + (", ".join(source.fields) or "none")
+    return "known: " + (", ".join(source.named) or "none")

@@ -35,6 +35,14 @@ class ReadRecord:
         """The name of the fate for which no window is to see it; None: it has none yet."""
         return self.content.withheld if isinstance(self.content, Record) else None
 
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """The names of what it counts for in all queries: what withholds it, and warnings."""
+        if not isinstance(self.content, Record):
+            return ()
+        withheld = () if self.content.withheld is None else (self.content.withheld,)
+        return (*withheld, *(f"warned:{name}" for name in self.content.warned))
+
 
 def follow(
     lane: Lane, entries: Iterable[LogEntry], reader: ValueReader, attribute: str | None = None
@@ -66,7 +74,7 @@ def follow(
             elif not ended and not isinstance(said, Change):
                 lane.control(said)
             continue
-        content = "after_end" if ended else reader.read(entry.value, entry.append_us)
+        content = "after_end" if ended else reader.read_entry(entry)
         met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
         arrivals.append(ReadRecord(lane.name, entry.partition, entry.offset, met, content))
         if isinstance(content, Record):

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from windowing.model.fates import Fate
+from windowing.model.computed import BUILT_IN
 from windowing.model.file.changes import Change
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST
+from windowing.model.metadata import metadata_of
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
 from windowing.model.types import Kind
+from windowing.semantics.computing import Computing, EntryPlace
 from windowing.semantics.controls import (
     Bound,
     Control,
@@ -29,6 +31,7 @@ from windowing.semantics.controls import (
     read_control,
 )
 from windowing.semantics.formats import decoding, definition_of_step
+from windowing.semantics.log import LogEntry
 
 Reason = Literal[
     "malformed",
@@ -48,6 +51,7 @@ _ISO = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6}))?"
     r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))?"
 )
+_NOWHERE = EntryPlace()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -59,11 +63,13 @@ class Record:
         ts_us: event time, microseconds since 1970.
         fields: the declared fields; absent ones are None.
         withheld: the name of its fate, if no window is to see it.
+        warned: the names of the rules that only warn, and that it breaks.
     """
 
     ts_us: int
     fields: dict[str, Scalar]
     withheld: str | None = None
+    warned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +97,34 @@ class ValueReader:
         self._control, self._founding = source.control, pipeline.source.founding
         self._time, self._disorder = source.event_time, source.disorder
         self._joined = {lane.name for lane in source.joined}
-        self._types = source.fields
-        self._known = {*source.fields, source.event_time.field}
+        self._types = source.declared
+        self._known = {*source.declared, source.event_time.field}
         self._ignore_unknown = source.unknown_fields == "ignore"
         self._earliest, self._places = pipeline.earliest, pipeline.placed_by
         grouping = pipeline.key_fields(number)
-        wanted = {name: type_.kind for name, type_ in source.fields.items()}
+        wanted = {name: type_.kind for name, type_ in source.declared.items()}
         wanted[self._time.field] = "string" if self._time.unit == "iso" else "int"
         self._decode = decoding(source.format, wanted)
-        self._steps = [definition_of_step(step) for step in source.steps]
-        self._never_null = {name for name in grouping if not source.fields[name].nullable}
+        own = [step for step in source.steps if step.name not in BUILT_IN]
+        self._steps = [definition_of_step(step) for step in own]
+        self._computing = Computing(source, pipeline.placed_by, pipeline.earliest)
+        never_null = grouping & source.declared.keys()
+        self._never_null = {name for name in never_null if not source.declared[name].nullable}
 
-    def read(self, value: bytes | None, append_us: int | None) -> Record | str:
+    def read_entry(self, entry: LogEntry) -> Record | str:
+        """Return the record of an entry, or the first reason why its value is rejected."""
+        about = (entry.source, entry.partition, entry.offset, entry.append_us, metadata_of(entry))
+        return self.read(entry.value, entry.append_us, EntryPlace(*about))
+
+    def read(
+        self, value: bytes | None, append_us: int | None, place: EntryPlace = _NOWHERE
+    ) -> Record | str:
         """Return the record, or the first reason why the value is rejected.
 
         Args:
             value: the bytes; None: a null value.
             append_us: when the broker appended it; None: `max_ahead` is not checked.
+            place: its place in the log, which expressions may ask for.
         """
         document = self._decode(value)
         if document is None:
@@ -127,18 +144,23 @@ class ValueReader:
             fields[name] = None if raw is None else read_scalar(type_.kind, raw)
             if fields[name] is None and not (raw is None and type_.nullable):
                 return "bad_type"
-        for name in self._places:
-            place = fields[name]
-            assert isinstance(place, int)  # noqa: S101 - windows are over ints alone, never null
-            if not self._earliest <= place < LATEST:
+        for name in self._places & self._types.keys():
+            at = fields[name]
+            assert isinstance(at, int)  # noqa: S101 - windows are over ints alone, never null
+            if not self._earliest <= at < LATEST:
                 return "bad_type"
+        withheld: str | None = None
         for step in self._steps:
             found = step(ts_us, fields)
-            if isinstance(found, Fate):
-                return Record(ts_us, fields, found.name)
-            if found is not None:
+            if isinstance(found, str):
                 return found
-        return Record(ts_us, fields)
+            if found is not None:
+                withheld = found.name
+                break
+        computed = self._computing.of(fields, place, withheld=withheld is not None)
+        if computed.letter is not None:
+            return computed.letter
+        return Record(ts_us, fields, withheld or computed.fate, computed.warned)
 
     def control(
         self, raw: bytes, append_us: int | None, lane: SignedLane

@@ -15,16 +15,6 @@ SENT_AGAIN = ("chunk delivered twice", "records sent again")
 """The faults that redeliver records to a lane."""
 
 
-def raw(lane: Sequence[SimulatedRecord]) -> RawRows:
-    """Return a lane's records as columns."""
-    return RawRows(
-        offsets=[record.offset for record in lane],
-        values=[record.value for record in lane],
-        controls=[record.control for record in lane],
-        append_us=[record.append_us for record in lane],
-    )
-
-
 def chunks_of(
     log: Sequence[RawRows], begin: Ends, end: Ends, step: PlannedBatch, rng: random.Random
 ) -> tuple[dict[int, list[RawRows]], Counter[str]]:

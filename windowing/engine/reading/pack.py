@@ -7,16 +7,19 @@ read by column, others that are clean at once, and doubtful ones exactly, one at
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, REFUSAL, TIME, field_column
 from windowing.engine.effects import took_effect
+from windowing.engine.reading.computing import computed, with_letters
 from windowing.engine.reading.control import ControlError, ControlVerdict, read_control
 from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.metadata import Carried, metadata_columns
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import shown, spelled
 from windowing.engine.reading.rules import ValueRules
@@ -41,12 +44,15 @@ class RawRows:
         values: bytes of each value; None is a tombstone.
         controls: the control header's JSON if the row is a control record, else None.
         append_us: the broker's append time, or None if unknown.
+        metadata: by name, what else is used of the records
+            (`windowing.engine.reading.metadata.Carried`).
     """
 
     offsets: Sequence[int] | pl.Series
     values: Sequence[bytes | None] | pl.Series
     controls: Sequence[bytes | None] | pl.Series
     append_us: Sequence[int | None] | pl.Series
+    metadata: Carried = field(default_factory=dict)
 
     def part(self, start: int, stop: int) -> RawRows:
         """Return the rows from position `start` up to `stop`."""
@@ -55,6 +61,7 @@ class RawRows:
             self.values[start:stop],
             self.controls[start:stop],
             self.append_us[start:stop],
+            {name: column[start:stop] for name, column in self.metadata.items()},
         )
 
 
@@ -66,10 +73,33 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         above), `ts_us` (i64: event time, a control record's bound, or an instant that true time had
         reached), `refusal` (text, for BAD: see `windowing.engine.reading.refusals`; for CHANGE,
         which may be refused, its JSON), a column for each declared field, named `=field` (for
-        BOUND_ON, the bound's field), where a step withholds records, `fate` (text, null for most),
-        and where control records are signed, `counter` (i64).
+        BOUND_ON, the bound's field), and for each that is computed; where a step withholds records,
+        `fate` (text, null for most); where control records are signed, `counter` (i64); and where
+        rules only warn, `warned` (i64: a bit for each that does not hold).
     """
     columns = _Columns.of(rows)
+    chunk = _decoded(columns, rules)
+    if not rules.computations and not rules.metadata:
+        return chunk
+    metadata = metadata_columns(columns.offsets, columns.append_us, rows.metadata, rules)
+    chunk, judged = computed(chunk.with_columns(*metadata), rules, data=DATA, bad=BAD)
+    return with_letters(chunk, judged, columns.values, rules)
+
+
+def read_record(rows: RawRows, rules: ValueRules) -> tuple[int, dict[str, Any]]:
+    """Return the event time and all fields of one record, those that are computed too.
+
+    Raises:
+        BadValue: it is a dead letter for all queries.
+    """
+    (row,) = pack(rows, rules).to_dicts()
+    if row[KIND] != DATA:
+        reason = json.loads(row[REFUSAL])[0] if row[KIND] == BAD else "malformed"
+        raise BadValue(reason)
+    return row[TIME], {name: row[field_column(name)] for name in rules.known_fields}
+
+
+def _decoded(columns: _Columns, rules: ValueRules) -> pl.DataFrame:
     uniform = reading_of(rules).uniform(columns.data, columns.append_us)
     if uniform is None:
         return _pack(columns.rows(), rules)

@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from windowing.model.arguments import of_queries
 from windowing.model.emission import Accumulation, Early, Late
 from windowing.model.file.conflicts import Conflict
 from windowing.model.join import Join, JoinedSource
@@ -94,6 +95,14 @@ class Declared(SpecModel):
             # Validating the section again as a field gives its problems their lines.
             return {**data, "source": Source.model_construct(**_UNKNOWN)}
         return {**data, "join": join, "source": JoinedSource.of(join)}
+
+    @model_validator(mode="after")
+    def _source_for_queries(self) -> Self:
+        """Have the source compute what queries aggregate."""
+        if self.join is None:
+            computed, metadata = of_queries(self.query_files.values(), self.source.named)
+            self.__dict__["source"] = self.source.asked_for(computed, metadata)
+        return self
 
     @model_validator(mode="after")
     def _some_query(self) -> Self:
