@@ -11,6 +11,8 @@ from array import array
 from bisect import bisect_left
 from typing import Protocol
 
+from windowing.model.metadata import metadata_of
+
 
 class LocatedRecord(Protocol):
     """A record with its position in the log."""

@@ -20,6 +20,7 @@ from windowing.model.control import (
     SIGNATURE_HEADER,
     sealed,
 )
+from windowing.model.metadata import NO_METADATA, Metadata
 from windowing.model.source import Source
 
 _LOG_APPEND_TIME: Final = 1

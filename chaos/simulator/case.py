@@ -16,6 +16,7 @@ import msgspec
 from chaos.readers.bounded_lines import bounded_text
 from windowing.engine.tuning import LEGAL, Tuning
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, sealed
+from windowing.model.metadata import NO_METADATA, Metadata
 
 Event = dict[str, Any]
 """One record, in the format of a line of EVENTS.jsonl."""

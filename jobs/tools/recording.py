@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import orjson
 import polars as pl
 
 from windowing.engine.lane import check_lane
-from windowing.engine.reading.batches import Entry
+from windowing.engine.reading.batches import Entry, raw_rows
 from windowing.engine.reading.pack import DATA, END, RawRows, pack
 from windowing.engine.reading.rules import ValueRules
 from windowing.files.whole_files import whole_file
 from windowing.model import Pipeline
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, ControlEnvelope, unsealed
+from windowing.model.metadata import NO_METADATA, Metadata, metadata_of
 
 _CHUNK_ROWS = 50_000
 

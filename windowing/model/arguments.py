@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from windowing.model.computed import Computation, plain_name, with_metadata
+from windowing.model.computed import Computation, plain_name
 from windowing.model.errors import shown
-from windowing.model.expressions.check import type_of
 from windowing.model.expressions.parse import parse_expression
+from windowing.model.expressions.tree import Call, Constant, Expression, Name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
 from windowing.model.metadata import is_metadata, metadata_type
 from windowing.model.source import Source
@@ -62,9 +62,7 @@ def resolve_aggregate(name: str, text: object, known: Mapping[str, FieldType]) -
     call = _split(text) if isinstance(text, str) else None
     if call is None or _is_plain(call, known):
         return Resolved(parse_aggregate(name, text))
-    condition = None if call.where is None else call.where.strip()
-    if condition is not None:
-        _check_condition(condition, known)
+    condition = _condition(call.where, known)
     values = [*(call.arguments or [])]
     if not values and call.function == "count":
         values = ["1"]
@@ -116,37 +114,31 @@ def _is_plain(call: _Call, known: Mapping[str, FieldType]) -> bool:
 
 
 def _field(
-    value: str, condition: str | None, known: Mapping[str, FieldType]
+    value: str, condition: Computation | None, known: Mapping[str, FieldType]
 ) -> Computation | str:
     """Return the field of an argument, or what computes it."""
-    expression = None if value in known else parse_expression(value)
-    name = value if expression is None else plain_name(expression)
-    if condition is None and name is not None and name in with_metadata(known, _whole(value)):
-        return name
-    if expression is not None:
-        type_of(expression, with_metadata(known, _whole(value)), value)
+    one = Computation("argument", f"({value})", value, _parsed(value, known)).typed(known)
+    name = plain_name(one.expression)
     if condition is None:
-        hidden, text = f"({value})", value
-    else:
-        # On lines of their own, as both may end in a comment.
-        hidden = f"({value} where {condition})"
-        quoted = value if expression is not None else _as_name(value)
-        text = f"CASE WHEN ({condition}\n) THEN ({quoted}\n) END"
-    computation = Computation("argument", hidden, text, parse_expression(text))
-    return computation.typed(known)
+        return one if name is None else name
+    call = Call("case", (condition.expression, one.expression, Constant(None, None)))
+    return replace(
+        one,
+        name=f"({value} where {condition.text})",
+        text=f"{value} where {condition.text}",
+        expression=call,
+        type=replace(one.type, nullable=True),
+    )
 
 
-def _as_name(field: str) -> str:
-    """Return a field as an expression spells it; a path is one already."""
-    return field if re.fullmatch(r'[\w.\[\]"$-]+', field) else f'"{field}"'
+def _parsed(value: str, known: Mapping[str, FieldType]) -> Expression:
+    return Name(value) if value in known else parse_expression(value)
 
 
-def _check_condition(condition: str, known: Mapping[str, FieldType]) -> None:
-    Computation("where", "where", condition, parse_expression(condition)).typed(known)
-
-
-def _whole(text: str) -> list[Computation]:
-    return [Computation("argument", "", text, parse_expression(text))]
+def _condition(text: str | None, known: Mapping[str, FieldType]) -> Computation | None:
+    if text is None:
+        return None
+    return Computation("where", "where", text.strip(), parse_expression(text)).typed(known)
 
 
 def _split(text: str) -> _Call | None:

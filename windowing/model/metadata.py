@@ -100,6 +100,11 @@ def metadata_of(entry: object) -> Metadata:
     return found
 
 
+def carried_of(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Return what raw rows carry, if these names are used of several sources, each once."""
+    return tuple(dict.fromkeys(name for names in parts for name in carried(names)))
+
+
 def carried(names: Iterable[str]) -> tuple[str, ...]:
     """Return those of some names that raw rows have to carry."""
     return tuple(name for name in names if name in CARRIED or header_of(name) is not None)

@@ -28,7 +28,7 @@ from windowing.model.errors import meant
 from windowing.model.fates import BY_WINDOWS, DUPLICATE, Fates
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
-from windowing.model.metadata import metadata_type
+from windowing.model.metadata import carried_of, metadata_type
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import MistakeAt, PartSpec, parse_format, with_steps
@@ -242,6 +242,11 @@ class Source(SpecModel):
     def metadata(self) -> tuple[str, ...]:
         """The names of what is used of a record besides its value."""
         return self._metadata
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The metadata that raw rows of all its topics carry beside their values."""
+        return carried_of(part.metadata for part in self.parts)
 
     def asked_for(self, arguments: Sequence[Computation], metadata: Sequence[str]) -> Self:
         """Return the source with what queries use, too: arguments of aggregates, and metadata."""
