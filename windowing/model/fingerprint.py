@@ -113,6 +113,7 @@ def _copies(copies: Mapping[str, OwnCopy]) -> Facts:
 def _log(source: Source) -> Facts:
     facts: Facts = {
         "topic": source.topic,
+        "topics": [[*one] for one in (source.topics or {}).items()],
         "lanes": source.partitions,
         "format": source.format.fact(),
         "steps": [step.fact() for step in source.steps],
@@ -129,6 +130,7 @@ def _log(source: Source) -> Facts:
     return without_defaults(
         facts,
         {
+            "topics": [],
             "format": "json",
             "steps": [],
             "progress_of": {},

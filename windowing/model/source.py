@@ -5,9 +5,10 @@ The names are those of the file; times are integer microseconds, with the unit i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -24,8 +25,9 @@ from windowing.model.added_lanes import AddedLane, parse_added_lanes
 from windowing.model.computed import Computation, metadata_in, of_steps, warning
 from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.emission import PositiveDuration
-from windowing.model.errors import meant
+from windowing.model.errors import meant, shown
 from windowing.model.fates import BY_WINDOWS, DUPLICATE, Fates
+from windowing.model.lane_numbers import LaneNumbers
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
 from windowing.model.metadata import carried_of, metadata_type
@@ -45,6 +47,7 @@ _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number"}
 Instant = Annotated[int, BeforeValidator(instant_us)]
 Duration = Annotated[int, BeforeValidator(duration_us)]
 Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
+Partitions = Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
 
 
 def _only_named(value: object) -> object:
@@ -114,12 +117,14 @@ class EventTime(SpecModel):
         return self
 
 
-class Source(SpecModel):
+class Source(LaneNumbers, SpecModel):
     """The log that a pipeline reads.
 
     Attributes:
-        topic: name of the topic; lanes are named `topic/partition`.
+        topic: name of the topic; lanes are named `topic/partition`. Of several, their names.
         partitions: how many lanes there are, including added ones.
+        topics: several topics with the same kind of records, and their partitions, in the order in
+            which their lanes are numbered; None: it is one.
         declared: the fields of a value besides the event time, and their types.
         disorder: the generator that turns a lane's records into progress.
         disorder_of: the generators of other windowing attributes, by field.
@@ -134,7 +139,7 @@ class Source(SpecModel):
     """
 
     topic: TopicName
-    partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
+    partitions: Partitions
     format: Annotated[PartSpec, BeforeValidator(parse_format)]
     event_time: EventTime
     declared: dict[FieldName, Type] = Field(alias="fields")
@@ -146,6 +151,7 @@ class Source(SpecModel):
     joined: Annotated[tuple[AddedLane, ...], BeforeValidator(parse_added_lanes)] = ()
     control: Annotated[ControlRule, BeforeValidator(parse_control_rule)] = ControlRule()
     compacted: bool = False
+    topics: Annotated[dict[TopicName, Partitions] | None, Field(min_length=1)] = None
     steps: Annotated[tuple[PartSpec, ...], BeforeValidator(_only_named)] = ()
 
     _computations: tuple[Computation, ...] = PrivateAttr(default=())
@@ -155,9 +161,15 @@ class Source(SpecModel):
     @classmethod
     def _steps_apart(cls, source: object) -> object:
         try:
-            return with_steps(source)
+            return _with_topics(with_steps(source))
         except MistakeAt as error:
             raise _located(error) from None
+
+    @model_validator(mode="after")
+    def _named_by_topics(self) -> Source:
+        if self.topics is not None:
+            self.__dict__["topic"] = "+".join(self.topics)
+        return self
 
     @model_validator(mode="after")
     def _typed_steps(self) -> Source:
@@ -258,7 +270,6 @@ class Source(SpecModel):
         found._computations = (*self._computations, *more.values())
         names = (*self._metadata, *metadata, *metadata_in(arguments))
         found._metadata = tuple(dict.fromkeys(names))
-        found.__dict__.pop("fields", None)
         return found
 
     @property
@@ -310,8 +321,30 @@ class Source(SpecModel):
 
     @property
     def parts(self) -> tuple[Source, ...]:
-        """The single-topic sources in it: itself, or both sides of a join."""
-        return (self,)
+        """The single-topic sources in it: itself, one for each topic, or both sides of a join."""
+        return (self,) if self.topics is None else self._of_topics
+
+    @cached_property
+    def _of_topics(self) -> tuple[Source, ...]:
+        topics = self.topics or {}
+        return tuple(
+            self.model_copy(
+                update={
+                    "topic": topic,
+                    "partitions": partitions,
+                    "topics": None,
+                    "joined": tuple(lane for lane in self.joined if lane.topic == topic),
+                }
+            )
+            for topic, partitions in topics.items()
+        )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; what follows from the fields is found anew."""
+        found = super().model_copy(update=update, deep=deep)
+        for name in {"fields", "_of_topics"} - {*(update or {})}:
+            found.__dict__.pop(name, None)
+        return found
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -327,48 +360,6 @@ class Source(SpecModel):
             if rule.key is not None and rule.secret is not None
         }
 
-    @property
-    def founding(self) -> int:
-        """How many lanes the pipeline started with."""
-        return self.partitions - len(self.joined)
-
-    @property
-    def added_lanes(self) -> tuple[AddedLane, ...]:
-        """The added lanes of all topics, in the order of their numbers."""
-        added = (lane for part in self.parts for lane in part.joined)
-        return tuple(sorted(added, key=lambda lane: lane.number))
-
-    def place(self, number: int) -> tuple[Source, int]:
-        """Return the source and the partition of a lane."""
-        return self, number
-
-    def lane(self, number: int) -> str:
-        """Return the name of a lane, `topic/partition`; also of a foreign one."""
-        if number < 0:
-            partition, index = divmod(-1 - number, len(self.parts))
-            return f"{self.parts[index].topic}/{partition}"
-        source, partition = self.place(number)
-        return f"{source.topic}/{partition}"
-
-    def number(self, topic: str, partition: int) -> int | None:
-        """Return the number of a partition's lane; None: it is not read."""
-        before = 0
-        for part in self.parts:
-            if part.topic == topic:
-                if 0 <= partition < part.founding:
-                    return before + partition
-                return next((j.number for j in part.joined if j.partition == partition), None)
-            before += part.founding
-        return None
-
-    def foreign(self, topic: str) -> tuple[int, int]:
-        """Return `a, b`: an undeclared partition of a topic has the number `a * partition + b`.
-
-        The number is negative, and encodes both.
-        """
-        names = [part.topic for part in self.parts]
-        return -len(names), -1 - names.index(topic)
-
     def begins_at(self, number: int, attribute: str) -> int | None:
         """Return a lane's initial progress by an attribute; None: it has none.
 
@@ -380,11 +371,18 @@ class Source(SpecModel):
         at = (dict(lane.at).get(field) for lane in own.joined if lane.partition == partition)
         return next(at, None)
 
+    def _topics_without(self, gone: Collection[str]) -> dict[str, int] | None:
+        if self.topics is None:
+            return None
+        left = Counter(lane.topic for lane in self.joined if lane.name in gone)
+        return {topic: partitions - left[topic] for topic, partitions in self.topics.items()}
+
     def as_of(self, lanes: int) -> Source:
         """Return the source as it was before lanes from this number on were added."""
         gone = {lane.name for lane in self.joined if lane.number >= lanes}
         of = {name: disorder.without_lanes(gone) for name, disorder in self.disorder_of.items()}
-        earlier = {
+        earlier: dict[str, Any] = {
+            "topics": self._topics_without(gone),
             "partitions": self.partitions - len(gone),
             "joined": tuple(lane for lane in self.joined if lane.name not in gone),
             "disorder": self.disorder.without_lanes(gone),
@@ -392,26 +390,20 @@ class Source(SpecModel):
         }
         return self.model_copy(update=earlier)
 
-    @property
-    def lanes(self) -> str:
-        """A phrase that names the lanes, for messages."""
-        return ", ".join(f"{p.topic}/0 to {p.topic}/{p.partitions - 1}" for p in self.parts)
-
-    def refusal(self, topic: str, partition: int) -> str:
-        """Return the message about a record of a foreign lane."""
-        if any(part.topic == topic for part in self.parts):
-            return self.undeclared(f"{topic}/{partition}")
-        return f"source {topic!r}, partition {partition}: the pipeline reads {self.lanes}"
-
-    def undeclared(self, lane: str) -> str:
-        """Return the message about a partition that is not declared."""
-        return (
-            f"{lane} is a partition that the pipeline does not declare (it reads {self.lanes}): "
-            "the set of partitions is fixed, because how a topic is partitioned decides which "
-            "records are late; let a run go on with it by `slackwater topics FILE "
-            "--accept-partitions`, which tells what the file is to say of it, or declare it and "
-            "start a new run"
-        )
+def _with_topics(source: object) -> object:
+    """Give a source of several topics the name and the number of lanes that follow from them."""
+    if not isinstance(source, Mapping) or "topics" not in source:
+        return source
+    for key in ("topic", "partitions"):
+        if key in source:
+            msg = f"{key} does not go with topics, which gives each its number: take {key} out"
+            raise MistakeAt((key,), msg)
+    topics = source["topics"]
+    if not isinstance(topics, Mapping) or not topics:
+        msg = f"{shown(topics)}: name topics and their partitions, as {{payments: 3, refunds: 2}}"
+        raise MistakeAt(("topics",), msg)
+    counts = [number for number in topics.values() if type(number) is int and number > 0]
+    return {**source, "topic": "several", "partitions": sum(counts) or 1}
 
 
 def _located(error: MistakeAt) -> ValidationError:

@@ -22,6 +22,7 @@ class ReadRecord:
         lane: `topic/partition`.
         progress: the progress before it, of its lane and key.
         content: the record, or the reason why it is a dead letter for all queries.
+        rank: that of its lane.
     """
 
     lane: str
@@ -29,6 +30,7 @@ class ReadRecord:
     offset: int
     progress: Progress
     content: Record | str
+    rank: int | None = None
 
     @property
     def withheld(self) -> str | None:
@@ -76,7 +78,7 @@ def follow(
             continue
         content = "after_end" if ended else reader.read_entry(entry)
         met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
-        arrivals.append(ReadRecord(lane.name, entry.partition, entry.offset, met, content))
+        arrivals.append(ReadRecord(lane.name, entry.partition, entry.offset, met, content, lane.rank))
         if isinstance(content, Record):
             lane.record(place_of(content, attribute), content.fields)
     return arrivals

@@ -40,6 +40,7 @@ class Lane:
         by_key: the progress of single keys.
         newest: the largest value of its records.
         counter: of the last control record whose signature was right; -1 before the first.
+        rank: the place of its topic among those of a source of several; None: of none.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Lane:
     by_key: dict[Scalar, Progress] = field(default_factory=dict)
     newest: Progress = -math.inf
     counter: int = -1
+    rank: int | None = None
 
     def __post_init__(self) -> None:
         self._bound_after: Generator = generator(self.disorder, self.name)

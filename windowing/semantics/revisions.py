@@ -155,7 +155,7 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) 
         return by_user(
             spec,
             {
-                (item.partition, item.offset): [item.fields[name] for name in spec.fields]
+                item.place: [item.fields[name] for name in spec.fields]
                 for item in shown.holds
             },
         )

@@ -88,7 +88,9 @@ def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
         since = source.begins_at(number, attribute or source.event_time.field)
         progress = -math.inf if since is None else since
         disorder = part.disorder if attribute is None else source.generator_of(attribute)
-        lanes.append(Lane(name, disorder, attribute is not None, progress, progress))
+        lane = Lane(name, disorder, attribute is not None, progress, progress)
+        lane.rank = rank_of(source, part.topic)
+        lanes.append(lane)
     return lanes
 
 
@@ -99,8 +101,13 @@ def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item
         if isinstance(arrival.content, Record) and arrival.withheld is None:
             place = (arrival.lane.rpartition("/")[0], arrival.partition, arrival.offset)
             value, fields = place_of(arrival.content, attribute), arrival.content.fields
-            items.append(Item(value, *place, arrival.progress, fields))
+            items.append(Item(value, *place, arrival.progress, fields, arrival.rank))
     return items
+
+
+def rank_of(source: Source, topic: str) -> int | None:
+    """Return the place of a topic among those of a source of several; None: it has one."""
+    return None if source.topics is None else [*source.topics].index(topic)
 
 
 def effective(pipeline: Pipeline, log: Sequence[LogEntry]) -> Pipeline:

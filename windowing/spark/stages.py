@@ -151,7 +151,8 @@ def _chunks(batch: pa.RecordBatch, rules: RulesOf) -> Iterator[tuple[int, pl.Dat
     for partition, part in _by_partition(pl.DataFrame(batch)):
         ordered = in_order(part, "offset")
         carried = {name: ordered[name] for name in ordered.columns if is_metadata(name)}
-        rows = RawRows(*(ordered[name] for name in _RAW_COLUMNS), carried)
+        offsets, values, controls, append_us = (ordered[name] for name in _RAW_COLUMNS)
+        rows = RawRows(offsets, values, controls, append_us, carried)
         yield partition, pack(rows, rules(partition))
 
 

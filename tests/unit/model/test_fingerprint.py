@@ -356,8 +356,8 @@ NO_FACTS = {
 FACTS: dict[type, set[str]] = {
     EventTime: {"field", "unit", "min_us", "max_us", "max_ahead_us"},
     Source: {
-        *("topic", "partitions", "format", "event_time", "fields", "disorder", "disorder_of"),
-        *("idle_timeout_us", "unknown_fields", "dense", "joined", "control", "steps"),
+        *("topic", "partitions", "format", "event_time", "declared", "disorder", "disorder_of"),
+        *("idle_timeout_us", "unknown_fields", "dense", "joined", "control", "steps", "topics"),
     },
     JoinSide: {"source", "window"},
     Join: {"left", "right", "kind", "equal", "where", "select"},

@@ -144,7 +144,8 @@ class _Columns(NamedTuple):
 
     def rows(self) -> RawRows:
         """Return the rows as lists, for decoders that go from one to the next."""
-        return RawRows(*(column.to_list() for column in self))
+        offsets, values, controls, append_us = (column.to_list() for column in self)
+        return RawRows(offsets, values, controls, append_us)
 
 
 def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:

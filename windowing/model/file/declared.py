@@ -30,7 +30,7 @@ from windowing.model.sinks import Sink, parse_sink
 from windowing.model.source import Source, SpecModel
 
 # Placeholder for the source of a join that cannot be parsed.
-_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
+_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "declared": {}, "disorder": Unordered()}
 
 _QueryFile = Annotated[
     Annotated[QueryFile, Tag("[window]")]
