@@ -23,7 +23,10 @@ from windowing.model.paths import parse_path
 from windowing.model.reading import MistakeAt, PartSpec, reading_step
 from windowing.model.types import FieldType
 
-Role = Literal["derive", "rule", "warn", "where", "argument"]
+Role = Literal["derive", "rule", "warn", "where", "argument", "time"]
+
+EVENT_TIME: Final = "event_time"
+"""The name of an event time that is an expression; windows may call any event time so."""
 
 BAD_EXPRESSION: Final = "bad_expression"
 """The reason of a dead letter for which an expression has no value."""
@@ -76,7 +79,9 @@ class Computation:
         """
         try:
             found = type_of(self.expression, with_metadata(known, [self]), self.text)
-            if not self.is_field and found.kind != "bool":
+            if self.role == "time":
+                self._check_time(found)
+            elif not self.is_field and found.kind != "bool":
                 msg = (
                     f"{shown(self.text)} is {found}, and what a record has to fulfil is true or "
                     "false: compare it, as amount > 0"
@@ -85,6 +90,15 @@ class Computation:
         except ValueError as error:
             raise MistakeAt(self.path, str(error)) from None
         return replace(self, type=found)
+
+
+    def _check_time(self, found: FieldType) -> None:
+        if found.kind not in ("timestamp", "int"):
+            msg = (
+                f"{shown(self.text)} is {found}, and a time is a timestamp, or an int in unit: "
+                "cast it, as cast(x AS timestamp)"
+            )
+            raise ValueError(msg)
 
 
 @dataclass(frozen=True)
@@ -247,6 +261,26 @@ def of_steps(
         if one.is_field:
             known[one.name] = found[-1].type
     return tuple(found)
+
+
+def of_time(
+    text: str | None, unit: object, declared: Mapping[str, FieldType]
+) -> Computation | None:
+    """Return the expression of an event time; None: it is a field.
+
+    Raises:
+        MistakeAt: it is no expression, a name is unknown, or it is no time.
+    """
+    if text is None:
+        return None
+    path = ("event_time", "expr")
+    if EVENT_TIME in declared:
+        msg = f"{EVENT_TIME} is the name of the event time, and of a field: rename the field"
+        raise MistakeAt(path, msg)
+    if unit not in ("us", "ms", "s", "ns"):
+        msg = f"{unit} is how texts are read, and an expression gives an int or a timestamp"
+        raise MistakeAt(("event_time", "unit"), msg)
+    return _parsed("time", EVENT_TIME, text, path).typed(declared)
 
 
 def _explained(

@@ -147,6 +147,7 @@ def _log(source: Source) -> Facts:
 def _event_time(time: EventTime) -> Facts:
     facts: Facts = {
         "field": time.field,
+        "expr": time.expr,
         "unit": _unit(time),
         "fraction": time.fraction,
         "min_us": time.min_us,
@@ -155,7 +156,10 @@ def _event_time(time: EventTime) -> Facts:
     }
     return without_defaults(
         facts,
-        {"fraction": False, "min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None},
+        {
+            **{"expr": None, "fraction": False, "max_ahead_us": None},
+            **{"min_us": INT64_MIN, "max_us": INT64_MAX + 1},
+        },
     )
 
 

@@ -22,7 +22,14 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from windowing.model.added_lanes import AddedLane, parse_added_lanes
-from windowing.model.computed import Computation, metadata_in, of_steps, warning
+from windowing.model.computed import (
+    EVENT_TIME,
+    Computation,
+    metadata_in,
+    of_steps,
+    of_time,
+    warning,
+)
 from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.emission import PositiveDuration
 from windowing.model.errors import meant, shown
@@ -75,7 +82,8 @@ class EventTime(SpecModel):
     """The field of the event time, and the legal instants.
 
     Attributes:
-        field: name of the field; it need not be in `fields`.
+        field: name of the field; it need not be in `fields`. Of an expression, `event_time`.
+        expr: what the time is, an expression over fields and metadata; None: it is the field.
         unit: `us`, `ms`, `s`, `ns` (a JSON integer), `iso` (text), or how texts are written.
         fraction: times in `us`, `ms` or `s` may have a fraction.
         min_us, max_us: legal is `min_us <= ts_us < max_us`.
@@ -83,11 +91,22 @@ class EventTime(SpecModel):
     """
 
     field: TimeName
+    expr: str | None = None
     unit: Annotated[Unit | TextTimes, BeforeValidator(parse_unit)]
     fraction: bool = Field(default=False, strict=True)
     min_us: Instant = Field(default=INT64_MIN, alias="min")
     max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
     max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_expression(cls, written: object) -> object:
+        if not isinstance(written, Mapping) or "expr" not in written:
+            return written
+        if "field" in written:
+            msg = "the event time is a field or an expression: take field or expr out"
+            raise ValueError(msg)
+        return {"field": EVENT_TIME, "unit": "us", **written}
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -167,6 +186,7 @@ class Source(LaneNumbers, SpecModel):
 
     _computations: tuple[Computation, ...] = PrivateAttr(default=())
     _metadata: tuple[str, ...] = PrivateAttr(default=())
+    _time: Computation | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
@@ -186,9 +206,11 @@ class Source(LaneNumbers, SpecModel):
     def _typed_steps(self) -> Source:
         try:
             self._computations = of_steps(self.steps, self.declared)
+            self._time = of_time(self.event_time.expr, self.event_time.unit, self.declared)
         except MistakeAt as error:
             raise _located(error) from None
-        self._metadata = tuple(metadata_in(self._computations))
+        timed = () if self._time is None else (self._time,)
+        self._metadata = tuple(metadata_in((*timed, *self._computations)))
         return self
 
     @model_validator(mode="after")
@@ -224,6 +246,12 @@ class Source(LaneNumbers, SpecModel):
 
     def _check_names(self, generator: Disorder) -> None:
         attr = generator.looks_at
+        if attr is not None and attr in self.fields and attr not in self.declared:
+            msg = (
+                f"E_DISORDER: attr {attr!r} is not in values: progress is of a field that producers "
+                f"know ({', '.join(self.declared) or 'there is none'})"
+            )
+            raise ValueError(msg)
         if attr is not None and attr not in self.fields:
             msg = (
                 f"E_DISORDER: attr {attr!r} is not under source.fields "
@@ -260,6 +288,11 @@ class Source(LaneNumbers, SpecModel):
     def computations(self) -> tuple[Computation, ...]:
         """What is computed of a record, in this order."""
         return self._computations
+
+    @property
+    def time(self) -> Computation | None:
+        """The expression of the event time; None: it is a field."""
+        return self._time
 
     @property
     def metadata(self) -> tuple[str, ...]:

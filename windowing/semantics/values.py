@@ -6,16 +6,18 @@ The order of the reasons is part of the contract: the first that applies is the 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from windowing.model.computed import BUILT_IN
+from windowing.model.computed import BUILT_IN, Computation
+from windowing.model.expressions.tree import names_in
 from windowing.model.file.changes import Change
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST
-from windowing.model.metadata import metadata_of
+from windowing.model.metadata import is_metadata, metadata_of
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
 from windowing.model.types import Kind
@@ -29,6 +31,7 @@ from windowing.semantics.controls import (
     reached,
     read_control,
 )
+from windowing.semantics.expressions import ExpressionFailure, value_of
 from windowing.semantics.formats import decoding, definition_of_step
 from windowing.semantics.log import LogEntry
 from windowing.semantics.times import read_time
@@ -47,6 +50,11 @@ Reason = Literal[
 ]
 
 _NOWHERE = EntryPlace()
+
+
+class _NoTime:
+    """An expression of the event time has no value: it failed, or a field has another type."""
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +100,15 @@ class ValueReader:
         self._time, self._disorder = source.event_time, source.disorder
         self._joined = {lane.name for lane in source.joined}
         self._types = source.declared
-        self._known = {*source.declared, source.event_time.field}
+        self._by_expression, self._all_types = source.time, source.fields
+        timed = () if source.time is not None else (source.event_time.field,)
+        self._known = {*source.declared, *timed}
         self._ignore_unknown = source.unknown_fields == "ignore"
         self._earliest, self._places = pipeline.earliest, pipeline.placed_by
         grouping = pipeline.key_fields(number)
         wanted = {name: type_.kind for name, type_ in source.declared.items()}
-        wanted[self._time.field] = self._time.spelling.kind
+        if self._by_expression is None:
+            wanted[self._time.field] = self._time.spelling.kind
         self._decode = decoding(source.format, wanted)
         own = [step for step in source.steps if step.name not in BUILT_IN]
         self._steps = [definition_of_step(step) for step in own]
@@ -123,9 +134,10 @@ class ValueReader:
         document = self._decode(value)
         if document is None:
             return "malformed"
-        ts_us = read_event_time(
-            self._time, document.get(self._time.field), append_us, self._earliest
-        )
+        raw = document.get(self._time.field)
+        if self._by_expression is not None:
+            raw = self._time_of(self._by_expression, document, place)
+        ts_us = "bad_event_time" if isinstance(raw, _NoTime) else self._judged(raw, append_us)
         if isinstance(ts_us, str):
             return ts_us
         if not self._ignore_unknown and any(name not in self._known for name in document):
@@ -155,6 +167,30 @@ class ValueReader:
         if computed.letter is not None:
             return computed.letter
         return Record(ts_us, fields, withheld or computed.fate, computed.warned)
+
+    def _judged(self, raw: object, append_us: int | None) -> int | str:
+        if self._by_expression is not None and self._by_expression.type.kind == "timestamp":
+            assert raw is None or isinstance(raw, int)  # noqa: S101 - by its type
+            return legal_time(self._time, raw, append_us, self._earliest)
+        return read_event_time(self._time, raw, append_us, self._earliest)
+
+    def _time_of(
+        self, time: Computation, document: Mapping[str, object], place: EntryPlace
+    ) -> object:
+        """Return the value of the event time's expression; `_NoTime`: it has none."""
+        values: dict[str, Scalar] = {}
+        for name in {one.name for one in names_in(time.expression)}:
+            if is_metadata(name):
+                values[name] = place.value_of(name)
+                continue
+            raw = document.get(name)
+            values[name] = None if raw is None else read_scalar(self._types[name].kind, raw)
+            if values[name] is None and raw is not None:
+                return _NoTime()
+        try:
+            return value_of(time.expression, self._all_types, values)
+        except ExpressionFailure:
+            return _NoTime()
 
     def control(
         self, raw: bytes, append_us: int | None, lane: SignedLane
@@ -234,8 +270,15 @@ def read_event_time(
     if raw is None:
         return "missing_event_time"
     ts_us = read_time(rule.spelling, raw)
+    return "bad_event_time" if ts_us is None else legal_time(rule, ts_us, append_us, earliest_us)
+
+
+def legal_time(
+    rule: EventTime, ts_us: int | None, append_us: int | None, earliest_us: int = EARLIEST
+) -> int | Literal["missing_event_time", "time_out_of_range", "time_ahead"]:
+    """Return an event time, or the rejection reason; None: there is none."""
     if ts_us is None:
-        return "bad_event_time"
+        return "missing_event_time"
     if not (earliest_us <= ts_us < LATEST and rule.min_us <= ts_us < rule.max_us):
         return "time_out_of_range"
     if append_us is not None and rule.max_ahead_us is not None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, REFUSAL, TIME, field_column
+from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, REFUSAL, TIME, field_column, field_of
 from windowing.engine.effects import took_effect
 from windowing.engine.reading.computing import computed, with_letters
 from windowing.engine.reading.control import ControlError, ControlVerdict, read_control
@@ -78,10 +78,10 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         rules only warn, `warned` (i64: a bit for each that does not hold).
     """
     columns = _Columns.of(rows)
-    chunk = _decoded(columns, rules)
+    metadata = [*metadata_columns(columns.offsets, columns.append_us, rows.metadata, rules)]
+    chunk = _decoded(columns, metadata if rules.time is not None else [], rules)
     if not rules.computations and not rules.metadata:
         return chunk
-    metadata = metadata_columns(columns.offsets, columns.append_us, rows.metadata, rules)
     chunk, judged = computed(chunk.with_columns(*metadata), rules, data=DATA, bad=BAD)
     return with_letters(chunk, judged, columns.values, rules)
 
@@ -99,16 +99,24 @@ def read_record(rows: RawRows, rules: ValueRules) -> tuple[int, dict[str, Any]]:
     return row[TIME], {name: row[field_column(name)] for name in rules.known_fields}
 
 
-def _decoded(columns: _Columns, rules: ValueRules) -> pl.DataFrame:
-    uniform = reading_of(rules).uniform(columns.data, columns.append_us)
+def _decoded(
+    columns: _Columns, metadata: Sequence[pl.Series], rules: ValueRules
+) -> pl.DataFrame:
+    """Return a chunk without what is computed.
+
+    Args:
+        metadata: what the event time uses.
+    """
+    uniform = reading_of(rules).uniform(columns.data, columns.append_us, metadata)
     if uniform is None:
-        return _pack(columns.rows(), rules)
+        return _pack(columns.rows(metadata), rules)
     found, certain = uniform
     took_effect("read by shape", int(certain.sum()))
     if certain.all():
         return _chunk(columns.offsets, found.get_columns(), rules)
     read = _chunk(columns.offsets.filter(certain), found.filter(certain).get_columns(), rules)
-    others = _pack(columns.where(~certain).rows(), rules)
+    rest = [column.filter(~certain) for column in metadata]
+    others = _pack(columns.where(~certain).rows(rest), rules)
     places = pl.concat([certain.arg_true(), (~certain).arg_true()])
     return pl.concat([read, others])[places.arg_sort()]
 
@@ -142,10 +150,11 @@ class _Columns(NamedTuple):
         """Return some of the rows."""
         return _Columns(*(column.filter(chosen) for column in self))
 
-    def rows(self) -> RawRows:
+    def rows(self, metadata: Sequence[pl.Series]) -> RawRows:
         """Return the rows as lists, for decoders that go from one to the next."""
         offsets, values, controls, append_us = (column.to_list() for column in self)
-        return RawRows(offsets, values, controls, append_us)
+        named = {field_of(column.name) or "": column for column in metadata}
+        return RawRows(offsets, values, controls, append_us, named)
 
 
 def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
@@ -164,7 +173,8 @@ def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
     """Decode rows that are all clean; None if any is doubtful."""
     if any(control is not None for control in rows.controls):
         return None
-    found = reading_of(rules).clean(list(rows.values), list(rows.append_us))
+    metadata = [pl.Series(column) for column in rows.metadata.values()]
+    found = reading_of(rules).clean(list(rows.values), list(rows.append_us), metadata)
     return None if found is None else _chunk(rows.offsets, found.get_columns(), rules)
 
 
@@ -189,8 +199,8 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     fates: list[str | None] = []
     fields: dict[str, list[Any]] = {name: [] for name in rules.fields}
     reading, absent = reading_of(rules), dict.fromkeys(rules.fields)
-    for offset, value, control, append_us in zip(
-        rows.offsets, rows.values, rows.controls, rows.append_us, strict=True
+    for place, (offset, value, control, append_us) in enumerate(
+        zip(rows.offsets, rows.values, rows.controls, rows.append_us, strict=True)
     ):
         record: dict[str, Any] = absent
         refusal = ts_us = counter = fate = None
@@ -202,7 +212,8 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
                 record = absent | record
                 refusal = opened.body.decode() if kind == CHANGE and opened.body else None
             else:
-                draft = reading.exact(value, append_us)
+                own = {name: column[place] for name, column in rows.metadata.items()}
+                draft = reading.exact(value, append_us, own)
                 kind, ts_us, record = DATA, draft.ts_us, draft.fields
                 fate = None if draft.fate is None else draft.fate.name
         except BadValue as bad:

@@ -35,6 +35,7 @@ class ValueRules:
         known_fields: all fields, and those that are computed, with their types.
         metadata: the names of what is used of a record besides its value.
         lane: topic and partition; partition 0 stands for all unless it is used.
+        time: the expression of the event time; None: it is a field.
     """
 
     event_time: EventTime
@@ -53,6 +54,7 @@ class ValueRules:
     known_fields: Mapping[str, FieldType] = field(default_factory=dict)
     metadata: tuple[str, ...] = ()
     lane: tuple[str, int] = ("", 0)
+    time: Computation | None = None
 
     @classmethod
     def of(cls, pipeline: Pipeline, number: int = 0) -> ValueRules:
@@ -76,6 +78,7 @@ class ValueRules:
             known_fields=source.fields,
             metadata=source.metadata,
             lane=(source.topic, partition),
+            time=source.time,
         )
 
     @property
@@ -95,11 +98,13 @@ class ValueRules:
 
     def known(self, name: str) -> bool:
         """Return whether a value may have a field of this name."""
-        return name in self.fields or name == self.event_time.field
+        return name in self.fields or (name == self.event_time.field and self.time is None)
 
     @property
     def wanted(self) -> dict[str, Kind]:
         """The members that a decoder looks for: the event time's and the declared fields."""
+        if self.time is not None:
+            return {name: kind for name, (kind, _) in self.fields.items()}
         time = self.event_time.spelling.kind
         return {self.event_time.field: time, **{n: kind for n, (kind, _) in self.fields.items()}}
 
