@@ -29,8 +29,8 @@ from windowing.model.run_errors import WindowingError
 from windowing.runtime.local import Output
 from windowing.spark.plan import emissions
 from windowing.spark.sinks import MemorySink
-from windowing.spark.stages import raw_schema
 from windowing.spark.sources.files import RAW, WITHOUT_ROWS, carried_type, parquet_files
+from windowing.spark.stages import raw_schema
 
 
 def run(

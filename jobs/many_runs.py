@@ -21,8 +21,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from jobs.file_run import finish, one_file_a_batch, own_session
 from windowing.engine.reading.pack import RawRows
-from windowing.model.metadata import carried_of
 from windowing.model import Pipeline
+from windowing.model.metadata import carried_of
 from windowing.runtime.local import Output
 from windowing.runtime.output import SinkFrame
 from windowing.spark.plan import stepped, store_of_key

@@ -79,8 +79,8 @@ class LaneOrder:
         if contents[place] != _content(record):
             msg = (
                 f"offset {record.offset} of {name} was seen before with another value, control, "
-                "append_us or metadata: a record that is delivered again is the same, to the byte; take one "
-                "of the two lines out"
+                "append_us or metadata: a record that is delivered again is the same, to the byte; "
+                "take one of the two lines out"
             )
             raise ValueError(msg)
         self.redelivered += 1

@@ -116,7 +116,8 @@ def read_events(
     Raises:
         EnvelopeError: a line is not an object with `source`, `partition`, `offset`, exactly one of
             `value`, `raw` and `control`, and optionally `append_us`, `key`, `timestamp_us` and
-            `headers`; or belongs to a lane that the source does not have; or goes back in its lane without being a redelivery.
+            `headers`; or belongs to a lane that the source does not have; or goes back in its lane
+            without being a redelivery.
         EventsFileError: the file cannot be read.
     """
     file, order = Path(path), LaneOrder() if order is None else order

@@ -8,7 +8,7 @@ comes behind is not evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal
 
@@ -16,7 +16,7 @@ from windowing.model.errors import meant, shown
 from windowing.model.expressions.check import type_of
 from windowing.model.expressions.parse import parse_expression
 from windowing.model.expressions.tree import Expression, Name, names_in
-from windowing.model.fates import FILTERED, Fate
+from windowing.model.fates import FILTERED, WARNED, Fate
 from windowing.model.metadata import is_metadata, metadata_type
 from windowing.model.names import check_field_name, check_name
 from windowing.model.paths import parse_path
@@ -91,7 +91,6 @@ class Computation:
             raise MistakeAt(self.path, str(error)) from None
         return replace(self, type=found)
 
-
     def _check_time(self, found: FieldType) -> None:
         if found.kind not in ("timestamp", "int"):
             msg = (
@@ -152,7 +151,7 @@ class Derive:
 
 
 def _is_pair(entry: object) -> bool:
-    return isinstance(entry, list | tuple) and len(entry) == 2  # noqa: PLR2004 - a name, a text
+    return isinstance(entry, list | tuple) and len(entry) == 2
 
 
 def check_derived_name(name: object) -> None:
@@ -255,7 +254,9 @@ def of_steps(
     known, found = dict(declared), list[Computation]()
     for one in own:
         if one.is_field and one.name in known:
-            msg = f"{one.name!r} is under source.fields already: give the derived field its own name"
+            msg = (
+                f"{one.name!r} is under source.fields already: give the derived field its own name"
+            )
             raise MistakeAt(one.path, msg)
         found.append(_explained(one, known, own))
         if one.is_field:
@@ -315,9 +316,14 @@ def metadata_in(computations: Iterable[Computation]) -> list[str]:
     return list(dict.fromkeys(filter(is_metadata, used)))
 
 
+def is_of_expression(reason: str) -> bool:
+    """Return whether a dead letter's reason is an expression or a rule of the source."""
+    return reason == BAD_EXPRESSION or reason.startswith("rule:")
+
+
 def warning(name: str) -> Fate:
     """Return what counts the records that break a rule which only warns."""
-    return Fate(f"warned:{name}", f"did not fulfil the rule {name}, and went on", beside=True)
+    return Fate(WARNED + name, f"did not fulfil the rule {name}, and went on", beside=True)
 
 
 def plain_name(expression: Expression) -> str | None:

@@ -38,6 +38,9 @@ DUPLICATE: Final = Fate("duplicates", "one of the same identity was kept shortly
 DROPPED: Final = Fate("dropped", "late, under the policy `drop`")
 DEAD: Final = Fate("dead", "dead letters: bad values, after the end, late, out of retention", True)
 
+WARNED: Final = "warned:"
+"""How names of counts begin that are beside the sum: of records that break a rule, and go on."""
+
 BY_WINDOWS: Final = (APPLIED, OUTSIDE, DROPPED, DEAD)
 """What a query's windows make of the records that reach them."""
 

@@ -64,7 +64,7 @@ def header_of(name: str) -> str | None:
         path = parse_path(name)
     except ValueError:
         return None
-    header = path[1] if len(path) == 2 else None  # noqa: PLR2004 - `$headers` and the name
+    header = path[1] if len(path) == 2 else None
     return header if isinstance(header, str) else None
 
 

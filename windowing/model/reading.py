@@ -142,7 +142,9 @@ def with_steps(source: object) -> object:
     named = [name for name in source if name in STEPS]
     if not named:
         return source
-    steps = tuple(PartSpec.of("reading_steps", name, _settings(name, source[name])) for name in named)
+    steps = tuple(
+        PartSpec.of("reading_steps", name, _settings(name, source[name])) for name in named
+    )
     return {**{key: value for key, value in source.items() if key not in named}, "steps": steps}
 
 

@@ -434,6 +434,7 @@ class Source(LaneNumbers, SpecModel):
         }
         return self.model_copy(update=earlier)
 
+
 def _with_topics(source: object) -> object:
     """Give a source of several topics the name and the number of lanes that follow from them."""
     if not isinstance(source, Mapping) or "topics" not in source:

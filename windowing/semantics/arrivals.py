@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from windowing.model.fates import WARNED
 from windowing.model.file.changes import Change
 from windowing.semantics.changes import UndeclaredChange, judge
 from windowing.semantics.lanes import Lane, Progress
@@ -43,7 +44,7 @@ class ReadRecord:
         if not isinstance(self.content, Record):
             return ()
         withheld = () if self.content.withheld is None else (self.content.withheld,)
-        return (*withheld, *(f"warned:{name}" for name in self.content.warned))
+        return (*withheld, *(WARNED + name for name in self.content.warned))
 
 
 def follow(
@@ -78,7 +79,9 @@ def follow(
             continue
         content = "after_end" if ended else reader.read_entry(entry)
         met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
-        arrivals.append(ReadRecord(lane.name, entry.partition, entry.offset, met, content, lane.rank))
+        arrivals.append(
+            ReadRecord(lane.name, entry.partition, entry.offset, met, content, lane.rank)
+        )
         if isinstance(content, Record):
             lane.record(place_of(content, attribute), content.fields)
     return arrivals

@@ -56,7 +56,6 @@ class _NoTime:
     """An expression of the event time has no value: it failed, or a field has another type."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Record:
     """A valid value.
@@ -134,10 +133,7 @@ class ValueReader:
         document = self._decode(value)
         if document is None:
             return "malformed"
-        raw = document.get(self._time.field)
-        if self._by_expression is not None:
-            raw = self._time_of(self._by_expression, document, place)
-        ts_us = "bad_event_time" if isinstance(raw, _NoTime) else self._judged(raw, append_us)
+        ts_us = self._event_time(document, append_us, place)
         if isinstance(ts_us, str):
             return ts_us
         if not self._ignore_unknown and any(name not in self._known for name in document):
@@ -155,6 +151,9 @@ class ValueReader:
             assert isinstance(at, int)  # noqa: S101 - windows are over ints alone, never null
             if not self._earliest <= at < LATEST:
                 return "bad_type"
+        return self._stepped(ts_us, fields, place)
+
+    def _stepped(self, ts_us: int, fields: dict[str, Scalar], place: EntryPlace) -> Record | str:
         withheld: str | None = None
         for step in self._steps:
             found = step(ts_us, fields)
@@ -167,6 +166,14 @@ class ValueReader:
         if computed.letter is not None:
             return computed.letter
         return Record(ts_us, fields, withheld or computed.fate, computed.warned)
+
+    def _event_time(
+        self, document: Mapping[str, object], append_us: int | None, place: EntryPlace
+    ) -> int | str:
+        raw = document.get(self._time.field)
+        if self._by_expression is not None:
+            raw = self._time_of(self._by_expression, document, place)
+        return "bad_event_time" if isinstance(raw, _NoTime) else self._judged(raw, append_us)
 
     def _judged(self, raw: object, append_us: int | None) -> int | str:
         if self._by_expression is not None and self._by_expression.type.kind == "timestamp":

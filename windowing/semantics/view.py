@@ -94,11 +94,17 @@ def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
     return lanes
 
 
-def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item]:
-    """Return the valid records among these, as windows over an attribute see them."""
+def items_of(
+    arrivals: Sequence[ReadRecord], attribute: str | None, fate: str | None = None
+) -> list[Item]:
+    """Return the valid records among these, as windows over an attribute see them.
+
+    Args:
+        fate: the name of what withholds them from windows; None: those that it does not.
+    """
     items = []
     for arrival in arrivals:
-        if isinstance(arrival.content, Record) and arrival.withheld is None:
+        if isinstance(arrival.content, Record) and arrival.withheld == fate:
             place = (arrival.lane.rpartition("/")[0], arrival.partition, arrival.offset)
             value, fields = place_of(arrival.content, attribute), arrival.content.fields
             items.append(Item(value, *place, arrival.progress, fields, arrival.rank))

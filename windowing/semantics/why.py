@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from windowing.model.fates import FILTERED
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
@@ -109,6 +110,8 @@ class Why:
         revisions: those sent, each with its number, the instant and the number of records.
         members: its records, in canonical order.
         refused: records that came too late for it, each with what became of it.
+        filtered: records that the source's filter does not take; known where a record's value alone
+            tells its windows.
     """
 
     sought: WindowRef
@@ -121,6 +124,7 @@ class Why:
     revisions: Sequence[tuple[int, Progress, int]]
     members: Sequence[Member]
     refused: Sequence[tuple[Item, str]]
+    filtered: Sequence[Item] = ()
 
     @property
     def is_open(self) -> bool:
@@ -170,6 +174,7 @@ def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
         revisions=[(row.revision, _instant(query, row), len(row.holds)) for row in sent],
         members=sorted(members.values(), key=lambda one: one.item.canonical),
         refused=list(_refused(sought, items, read.lanes, place[0], members)),
+        filtered=read.filtered,
     )
 
 
@@ -183,6 +188,8 @@ class _LogReader:
         self._order = LogOrder(source)
         self._since: dict[int, LogEntry] = {}
         self.items: list[Item] = []
+        self.filtered: list[Item] = []
+        self._knows_windows = isinstance(definition_of(sought.query), SlidingDefinition)
         self.newest = 0
 
     def take(self, entry: LogEntry) -> None:
@@ -201,6 +208,10 @@ class _LogReader:
                 continue
             if not self._sought.query.window.traits.per_key or _is_of(self._sought, item):
                 self.items.append(item)
+
+        for item in items_of(arrivals, self._attribute, FILTERED.name):
+            if self._knows_windows and self._may_hold(item) and _is_of(self._sought, item):
+                self.filtered.append(item)
 
     def stands(self, closes_at: Progress) -> list[LaneStand]:
         """Return the lanes at the end, for a window that closes then."""

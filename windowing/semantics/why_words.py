@@ -72,6 +72,12 @@ class Explanation:
             yield f"{_records(len(refused))} came too late for it:"
         for item, outcome in refused[:_SHOWN]:
             yield f"  {self._spelled(item)}: {outcome}"
+        filtered = self.found.filtered
+        if filtered:
+            are = "is" if len(filtered) == 1 else "are"
+            yield f"{_records(len(filtered))} of its key and time {are} filtered (where):"
+        for item in filtered[:_SHOWN]:
+            yield f"  {self._spelled(item)}"
 
     def _held_by(self, lane: LaneStand) -> str:
         since = "" if lane.offset is None else f" since offset {lane.offset}"
@@ -129,6 +135,7 @@ class Explanation:
                 }
                 for one in found.members
             ],
+            "filtered": [_place(item) for item in found.filtered],
             "too_late": [{**_place(item), "outcome": outcome} for item, outcome in found.refused],
         }
 

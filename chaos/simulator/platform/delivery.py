@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from chaos.simulator.case import PlannedBatch, SimulatedRecord
+from chaos.simulator.case import PlannedBatch
 from chaos.simulator.platform.sink import Ends
 from windowing.engine.reading.pack import RawRows
 

@@ -54,9 +54,7 @@ class Judged:
         return one.reason, None, one.text
 
 
-def judge(
-    columns: pl.DataFrame, taken: Flags, withheld: Flags | None, rules: ValueRules
-) -> Judged:
+def judge(columns: pl.DataFrame, taken: Flags, withheld: Flags | None, rules: ValueRules) -> Judged:
     """Evaluate the expressions of a source, in their order.
 
     Args:

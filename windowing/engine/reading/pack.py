@@ -14,14 +14,23 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, REFUSAL, TIME, field_column, field_of
+from windowing.engine.columns import (
+    COUNTER,
+    FATE,
+    KIND,
+    OFFSET,
+    REFUSAL,
+    TIME,
+    field_column,
+    field_of,
+)
 from windowing.engine.effects import took_effect
 from windowing.engine.reading.computing import computed, with_letters
 from windowing.engine.reading.control import ControlError, ControlVerdict, read_control
 from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.reading.metadata import Carried, metadata_columns
 from windowing.engine.reading.objects import BadValue
-from windowing.engine.reading.refusals import shown, spelled
+from windowing.engine.reading.refusals import Detail, shown, spelled
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.steps import check_instant, progress_key
 from windowing.engine.reading.values import reading_of
@@ -99,9 +108,19 @@ def read_record(rows: RawRows, rules: ValueRules) -> tuple[int, dict[str, Any]]:
     return row[TIME], {name: row[field_column(name)] for name in rules.known_fields}
 
 
-def _decoded(
-    columns: _Columns, metadata: Sequence[pl.Series], rules: ValueRules
-) -> pl.DataFrame:
+def refusal_of(rows: RawRows, rules: ValueRules) -> Detail:
+    """Return why one record is a dead letter for all queries.
+
+    Raises:
+        BadValue: it is none.
+    """
+    (row,) = pack(rows, rules).to_dicts()
+    if row[KIND] != BAD:
+        raise BadValue("malformed")
+    return Detail(*json.loads(row[REFUSAL])[1:])
+
+
+def _decoded(columns: _Columns, metadata: Sequence[pl.Series], rules: ValueRules) -> pl.DataFrame:
     """Return a chunk without what is computed.
 
     Args:
@@ -150,7 +169,7 @@ class _Columns(NamedTuple):
         """Return some of the rows."""
         return _Columns(*(column.filter(chosen) for column in self))
 
-    def rows(self, metadata: Sequence[pl.Series]) -> RawRows:
+    def rows(self, metadata: Sequence[pl.Series] = ()) -> RawRows:
         """Return the rows as lists, for decoders that go from one to the next."""
         offsets, values, controls, append_us = (column.to_list() for column in self)
         named = {field_of(column.name) or "": column for column in metadata}
