@@ -37,6 +37,7 @@ BUILT_IN: Final = ("derive", "rules", "where")
 WARNINGS_MAX: Final = 60
 """The most rules of a source that only warn: each has one bit of a record's number."""
 
+_CONDITION: Final = FieldType("bool", nullable=True)
 _RULES_EXAMPLE = "rules: [{name: positive, check: 'amount > 0', on_fail: dead_letter}]"
 
 
@@ -55,7 +56,7 @@ class Computation:
     name: str
     text: str
     expression: Expression
-    type: FieldType = FieldType("bool", nullable=True)
+    type: FieldType = _CONDITION
     path: tuple[str | int, ...] = ()
 
     @property

@@ -248,8 +248,8 @@ class Source(LaneNumbers, SpecModel):
         attr = generator.looks_at
         if attr is not None and attr in self.fields and attr not in self.declared:
             msg = (
-                f"E_DISORDER: attr {attr!r} is not in values: progress is of a field that producers "
-                f"know ({', '.join(self.declared) or 'there is none'})"
+                f"E_DISORDER: attr {attr!r} is not in values: take a field that producers know "
+                f"({', '.join(self.declared) or 'there is none'})"
             )
             raise ValueError(msg)
         if attr is not None and attr not in self.fields:

@@ -38,7 +38,7 @@ def with_lanes(pipeline: Pipeline, lanes: Iterable[AddedLane]) -> Pipeline:
                 counts[topic] = max(lane.partition for lane in added) + 1
                 joined += added
         if joined:
-            source |= _counted(source.get("topics"), counts)
+            source.update(_counted(source.get("topics"), counts))
             source["joined"] = _record(sorted(joined, key=lambda lane: lane.number))
     text = spell(document, width=100)
     return parse_pipeline(text, f"{pipeline.name} with {', '.join(sorted(by_topic))} grown")
