@@ -17,7 +17,7 @@ from windowing.model.errors import shown
 from windowing.model.expressions.parse import parse_expression
 from windowing.model.expressions.tree import Call, Constant, Expression, Name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
-from windowing.model.metadata import is_metadata, metadata_type
+from windowing.model.metadata import is_known_metadata, is_metadata
 from windowing.model.source import Source
 from windowing.model.types import FieldType
 
@@ -190,7 +190,7 @@ def of_queries(
     computed, named = list[Computation](), list[str]()
     for query in queries:
         for part in getattr(query, "steps", [query]):
-            named += filter(_is_known, _names(part))
+            named += filter(is_known_metadata, _names(part))
             for name, text in part.aggregates.items():
                 found = _resolved(name, text, known)
                 named += filter(is_metadata, () if found is None else found.aggregate.fields)
@@ -204,13 +204,6 @@ def _resolved(name: str, text: object, known: Mapping[str, FieldType]) -> Resolv
         return resolve_aggregate(name, text, known)
     except ValueError:
         return None
-
-
-def _is_known(name: str) -> bool:
-    try:
-        return is_metadata(name) and bool(metadata_type(name))
-    except ValueError:
-        return False
 
 
 def _names(part: Any) -> Iterator[str]:

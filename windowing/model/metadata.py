@@ -41,6 +41,11 @@ def is_metadata(name: str) -> bool:
     return name.startswith("$")
 
 
+def is_known_metadata(name: str) -> bool:
+    """Return whether a name is of metadata that there is."""
+    return name in _PLAIN or header_of(name) is not None
+
+
 def metadata_type(name: str) -> FieldType:
     """Return the type of a name of metadata.
 

@@ -31,13 +31,14 @@ from windowing.model.computed import (
     warning,
 )
 from windowing.model.control import ControlRule, parse_control_rule
+from windowing.model.duplicates import DuplicatesRule
 from windowing.model.emission import PositiveDuration
 from windowing.model.errors import meant, shown
-from windowing.model.fates import BY_WINDOWS, DUPLICATE, Fates
+from windowing.model.fates import BY_WINDOWS, DUPLICATE, FILTERED, Fates
 from windowing.model.lane_numbers import LaneNumbers
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
-from windowing.model.metadata import carried_of, metadata_type
+from windowing.model.metadata import carried_of, is_known_metadata, metadata_type
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import MistakeAt, PartSpec, parse_format, with_steps
@@ -166,6 +167,8 @@ class Source(LaneNumbers, SpecModel):
         compacted: the topic may drop a record once a newer one has its key. Not part of the
             fingerprint: it permits something, and changes no result.
         steps: what else is done to a value, in this order.
+        duplicates: which records that were read are left out because an earlier one was kept; None:
+            none.
     """
 
     topic: TopicName
@@ -183,6 +186,7 @@ class Source(LaneNumbers, SpecModel):
     compacted: bool = False
     topics: Annotated[dict[TopicName, Partitions] | None, Field(min_length=1)] = None
     steps: Annotated[tuple[PartSpec, ...], BeforeValidator(_only_named)] = ()
+    duplicates: DuplicatesRule = None
 
     _computations: tuple[Computation, ...] = PrivateAttr(default=())
     _metadata: tuple[str, ...] = PrivateAttr(default=())
@@ -210,7 +214,9 @@ class Source(LaneNumbers, SpecModel):
         except MistakeAt as error:
             raise _located(error) from None
         timed = () if self._time is None else (self._time,)
-        self._metadata = tuple(metadata_in((*timed, *self._computations)))
+        used = metadata_in((*timed, *self._computations))
+        by = () if self.duplicates is None else filter(is_known_metadata, self.duplicates.by)
+        self._metadata = tuple(dict.fromkeys((*used, *by)))
         return self
 
     @model_validator(mode="after")
@@ -221,6 +227,8 @@ class Source(LaneNumbers, SpecModel):
             if field not in self.fields or self.attributes[field] != "number":
                 msg = f"E_DISORDER: disorder_of {field!r} is not an int under source.fields"
                 raise ValueError(msg)
+        if self.duplicates is not None:
+            self.duplicates.check(self.fields)
         for generator in (self.disorder, *self.disorder_of.values()):
             self._check_names(generator)
         return self
@@ -330,9 +338,11 @@ class Source(LaneNumbers, SpecModel):
         """
         steps = (step for part in self.parts for step in part.steps)
         withheld = dict.fromkeys(fate for step in steps if (fate := step.withholds) is not None)
-        ordered = sorted(withheld, key=DUPLICATE.__eq__)  # which follow the filtered ones
+        if FILTERED in withheld or any(part.duplicates is not None for part in self.parts):
+            # Whoever reads a sum knows that nothing else was left out.
+            withheld |= dict.fromkeys((FILTERED, DUPLICATE))
         warned = dict.fromkeys(warning(name) for part in self.parts for name in part.warnings)
-        return (*BY_WINDOWS[:2], *ordered, *BY_WINDOWS[2:], *warned)
+        return (*BY_WINDOWS[:2], *withheld, *BY_WINDOWS[2:], *warned)
 
     def ordered_by(self, attribute: str) -> str:
         """Return the field that orders records under an attribute; for rows, the event time."""

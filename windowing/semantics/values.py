@@ -65,12 +65,14 @@ class Record:
         fields: the declared fields; absent ones are None.
         withheld: the name of its fate, if no window is to see it.
         warned: the names of the rules that only warn, and that it breaks.
+        repeats: the offset of the record of its lane that a duplicate repeats.
     """
 
     ts_us: int
     fields: dict[str, Scalar]
     withheld: str | None = None
     warned: tuple[str, ...] = ()
+    repeats: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

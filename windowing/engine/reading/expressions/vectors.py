@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from decimal import Context
 from functools import reduce
 from operator import or_
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -129,8 +129,8 @@ def constant(value: Any, kind: FieldType) -> Vector:
 def loaded(column: pl.Series, kind: FieldType) -> Vector:
     """Return a column of the engine as a vector."""
     array = column.to_arrow()
-    null = np.asarray(array.is_null().to_numpy(False)) if array.null_count else None
     buffers, rows = array.buffers(), slice(array.offset, array.offset + len(array))
+    null = _unset(buffers[0], rows) if array.null_count else None
     match kind.kind:
         case "string" | "date":
             if array.type != TEXT:
@@ -171,11 +171,13 @@ def stored(vector: Vector, kind: FieldType, rows: int) -> tuple[pl.Series, pl.Se
         case _:
             array = pa.array(_stretched(values, rows), mask=nulls)
     failed = np.zeros(rows, bool) if vector.failed is None else _stretched(vector.failed, rows)
-    return _series(array), _series(pa.array(failed))
+    return pl.Series(array), pl.Series(pa.array(failed))
 
 
-def _series(array: Any) -> pl.Series:
-    return cast("pl.Series", pl.from_arrow(array))
+def _unset(bitmap: Any, rows: slice) -> Bools:
+    """Return which bits of Arrow's are 0."""
+    octets = np.frombuffer(bitmap, np.uint8)
+    return np.unpackbits(octets, count=rows.stop, bitorder="little")[rows] == 0
 
 
 def _stretched(values: NDArray[Any], rows: int) -> NDArray[Any]:
