@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any, Final
+from typing import cast as typed
 
 import numpy as np
 import pyarrow as pa
@@ -215,7 +216,8 @@ def _read_decimals(text: Any, scale: int) -> Computed:
 
 def _exactly(text: str, scale: int) -> int:
     """Return a JSON number times a power of ten, half away from zero; far out, another one."""
-    [(sign, before, after, exponent_sign, exponent)] = _PARTS.findall(text)
+    [parts] = typed("list[tuple[str, ...]]", _PARTS.findall(text))
+    sign, before, after, exponent_sign, exponent = parts
     digits, size = (before + after).lstrip("0"), exponent.lstrip("0")
     if not digits:
         return 0
@@ -227,7 +229,7 @@ def _exactly(text: str, scale: int) -> int:
     kept = whole + scale + 1
     if whole > PRECISION_MAX:
         return LIMIT
-    number: int = (int(digits[:kept].ljust(kept, "0")) + 5) // 10 if kept > 0 else 0
+    number = (int(digits[:kept].ljust(kept, "0")) + 5) // 10 if kept > 0 else 0
     return -number if sign else number
 
 
