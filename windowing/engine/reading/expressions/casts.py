@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any, Final
-from typing import cast as typed
 
 import numpy as np
 import pyarrow as pa
@@ -216,8 +215,7 @@ def _read_decimals(text: Any, scale: int) -> Computed:
 
 def _exactly(text: str, scale: int) -> int:
     """Return a JSON number times a power of ten, half away from zero; far out, another one."""
-    [parts] = typed("list[tuple[str, ...]]", _PARTS.findall(text))
-    sign, before, after, exponent_sign, exponent = parts
+    [(sign, before, after, exponent_sign, exponent)] = _PARTS.findall(text)
     digits, size = (before + after).lstrip("0"), exponent.lstrip("0")
     if not digits:
         return 0
