@@ -17,7 +17,8 @@ from windowing.model.errors import meant
 from windowing.model.fates import BY_WINDOWS, Fates
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
-from windowing.model.names import FieldName, TimeName, TopicName
+from windowing.model.names import PathName, TimeName, TopicName
+from windowing.model.paths import check_apart
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import PartSpec, parse_format, with_steps
 from windowing.model.times import FRACTIONAL, Spelling, TextTimes, Unit, parse_unit
@@ -119,7 +120,7 @@ class Source(SpecModel):
     Attributes:
         topic: name of the topic; lanes are named `topic/partition`.
         partitions: how many lanes there are, including added ones.
-        fields: the fields of a record besides the event time, and their types.
+        fields: the fields of a record besides the event time, by their paths, and their types.
         disorder: the generator that turns a lane's records into progress.
         disorder_of: the generators of other windowing attributes, by field.
         idle_timeout_us: a lane silent for this long by the wall clock does not hold back early
@@ -136,7 +137,7 @@ class Source(SpecModel):
     partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
     format: Annotated[PartSpec, BeforeValidator(parse_format)]
     event_time: EventTime
-    fields: dict[FieldName, Type]
+    fields: dict[PathName, Type]
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
@@ -151,6 +152,13 @@ class Source(SpecModel):
     @classmethod
     def _steps_apart(cls, source: object) -> object:
         return with_steps(source)
+
+    @model_validator(mode="after")
+    def _fields_apart(self) -> Source:
+        for part in self.parts:
+            if "event_time" in part.model_fields_set:  # else it stands for one with mistakes
+                check_apart(dict.fromkeys((*part.fields, part.event_time.field)))
+        return self
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:

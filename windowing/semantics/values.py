@@ -15,6 +15,7 @@ from windowing.model.file.changes import Change
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST
+from windowing.model.paths import member_name, parse_path
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
 from windowing.model.types import Kind
@@ -28,6 +29,7 @@ from windowing.semantics.controls import (
     read_control,
 )
 from windowing.semantics.formats import decoding, definition_of_step
+from windowing.semantics.paths import at_path
 from windowing.semantics.times import read_time
 
 Reason = Literal[
@@ -85,13 +87,16 @@ class ValueReader:
         self._time, self._disorder = source.event_time, source.disorder
         self._joined = {lane.name for lane in source.joined}
         self._types = source.fields
-        self._known = {*source.fields, source.event_time.field}
+        names = (*source.fields, source.event_time.field)
+        self._paths = {name: parse_path(name) for name in names}
+        self._known = {path[0] for path in self._paths.values()}
         self._ignore_unknown = source.unknown_fields == "ignore"
         self._earliest, self._places = pipeline.earliest, pipeline.placed_by
         grouping = pipeline.key_fields(number)
         wanted = {name: type_.kind for name, type_ in source.fields.items()}
         wanted[self._time.field] = self._time.spelling.kind
-        self._decode = decoding(source.format, wanted)
+        named = {member_name(name): kind for name, kind in wanted.items()}
+        self._decode = decoding(source.format, named)
         self._steps = [definition_of_step(step) for step in source.steps]
         self._never_null = {name for name in grouping if not source.fields[name].nullable}
 
@@ -106,17 +111,17 @@ class ValueReader:
         if document is None:
             return "malformed"
         ts_us = read_event_time(
-            self._time, document.get(self._time.field), append_us, self._earliest
+            self._time, at_path(document, self._paths[self._time.field]), append_us, self._earliest
         )
         if isinstance(ts_us, str):
             return ts_us
         if not self._ignore_unknown and any(name not in self._known for name in document):
             return "unknown_field"
-        if any(document.get(name) is None for name in self._never_null):
+        if any(at_path(document, self._paths[name]) is None for name in self._never_null):
             return "null_key"
         fields: dict[str, Scalar] = {}
         for name, type_ in self._types.items():
-            raw = document.get(name)
+            raw = at_path(document, self._paths[name])
             fields[name] = None if raw is None else read_scalar(type_.kind, raw)
             if fields[name] is None and not (raw is None and type_.nullable):
                 return "bad_type"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from windowing.engine.reading.control import Gate
 from windowing.engine.reading.objects import BadValue
+from windowing.engine.reading.paths import reach
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.limits import EARLIEST, LATEST
+from windowing.model.paths import Path, member_name, parse_path
 from windowing.model.progress import Delays, Heartbeat
 from windowing.model.reading import JSON, PartSpec
 from windowing.model.source import Source
@@ -78,15 +82,37 @@ class ValueRules:
             raise BadValue("bad_type")
         return value
 
+    @cached_property
+    def paths(self) -> dict[str, Path]:
+        """Where the event time and the declared fields are in a value."""
+        return {name: parse_path(name) for name in (self.event_time.field, *self.fields)}
+
+    @property
+    def nested(self) -> bool:
+        """Whether a declared field is inside of another member."""
+        return any(len(path) > 1 or (name,) != path for name, path in self.paths.items())
+
+    @cached_property
+    def _members(self) -> frozenset[str | int]:
+        return frozenset(path[0] for path in self.paths.values())
+
     def known(self, name: str) -> bool:
-        """Return whether a value may have a field of this name."""
-        return name in self.fields or name == self.event_time.field
+        """Return whether a value may have a member of this name."""
+        return name in self._members
+
+    def found(self, members: Mapping[str, Any], name: str) -> Any:
+        """Return what a value has for a field or the event time, as `reach` does."""
+        return reach(members, self.paths[name])
 
     @property
     def wanted(self) -> dict[str, Kind]:
-        """The members that a decoder looks for: the event time's and the declared fields."""
-        time = self.event_time.spelling.kind
-        return {self.event_time.field: time, **{n: kind for n, (kind, _) in self.fields.items()}}
+        """The members that a decoder looks for: the event time's and the declared fields.
+
+        Those inside of others have their paths as names.
+        """
+        kinds = {name: kind for name, (kind, _) in self.fields.items()}
+        kinds[self.event_time.field] = self.event_time.spelling.kind
+        return {member_name(name): kind for name, kind in kinds.items()}
 
 
 def _believed(source: Source) -> dict[str, Delays]:

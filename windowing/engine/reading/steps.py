@@ -78,7 +78,7 @@ class TimeStep(Step):
 
     def exact(self, draft: Draft) -> None:
         """Read the time."""
-        member = draft.members.get(self._rules.event_time.field)
+        member = self._rules.found(draft.members, self._rules.event_time.field)
         draft.ts_us = _event_time(member, draft.append_us, self._rules)
 
     def columns(self, there: Iterable[str]) -> Mapping[str, pl.Expr]:
@@ -103,7 +103,7 @@ class NamesStep(Step):
         members, rules = draft.members, self._rules
         if not rules.ignore_unknown and not all(map(rules.known, members)):
             raise BadValue("unknown_field")
-        if any(members.get(name) is None for name in self._never_null):
+        if any(rules.found(members, name) is None for name in self._never_null):
             raise BadValue("null_key")
 
 
@@ -117,7 +117,7 @@ class TypesStep(Step):
         """Read the fields."""
         members, rules = draft.members, self._rules
         draft.fields = {
-            name: rules.places(name, _typed(members.get(name), kind, nullable))
+            name: rules.places(name, _typed(rules.found(members, name), kind, nullable))
             for name, (kind, nullable) in rules.fields.items()
         }
 
@@ -273,7 +273,7 @@ def misfit(record: dict[str, Any], rules: ValueRules) -> str | None:
     """Return the first declared field whose value its type does not allow, or None."""
     for name, (kind, nullable) in rules.fields.items():
         try:
-            rules.places(name, _typed(record.get(name), kind, nullable))
+            rules.places(name, _typed(rules.found(record, name), kind, nullable))
         except BadValue:
             return name
     return None

@@ -63,8 +63,8 @@ def time_us(value: Any, spelling: Spelling) -> int | None:
         return int(number * 10**power) if power >= 0 else int(number // 10**-power)
     if not spelling.fraction or not isinstance(value, float | Decimal):
         return None
-    number = Decimal(value)
-    return _floor(number, POWERS[unit]) if number.is_finite() else None
+    written = Decimal(value)
+    return _floor(written, POWERS[unit]) if written.is_finite() else None
 
 
 def _floor(number: Decimal, power: int) -> int:

@@ -43,7 +43,7 @@ _SECONDS = 19
 def decode_uniform(values: pl.Series, rules: ValueRules) -> Decoded | None:
     """Decode the values that have the layout of most of them; None if too few do."""
     limits, spelling = tuning(), rules.event_time.spelling
-    if not spelling.is_scaled and spelling != ISO:
+    if (not spelling.is_scaled and spelling != ISO) or rules.nested:
         return None
     if len(values) < limits.alike_from_values:
         return None
@@ -142,7 +142,7 @@ def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
     """Return a decoder of one value into a struct, which may raise; None: the names prevent it."""
     if any(_ESCAPED.search(name) for name in (rules.event_time.field, *rules.fields)):
         return None
-    if rules.event_time.fraction:
+    if rules.event_time.fraction or rules.nested:
         return None
     time, names = rules.event_time, {_TIME: rules.event_time.field}
     members: list[Any] = [(_TIME, str if time.spelling.is_text else int)]
