@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from windowing.engine.reading.control import Gate
@@ -12,7 +13,7 @@ from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Delays, Heartbeat
 from windowing.model.reading import JSON, PartSpec
 from windowing.model.source import Source
-from windowing.model.types import Kind
+from windowing.model.types import FieldType, Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,7 @@ class ValueRules:
 
     Attributes:
         event_time: the field of the time, and the legal instants.
-        fields: per declared field, its kind and whether null is allowed.
+        fields: the declared fields, with their types.
         key_fields: the fields that some query groups by.
         ignore_unknown: undeclared fields are ignored instead of refused.
         earliest: the earliest time, or value of another attribute, that the sink can hold.
@@ -32,7 +33,7 @@ class ValueRules:
     """
 
     event_time: EventTime
-    fields: dict[str, tuple[Kind, bool]]
+    fields: dict[str, FieldType]
     key_fields: frozenset[str]
     ignore_unknown: bool
     earliest: int = EARLIEST
@@ -50,7 +51,7 @@ class ValueRules:
         source, _ = pipeline.source.place(number)
         return cls(
             event_time=source.event_time,
-            fields={name: (kind.kind, kind.nullable) for name, kind in source.fields.items()},
+            fields=dict(source.fields),
             key_fields=pipeline.key_fields(number),
             ignore_unknown=source.unknown_fields == "ignore",
             earliest=pipeline.earliest,
@@ -82,11 +83,18 @@ class ValueRules:
         """Return whether a value may have a field of this name."""
         return name in self.fields or name == self.event_time.field
 
+    @cached_property
+    def timestamps(self) -> tuple[str, ...]:
+        """The fields that are timestamps, beside the event time."""
+        names = (name for name, type_ in self.fields.items() if type_.kind == "timestamp")
+        return tuple(name for name in names if name != self.event_time.field)
+
     @property
     def wanted(self) -> dict[str, Kind]:
         """The members that a decoder looks for: the event time's and the declared fields."""
         time: Kind = "string" if self.event_time.unit == "iso" else "int"
-        return {self.event_time.field: time, **{n: kind for n, (kind, _) in self.fields.items()}}
+        kinds = {name: type_.kind for name, type_ in self.fields.items()}
+        return {self.event_time.field: time, **kinds}
 
 
 def _believed(source: Source) -> dict[str, Delays]:
