@@ -15,7 +15,6 @@ from chaos.planted_bugs.conditions import anywhere_nullable, iso_times, with_flo
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import field_column
-from windowing.engine.reading.decoders.json_objects import _instant
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.pack import (
     RawRows,
@@ -26,10 +25,11 @@ from windowing.engine.reading.pack import (
     _pack,
 )
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.steps import _READERS, _field
+from windowing.engine.reading.steps import _field, _typed
 from windowing.engine.reading.times import iso_us, time_us
 from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import Tuning, tuning
+from windowing.model.types import FieldType
 from windowing.spark.sources.pieces import Batches, _cut, _gathered, _joined
 
 _BY_VALUES = "deterministic, dead letters, conservation, no error, progress, exactly once"
@@ -53,7 +53,7 @@ planted_in_shapes = partial(planted, expected=_BY_VALUES, tuning=SHAPED)
 # and the fast one is written from its own tests.
 @planted_in_shapes("shape_keeps_the_sign_of_zero", at=f"{_STEPS}:_field", shows_in=with_floats)
 def with_its_sign(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
-    if there and name != rules.event_time.field and rules.fields[name][0] == "float":
+    if there and name != rules.event_time.field and rules.fields[name].kind == "float":
         return pl.col(field_column(name)).cast(pl.Float64)
     return _field(rules, name, there=there)
 
@@ -75,10 +75,7 @@ def from_the_other_end(valid: np.ndarray[Any, Any]) -> pa.Buffer | None:
     at="windowing.engine.reading.decoders.json_objects:_instant",
     shows_in=iso_times,
 )
-def as_it_stands(rules: ValueRules) -> pl.Expr:
-    if rules.event_time.unit != "iso":
-        return _instant(rules)
-    instant = pl.col("_instant")
+def as_it_stands(instant: pl.Expr) -> pl.Expr:
     seconds = instant.str.slice(0, 19).str.to_datetime(
         "%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us"
     )
@@ -144,14 +141,10 @@ def without_the_middle(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     at="windowing.engine.reading.steps:_typed",
     wish=Wish(records_max=30),
 )
-def with_truth(value: Any, kind: str, nullable: bool) -> Any:
-    if isinstance(value, bool) and kind != "string":
+def with_truth(value: Any, type_: FieldType, rules: ValueRules) -> Any:
+    if isinstance(value, bool) and type_.kind not in ("string", "bool"):
         value = int(value)
-    if value is None:
-        if nullable:
-            return None
-        raise BadValue("bad_type")
-    return _READERS[kind](value)
+    return _typed(value, type_, rules)
 
 
 # Event times in larger units that are compared before they are multiplied: those just behind the

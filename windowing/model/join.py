@@ -9,9 +9,9 @@ Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
@@ -131,6 +131,17 @@ def _equalities(value: object) -> object:
 _Shown = Annotated[Operand, BeforeValidator(_operand)]
 
 
+_COMPARED: Final[Mapping[str, str]] = {
+    "string": "text",
+    "date": "text",
+    "bool": "truth",
+    **dict.fromkeys(("int", "float", "decimal", "timestamp"), "number"),
+}
+"""What values are compared as; others are not alike."""
+_ROUNDED: Final = {"decimal", "float"}
+"""What would be compared as rounded."""
+
+
 class Join(SpecModel):
     """A join of two streams.
 
@@ -163,11 +174,13 @@ class Join(SpecModel):
                 msg = f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
                 raise ValueError(msg)
         for word, one, other in self._paired():
-            kinds = [self.type_of(o).kind for o in (Operand("left", one), Operand("right", other))]
-            if kinds[0] != kinds[1] or kinds[0] == "float" or one in PLACE:
+            types = [self.type_of(o) for o in (Operand("left", one), Operand("right", other))]
+            alike = [(type_.kind, type_.scale) for type_ in types]
+            if alike[0] != alike[1] or types[0].kind == "float" or one in PLACE:
+                shown = [str(replace(type_, nullable=False)) for type_ in types]
                 msg = (
-                    f"{word}: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or "
-                    "strings"
+                    f"{word}: {one} is {shown[0]}, {other} is {shown[1]}: take fields of one type, "
+                    "but no floats"
                 )
                 raise ValueError(msg)
             if one in {operand.name for operand in self.select.values()}:
@@ -224,7 +237,7 @@ class Join(SpecModel):
             if isinstance(second, str)
             else "int"
         )
-        if (of_first == "string") != (of_second == "string"):
+        if _COMPARED[of_first] != _COMPARED[of_second] or {of_first, of_second} == _ROUNDED:
             msg = f"where: {comparison.first.name} is {of_first}, and is compared with {of_second}"
             raise ValueError(msg)
 
@@ -268,7 +281,7 @@ class JoinedSource(Source):
             partitions=left.partitions + right.partitions,
             format=JSON,
             event_time=left.event_time,
-            fields={name: FieldType(type_.kind, nullable=True) for name, type_ in fields.items()},
+            fields={name: replace(type_, nullable=True) for name, type_ in fields.items()},
             disorder=Slack(0),
             unknown_fields=left.unknown_fields,
             dense=False,

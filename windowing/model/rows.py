@@ -9,11 +9,12 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from windowing.model.record import lane_order
 
-Scalar = int | float | str | None
+Scalar = int | float | str | bool | Decimal | None
 Key = tuple[Scalar, ...]
 Value = Scalar | Sequence[Scalar]
 """The result of an aggregate: a scalar, or a list of them."""
@@ -31,7 +32,7 @@ class Row:
         records: how many records the window holds as of this revision.
         offsets: per contributing lane, their smallest and largest offset.
         values: aggregates in the order of the file.
-        overflow: the sums of ints that leave int64, which are null in `values`.
+        overflow: the sums that leave int64 or 38 digits, which are null in `values`.
         retracts: the row repeats the previous one in order to retract it.
         absorbed_by: in a tombstone, the start of the session that this one is now part of.
     """
@@ -62,8 +63,11 @@ class DeadLetter:
     reason: str
 
 
-def key_order(key: Key) -> tuple[tuple[int, float | int | str], ...]:
-    """Return the sort key of a row's key: null first, numbers by value, strings by code point."""
+def key_order(key: Key) -> tuple[tuple[int, float | int | Decimal | str], ...]:
+    """Return the sort key of a row's key: null first, numbers by value, strings by code point.
+
+    False comes before true.
+    """
     return tuple(
         (0, 0) if part is None else (2, part) if isinstance(part, str) else (1, part)
         for part in key
@@ -160,7 +164,7 @@ def _value(value: Value) -> object:
 def _scalar(value: Scalar) -> Scalar:
     if isinstance(value, float) and math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    return value
+    return f"{value:f}" if isinstance(value, Decimal) else value
 
 
 def _spell(value: object) -> str:

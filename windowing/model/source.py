@@ -29,8 +29,6 @@ from windowing.model.windows.window import ROW_NUM
 PARTITIONS_MAX = 1_000
 """The most lanes tested, on both engines; each costs milliseconds per batch."""
 
-_ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
-
 
 Instant = Annotated[int, BeforeValidator(instant_us)]
 Duration = Annotated[int, BeforeValidator(duration_us)]
@@ -246,7 +244,9 @@ class Source(SpecModel):
     @property
     def attributes(self) -> dict[str, AttributeType]:
         """The fields that a window may refer to, with their types in the window language."""
-        known = {name: _ATTRIBUTE_TYPES[type_.kind] for name, type_ in self.fields.items()}
+        known: dict[str, AttributeType] = {
+            name: "number" if type_.kind == "int" else "text" for name, type_ in self.fields.items()
+        }
         return {**known, self.event_time.field: "time"}
 
     @property

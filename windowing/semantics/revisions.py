@@ -20,8 +20,8 @@ from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Row, Scalar, Value
-from windowing.model.types import Kind
-from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme, refused_by
+from windowing.model.types import FieldType
+from windowing.semantics.aggregates import SumError, aggregate, by_user, extreme, refused_by
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Unit, WindowRevision, group_of, part_of
 from windowing.semantics.windows.classes import definition_of
@@ -95,7 +95,7 @@ def units_of(
 def row_of(query: Query, source: Source, shown: WindowRevision) -> Row:
     """Return the row that shows a revision."""
     key = key_of(query, shown)
-    values, overflow = values_of(query.aggregates, kinds_of(source), shown)
+    values, overflow = values_of(query.aggregates, source.fields, shown)
     return Row(
         query=query.name,
         window_id=shown.wid,
@@ -113,11 +113,6 @@ def row_of(query: Query, source: Source, shown: WindowRevision) -> Row:
     )
 
 
-def kinds_of(source: Source) -> dict[str, Kind]:
-    """Return the types of a source's fields, by name."""
-    return {name: type_.kind for name, type_ in source.fields.items()}
-
-
 def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
     """Return the first and last offset of a row's records, by lane."""
     offsets: dict[str, list[int]] = defaultdict(list)
@@ -127,25 +122,25 @@ def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
 
 
 def values_of(
-    aggregates: Sequence[Aggregate], kinds: Mapping[str, Kind], shown: WindowRevision
+    aggregates: Sequence[Aggregate], types: Mapping[str, FieldType], shown: WindowRevision
 ) -> tuple[dict[str, Value], tuple[str, ...]]:
-    """Return the aggregates of a row by name, and which are null since they leave int64."""
+    """Return the aggregates of a row by name, and which are null for too many digits."""
     values: dict[str, Value] = {}
     overflow = []
     for spec in aggregates:
         try:
-            values[spec.name] = value_of(spec, kinds, shown)
-        except IntSumError:
+            values[spec.name] = value_of(spec, types, shown)
+        except SumError:
             values[spec.name] = None
             overflow.append(spec.name)
     return values, tuple(overflow)
 
 
-def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) -> Value:
+def value_of(spec: Aggregate, types: Mapping[str, FieldType], shown: WindowRevision) -> Value:
     """Return one aggregate over a revision's records; null for a tombstone.
 
     Raises:
-        IntSumError: it leaves int64.
+        SumError: it has too many digits.
     """
     if shown.absorbed_by is not None:
         return None
@@ -164,4 +159,4 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) 
         # Without a field to show, show the windowing attribute.
         shows = [item.fields[spec.more[0]] if spec.more else item.value for item in shown.holds]
         return extreme(spec, list(zip(values, shows, strict=True)))
-    return aggregate(spec, kinds[spec.field], values)
+    return aggregate(spec, types[spec.field], values)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Literal
 
@@ -18,7 +19,7 @@ from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.paths import member_name, parse_path
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
-from windowing.model.types import Kind
+from windowing.model.types import FieldType
 from windowing.semantics.controls import (
     Bound,
     Control,
@@ -29,6 +30,7 @@ from windowing.semantics.controls import (
     read_control,
 )
 from windowing.semantics.formats import decoding, definition_of_step
+from windowing.semantics.json_objects import parse_object
 from windowing.semantics.paths import at_path
 from windowing.semantics.times import read_time
 
@@ -44,6 +46,9 @@ Reason = Literal[
     "change_too_late",
     "not_allowed",
 ]
+
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,7 @@ class ValueReader:
         fields: dict[str, Scalar] = {}
         for name, type_ in self._types.items():
             raw = at_path(document, self._paths[name])
-            fields[name] = None if raw is None else read_scalar(type_.kind, raw)
+            fields[name] = None if raw is None else self._scalar(type_, raw)
             if fields[name] is None and not (raw is None and type_.nullable):
                 return "bad_type"
         for name in self._places:
@@ -164,6 +169,12 @@ class ValueReader:
             return RefusedControl("time_ahead")
         return self._of_known_key(control)
 
+    def _scalar(self, type_: FieldType, raw: object) -> Scalar:
+        if type_.kind != "timestamp":
+            return read_scalar(type_, raw)
+        us = read_time(self._time.spelling, raw)
+        return us if us is not None and self._earliest <= us < LATEST else None
+
     def _of_founding_lanes(self, seen: Observation) -> Observation:
         """Return a heartbeat without added lanes: it may be from before they were."""
         founding = {name: us for name, us in seen.seen_us.items() if name not in self._joined}
@@ -178,7 +189,7 @@ class ValueReader:
             return "ignored"
         ((name, raw),) = control.on.items()
         type_ = self._types.get(name)
-        value = None if type_ is None or raw is None else read_scalar(type_.kind, raw)
+        value = None if type_ is None or raw is None else self._scalar(type_, raw)
         if type_ is None or (value is None and not (raw is None and type_.nullable)):
             return "ignored"
         return Bound(control.bound_us, {name: value})
@@ -193,20 +204,60 @@ def _instant_of(control: Control, disorder: Disorder) -> int | None:
     return None
 
 
-def read_scalar(kind: Kind, raw: object) -> Scalar:
-    """Return a JSON value converted to its type, or None if it does not fit."""
-    if kind == "string":
-        return raw if isinstance(raw, str) else None
-    if kind == "int":
-        # `type() is`, because Python's booleans are ints.
-        return raw if type(raw) is int and INT64_MIN <= raw <= INT64_MAX else None
-    if type(raw) is not int and not isinstance(raw, float | Decimal):
+def read_scalar(type_: FieldType, raw: object) -> Scalar:
+    """Return a JSON value converted to its type, or None if it does not fit.
+
+    Args:
+        type_: any but a timestamp, whose spelling is that of event times.
+    """
+    match type_.kind:
+        case "string":
+            return raw if isinstance(raw, str) else None
+        case "int":
+            # `type() is`, because Python's booleans are ints.
+            return raw if type(raw) is int and INT64_MIN <= raw <= INT64_MAX else None
+        case "bool":
+            return raw if isinstance(raw, bool) else None
+        case "date":
+            return raw if isinstance(raw, str) and _is_day(raw) else None
+        case "decimal":
+            return _decimal(raw, type_.precision, type_.scale)
+    if type(raw) is not int and type(raw) is not float and type(raw) is not Decimal:
         return None
     try:
         number = float(raw)
     except OverflowError:
         return None
     return number + 0.0 if math.isfinite(number) else None  # -0.0 + 0.0 is 0.0
+
+
+def _is_day(text: str) -> bool:
+    match = _DATE.fullmatch(text)
+    try:
+        return match is not None and date(*map(int, match.groups())) is not None
+    except ValueError:
+        return False
+
+
+def _decimal(raw: object, precision: int, scale: int) -> Decimal | None:
+    """Count the digits of a number in units of its type's last place."""
+    if isinstance(raw, str):
+        if not _JSON_NUMBER.fullmatch(raw):
+            return None
+        raw = parse_object(f'{{"x":{raw}}}'.encode(), exact=True)["x"]  # type: ignore[index]
+    if type(raw) is not int and not isinstance(raw, Decimal):
+        return None
+    sign, digits, exponent = Decimal(raw).as_tuple()
+    written = "".join(map(str, digits)).lstrip("0")
+    significant = written.rstrip("0")
+    if not significant:
+        return Decimal((0, (0,), -scale))
+    assert isinstance(exponent, int)  # noqa: S101 - JSON has no other numbers
+    places = exponent + len(written) - len(significant) + scale
+    if places < 0 or len(significant) + places > precision:
+        return None
+    unscaled = significant + "0" * places
+    return Decimal((sign, tuple(map(int, unscaled)), -scale))
 
 
 def read_event_time(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from windowing.engine.reading.pack import RawRows, pack
 from windowing.engine.reading.rules import ValueRules
 from windowing.model import parse_pipeline
 from windowing.model.file.pipeline import EventTime
+from windowing.model.types import FieldType
 
 
 @given(data=st.data())
@@ -71,14 +73,43 @@ def test_neighbours_do_not_change_what_a_value_is(values: list[bytes | None]) ->
 
 def strict_rules() -> ValueRules:
     """Return rules that refuse unknown fields."""
-    fields = {"k": ("string", False), "v": ("int", False)}
+    fields = {"k": FieldType("string"), "v": FieldType("int")}
     return ValueRules(EventTime(field="ts", unit="us"), fields, frozenset(), ignore_unknown=False)
 
 
+# Numbers of decimals, which lie around their limits, and how texts of them may look.
+DECIMALS = ["0", "-0", "0.0", "-0.00", "1.5", "-1.50", "1.100", "12.3456", "9.99", "10", "-10.000"]
+DECIMALS += ["0.1", "999999999999999999", "99999999999999999.9", "1e1", "1E-1", "1e-400", "0e9"]
+DECIMALS += [
+    "9" * 38,
+    "-" + "9" * 36 + ".99",
+    "9" * 39,
+    "0." + "0" * 37 + "1",
+    "0e99999999999999999",
+]
+DECIMALS += ["1e99999999999999999999", "-1e-99999999999999999999", "1." + "0" * 50, "123456.7"]
+DAYS = [
+    "2024-02-29",
+    "2023-02-29",
+    "0001-01-01",
+    "0000-01-01",
+    "9999-12-31",
+    "2024-1-01",
+    "20240101",
+]
+DAYS += ["2024-01-01 ", "+024-01-01", "2024-13-01", "", "\u0662024-01-01"]
+TYPES = st.sampled_from(["int", "float", "string", "bool", "timestamp", "date"]).map(FieldType)
+TYPES |= st.sampled_from(
+    [(1, 0), (3, 2), (4, 4), (12, 2), (18, 0), (19, 1), (38, 2), (38, 38)]
+).map(lambda digits: FieldType("decimal", precision=digits[0], scale=digits[1]))
 KINDS = {
     "int": st.integers(-(2**70), 2**70),
     "float": st.floats() | st.integers(-(10**25), 10**25),
     "string": st.text(max_size=4),
+    "bool": st.booleans(),
+    "decimal": st.sampled_from(DECIMALS),
+    "timestamp": st.integers(-(10**6), 2 * 10**12),
+    "date": st.sampled_from(DAYS),
 }
 # Spellings that an expression might take for a number, a time or a text that JSON has not.
 ODD = ["01", "-0", "+1", "1.", ".5", "1e5", "1E-400", "1e999", "NaN", "true", "null", "1 ", '"1"']
@@ -104,16 +135,29 @@ NAMES |= st.sampled_from(["a.b", "a b", "[x]", "#", "&&", "--", "~", "\u00e9", "
 def sources(draw: st.DrawFn) -> ValueRules:
     """Rules of any source: units, types, nullable fields, limits."""
     names = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
-    kinds = st.tuples(st.sampled_from([*KINDS]), st.booleans())
-    fields = {name: draw(kinds) for name in names[draw(st.integers(0, 1)) :]}
+    kinds = st.tuples(TYPES, st.booleans())
+    fields = {
+        name: replace(type_, nullable=nullable)
+        for name in names[draw(st.integers(0, 1)) :]
+        for type_, nullable in [draw(kinds)]
+    }
     ahead = draw(st.none() | st.integers(0, 10**6))
     unit = draw(st.sampled_from(["us", "ms", "s", "iso"]))
     times = EventTime(field=names[0], unit=unit)
     if ahead is not None:
         times = times.model_copy(update={"max_ahead": f"{ahead} microseconds"})
-    ints = [name for name, kind in fields.items() if kind == ("int", False)]
+    ints = [name for name, kind in fields.items() if kind == FieldType("int")]
     placed = frozenset(draw(st.sets(st.sampled_from(ints)))) if ints else frozenset()
     return ValueRules(times, fields, frozenset(), draw(st.booleans()), placed_by=placed)
+
+
+def spelling(draw: st.DrawFn, kind: str, unit: str) -> str:
+    if kind == "timestamp" and unit == "iso":
+        return json.dumps(draw(st.sampled_from(ISO)))
+    value = draw(KINDS[kind])
+    if kind == "decimal" and draw(st.booleans()):
+        return str(value)
+    return json.dumps(value, ensure_ascii=draw(st.booleans()))
 
 
 @st.composite
@@ -136,8 +180,8 @@ def spelled_values(draw: st.DrawFn, rules: ValueRules) -> list[bytes | None]:
                 said = json.dumps(draw(st.sampled_from(ISO)))
             elif name == time.field:
                 said = str(draw(instants))
-            elif name in fields and not (fields[name][1] and draw(st.booleans())):
-                said = json.dumps(draw(KINDS[fields[name][0]]), ensure_ascii=draw(st.booleans()))
+            elif name in fields and not (fields[name].nullable and draw(st.booleans())):
+                said = spelling(draw, fields[name].kind, time.unit)
             else:
                 said = "null"
             members.append(f"{json.dumps(name, ensure_ascii=False)}:{blank}{said}")

@@ -59,7 +59,7 @@ def test_what_stands_in_a_file_is_read(text: str, expected: Aggregate) -> None:
 
 @pytest.mark.parametrize("function", SIGNATURES)
 def test_the_examples_that_errors_give_are_right(function: Function) -> None:
-    fields = {"delay": FieldType("int"), "carrier": FieldType("string")}
+    fields = {"delay": FieldType("int"), "carrier": FieldType("string"), "ok": FieldType("bool")}
     check_aggregate(parse_aggregate("a", usage(function)), fields)
 
 

@@ -297,7 +297,7 @@ def test_the_lane_of_a_key_is_text_whatever_a_field_of_that_name_is() -> None:
     text = SOURCE.replace("carrier: string", "lane: int")
     pipeline = parse_pipeline(f"{text}  q0: {sort}\n")
     (query,) = pipeline.flows
-    assert query.key_kinds(pipeline.source.fields) == {"lane": "string", "n": "int"}
+    assert query.key_types(pipeline.source.fields) == {"lane": "string", "n": "int"}
     assert query.value_types(pipeline.source.fields)["lane"].kind == "int"
 
 

@@ -28,9 +28,9 @@ def _read_shapes() -> None:
     integers, starts, lengths = (np.empty((1, 1), np.int64) for _ in range(3))
     known, matched = np.empty((2, 1), np.bool_), np.empty(1, np.bool_)
     data = np.frombuffer(_OBJECT, np.uint8)
-    shapes.read(
-        offsets, data, kinds, names, ends, (1, 1), integers, starts, lengths, known, matched
-    )
+    places, digits = np.zeros((2, 2), np.int64), (1, 1)
+    found = integers, starts, lengths, known, matched
+    shapes.read(offsets, data, kinds, names, ends, places, digits, *found)
     shapes.view(starts[0], lengths[0], data, np.empty((1, 16), np.uint8))
 
 

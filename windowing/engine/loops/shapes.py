@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from windowing.engine.loops.compiled import compiled, inlined
 
-INTEGER, NUMBER, TEXT, INSTANT, IGNORED = range(5)
+INTEGER, NUMBER, TEXT, INSTANT, IGNORED, FLAG, DECIMAL = range(7)
 """Kinds of members: integers of up to 18 digits; the places of numbers, of texts without escapes,
-and of times by ISO 8601 in UTC; what is only checked."""
+and of times by ISO 8601 in UTC; what is only checked; booleans as integers; the places of decimals
+without an exponent, with or without quotes around them."""
 
 NULLABLE: Final = 8
 """Added to the kind of a member that may be null."""
@@ -29,7 +30,8 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 Digits = tuple[int, int]
-"""How many an integer may have, and a fraction of a second."""
+"""How many an integer may have, and a fraction of a second; or a decimal, before and after the
+point."""
 
 Value = tuple[int, np.int64, int, int]
 """Where a value ends, or -1 if it is not of its kind; an integer's value; else the place where it
@@ -43,6 +45,7 @@ def read(
     kinds: Bytes,
     names: Bytes,
     name_ends: Ints,
+    places: Ints,
     digits: Digits,
     integers: Ints,
     starts: Ints,
@@ -58,6 +61,8 @@ def read(
         kinds: of the members.
         names: the members' names as they stand in an object, with quotes and colon, in one piece.
         name_ends: where each of them ends.
+        places: of decimals, how many digits they may have before and after the point; a row for
+            each member.
         digits: longer numbers are not of this shape.
         integers: to be filled, a row for each integer.
         starts: to be filled, a row for each place in `data`: where it begins.
@@ -78,10 +83,12 @@ def read(
             if at < 0:
                 break
             kind, name, before = kinds[member], name_ends[member], _COMMA
-            at, integer, start, length = _value(kind, data, at, end, digits)
+            at, integer, start, length = _value(
+                kind, data, at, end, digits, (places[member, 0], places[member, 1])
+            )
             known[member, row] = start != 0
             kind &= ~NULLABLE
-            if kind == INTEGER:
+            if kind in (INTEGER, FLAG):
                 integers[integer_row, row] = integer
                 integer_row += 1
             elif kind != IGNORED:
@@ -93,7 +100,7 @@ def read(
 
 
 @inlined
-def _value(kind: int, data: Bytes, at: int, end: int, digits: Digits) -> Value:
+def _value(kind: int, data: Bytes, at: int, end: int, digits: Digits, places: Digits) -> Value:
     """Read a value of a kind; it starts at 0, where no value of an object can be, if it is null."""
     first = data[at] if at < end else _CLOSE
     if first == _N and (kind & NULLABLE or kind == IGNORED):
@@ -109,6 +116,16 @@ def _value(kind: int, data: Bytes, at: int, end: int, digits: Digits) -> Value:
     elif kind == INSTANT:
         after, length = _instant(data, at, end, digits[1])
         at += 1
+    elif kind == FLAG:
+        integer = np.int64(first == _T)
+        after = _word(data, at, end, _TRUE if first == _T else _FALSE)
+    elif kind == DECIMAL:
+        quotes = 1 if first == _QUOTE else 0
+        at += quotes
+        after = _decimal(data, at, end, places)
+        length = after - at
+        if quotes:
+            after = after + 1 if 0 <= after < end and data[after] == _QUOTE else -1
     elif kind == NUMBER or first not in (_T, _F):
         after = _number(data, at, end)
         length = after - at
@@ -196,6 +213,30 @@ def _number(data: Bytes, at: int, end: int) -> int:
         if at < end and (data[at] == ord("+") or data[at] == _MINUS):
             at += 1
         at = _digits(data, at, end)
+    return at
+
+
+@inlined
+def _decimal(data: Bytes, at: int, end: int, places: Digits) -> int:
+    """Return where a number without an exponent ends; -1: there is none, or it has more digits."""
+    if at < end and data[at] == _MINUS:
+        at += 1
+    first = at
+    at = _digits(data, at, end)
+    if at < 0:
+        return -1
+    zero = data[first] == _ZERO
+    if zero and at > first + 1:
+        return -1
+    # A zero before the point is no digit.
+    if at - first > places[0] and not (zero and at == first + 1):
+        return -1
+    if at < end and data[at] == _POINT:
+        first = at + 1
+        at = _digits(data, first, end)
+        if at - first > places[1]:
+            return -1
+    # An exponent is no comma or bracket, and fails there.
     return at
 
 

@@ -16,7 +16,7 @@ from windowing.model.paths import Path, member_name, parse_path
 from windowing.model.progress import Delays, Heartbeat
 from windowing.model.reading import JSON, PartSpec
 from windowing.model.source import Source
-from windowing.model.types import Kind
+from windowing.model.types import FieldType, Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class ValueRules:
 
     Attributes:
         event_time: the field of the time, and the legal instants.
-        fields: per declared field, its kind and whether null is allowed.
+        fields: the declared fields, with their types.
         key_fields: the fields that some query groups by.
         ignore_unknown: undeclared fields are ignored instead of refused.
         earliest: the earliest time, or value of another attribute, that the sink can hold.
@@ -36,7 +36,7 @@ class ValueRules:
     """
 
     event_time: EventTime
-    fields: dict[str, tuple[Kind, bool]]
+    fields: dict[str, FieldType]
     key_fields: frozenset[str]
     ignore_unknown: bool
     earliest: int = EARLIEST
@@ -54,7 +54,7 @@ class ValueRules:
         source, _ = pipeline.source.place(number)
         return cls(
             event_time=source.event_time,
-            fields={name: (kind.kind, kind.nullable) for name, kind in source.fields.items()},
+            fields=dict(source.fields),
             key_fields=pipeline.key_fields(number),
             ignore_unknown=source.unknown_fields == "ignore",
             earliest=pipeline.earliest,
@@ -104,13 +104,19 @@ class ValueRules:
         """Return what a value has for a field or the event time, as `reach` does."""
         return reach(members, self.paths[name])
 
+    @cached_property
+    def timestamps(self) -> tuple[str, ...]:
+        """The fields that are timestamps, beside the event time."""
+        names = (name for name, type_ in self.fields.items() if type_.kind == "timestamp")
+        return tuple(name for name in names if name != self.event_time.field)
+
     @property
     def wanted(self) -> dict[str, Kind]:
         """The members that a decoder looks for: the event time's and the declared fields.
 
         Those inside of others have their paths as names.
         """
-        kinds = {name: kind for name, (kind, _) in self.fields.items()}
+        kinds = {name: type_.kind for name, type_ in self.fields.items()}
         kinds[self.event_time.field] = self.event_time.spelling.kind
         return {member_name(name): kind for name, kind in kinds.items()}
 

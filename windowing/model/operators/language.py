@@ -254,7 +254,7 @@ def _typed(policy: Policy, source: Source) -> Policy:
         return policy
     name, threshold = policy.attribute, policy.threshold
     type_ = known(name, source)
-    if type_.kind == "string" or type_.nullable:
+    if type_.kind not in ("int", "float") or type_.nullable:
         msg = f"delta({name}, {threshold}): {name} is {type_}, not a number that is never null"
         raise WindowError("E_ATTR_TYPE", msg)
     return Delta(name, float(threshold)) if type_.kind == "float" else policy

@@ -169,7 +169,7 @@ def checks(reference: str) -> bool:
     return callable(getattr(load(reference), "check", None))
 
 
-def refusal(reference: str, values: Sequence[int | float | str]) -> str | None:
+def refusal(reference: str, values: Sequence[object]) -> str | None:
     """Return the words in which a class that `checks` refuses a record; None: it takes it."""
     try:
         load(reference).check(*values)  # type: ignore[attr-defined]

@@ -13,20 +13,23 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import orjson
 import polars as pl
 
 from windowing.engine.columns import WRITTEN_TIME, field_column
-from windowing.engine.reading.decoders.decoder import DTYPES, Decoded, Decoder, decoder
+from windowing.engine.reading.decimals import read_decimal
+from windowing.engine.reading.decoders.decoder import Decoded, Decoder, decoder, dtype_of
 from windowing.engine.reading.objects import BadValue, parse_object
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.times import time_us
 from windowing.engine.tuning import tuning
+from windowing.model.lengths import INT64_MAX
+from windowing.model.limits import LATEST
 from windowing.model.times import ISO
-from windowing.model.types import Kind
+from windowing.model.types import FieldType, Kind
 
 if TYPE_CHECKING:
     from windowing.engine.reading.decoders.layout import Layout
@@ -59,9 +62,16 @@ def decode_uniform(values: pl.Series, rules: ValueRules) -> Decoded | None:
     if found is None:
         return None
     columns, matched = found
+    columns = columns.with_columns(
+        *(
+            _microseconds(pl.col(field_column(name)), rules)
+            for name in rules.timestamps
+            if field_column(name) in columns.columns
+        )
+    )
     if rules.event_time.unit != "iso":
         return Decoded(matched, columns)
-    columns = columns.with_columns(_instant(rules).alias(WRITTEN_TIME))
+    columns = columns.with_columns(_instant(pl.col(WRITTEN_TIME)).alias(WRITTEN_TIME))
     known = (columns[WRITTEN_TIME] >= _YEAR_1_US).fill_null(value=False)
     return Decoded(matched & known, columns)
 
@@ -75,11 +85,14 @@ def _names(value: bytes | None, rules: ValueRules) -> tuple[str, ...] | None:
     time = rules.event_time
     if not isinstance(record, dict) or time.field not in record:
         return None
-    if time.field in rules.fields and (time.unit == "iso" or rules.fields[time.field][0] != "int"):
+    kind = rules.fields[time.field].kind if time.field in rules.fields else "timestamp"
+    if kind != "timestamp" and (time.unit == "iso" or kind != "int"):
         return None
     absent = rules.fields.keys() - record.keys()
     unknown = [name for name in record if not rules.known(name)]
-    if not all(rules.fields[name][1] for name in absent) or (unknown and not rules.ignore_unknown):
+    if not all(rules.fields[name].nullable for name in absent) or (
+        unknown and not rules.ignore_unknown
+    ):
         return None
     return tuple(record) if all(_PLAIN.fullmatch(name) for name in record) else None
 
@@ -91,18 +104,36 @@ def _layout(names: tuple[str, ...], rules: ValueRules) -> Layout:
     return Layout.of(names, rules)
 
 
-def _instant(rules: ValueRules) -> pl.Expr:
-    """Return the event time in the file's unit, or of ISO texts in microseconds."""
-    instant = pl.col(WRITTEN_TIME)
-    if rules.event_time.unit != "iso":
-        return instant
+def _instant(instant: pl.Expr) -> pl.Expr:
+    """Return ISO texts in microseconds."""
     text = instant.str.slice(0, _SECONDS)
     seconds = text.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us")
     fraction = instant.str.slice(_SECONDS + 1).str.pad_end(6, "0").cast(pl.Int64)
     return seconds.cast(pl.Int64) + fraction
 
 
-_TYPES: dict[str, Any] = {"int": int, "float": float, "string": str}
+def _microseconds(written: pl.Expr, rules: ValueRules) -> pl.Expr:
+    """Return timestamps in microseconds; those that no rule allows as one that none allows."""
+    if rules.event_time.unit == "iso":
+        us = _instant(written)
+        known = us >= _YEAR_1_US
+        # A text that is no time is not null, so that it stays doubtful.
+        return pl.when(written.is_null() | known).then(us).otherwise(_NO_TIME)
+    unit_us = rules.event_time.spelling.unit_us
+    fits = written.is_between(-(LATEST // unit_us), LATEST // unit_us)
+    return pl.when(fits).then(written * unit_us).when(written.is_not_null()).then(_NO_TIME)
+
+
+_NO_TIME: Final = pl.lit(INT64_MAX, dtype=pl.Int64)
+
+_TYPES: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "string": str,
+    "bool": bool,
+    "date": str,
+    "decimal": msgspec.Raw,
+}
 _TIME = "_time"
 # Characters that JSON escapes, and that msgspec forbids in names of struct members.
 _ESCAPED = re.compile(r'[\x00-\x1f"\\]')
@@ -123,14 +154,37 @@ def decode_clean(values: Sequence[bytes | None], rules: ValueRules) -> pl.DataFr
         if not rules.event_time.spelling.is_scaled:
             times = [time_us(time, rules.event_time.spelling) for time in times]
         columns = [pl.Series(WRITTEN_TIME, times, dtype=pl.Int64)]
-        for number, (name, (kind, _)) in enumerate(rules.fields.items()):
+        for number, (name, type_) in enumerate(rules.fields.items()):
             field = list(map(attrgetter(_own(name, number, rules)), records))
-            columns.append(pl.Series(field_column(name), field, dtype=DTYPES[kind]))
+            if type_.kind in ("decimal", "timestamp") and name != rules.event_time.field:
+                field = [_converted(value, type_, rules) for value in field]
+            if type_.kind == "timestamp" and name == rules.event_time.field:
+                continue
+            columns.append(pl.Series(field_column(name), field, dtype=dtype_of(type_)))
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, BadValue):
         return None
     except pl.exceptions.PolarsError:
         return None
     return pl.DataFrame(columns)
+
+
+def _converted(value: Any, type_: FieldType, rules: ValueRules) -> Any:
+    """Return a decimal of its text, or a timestamp in microseconds.
+
+    Raises:
+        BadValue: it is another thing.
+        TypeError: it is a null that its type does not allow, or is doubtful.
+    """
+    if value is None:
+        return None
+    if type_.kind == "timestamp":
+        return time_us(value, rules.event_time.spelling)
+    text = str(memoryview(value), "ascii")
+    if text == "null" and type_.nullable:
+        return None
+    if "\\" in text or not (text[0] in '"-' or text[0].isdigit()):
+        raise TypeError
+    return read_decimal(text.strip('"'), type_)
 
 
 def _own(name: str, number: int, rules: ValueRules) -> str:
@@ -145,14 +199,19 @@ def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
     if rules.event_time.fraction or rules.nested:
         return None
     time, names = rules.event_time, {_TIME: rules.event_time.field}
+    if time.field in rules.fields and rules.fields[time.field].kind in ("bool", "decimal", "date"):
+        return None
     members: list[Any] = [(_TIME, str if time.spelling.is_text else int)]
-    for number, (name, (kind, nullable)) in enumerate(rules.fields.items()):
+    instant = members[0][1]
+    for number, (name, type_) in enumerate(rules.fields.items()):
         if name != time.field:
             names[f"_{number}"] = name
-            type_ = _TYPES[kind]
-            members.append(
-                (f"_{number}", type_ | None, None) if nullable else (f"_{number}", type_)
-            )
+            own = instant if type_.kind == "timestamp" else _TYPES[type_.kind]
+            if not type_.nullable:
+                members.append((f"_{number}", own))
+            else:
+                # Raw text may be null anyway.
+                members.append((f"_{number}", own if own is msgspec.Raw else own | None, None))
     members.sort(key=len)  # optional ones come last
     clean = msgspec.defstruct(
         "Clean", members, rename=names, forbid_unknown_fields=not rules.ignore_unknown, gc=False
@@ -168,7 +227,15 @@ def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
             raise TypeError
         return msgspec.convert(record, clean)
 
-    return read
+    def read_text(value: bytes | None) -> Any:
+        # The same, but numbers are read from their digits.
+        record = orjson.loads(value)  # type: ignore[arg-type]
+        if type(record) is not dict or any(type(item) in (dict, list) for item in record.values()):
+            raise TypeError
+        return exactly(value)
+
+    exactly: Callable[[bytes | None], Any] = msgspec.json.Decoder(clean).decode  # type: ignore[assignment]
+    return read_text if any(one.kind == "decimal" for one in rules.fields.values()) else read
 
 
 @decoder("json")

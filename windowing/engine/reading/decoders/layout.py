@@ -14,6 +14,8 @@ import pyarrow as pa
 from windowing.engine.columns import WRITTEN_TIME, field_column
 from windowing.engine.loops import shapes
 from windowing.engine.loops.shapes import (
+    DECIMAL,
+    FLAG,
     IGNORED,
     INSTANT,
     INTEGER,
@@ -24,12 +26,22 @@ from windowing.engine.loops.shapes import (
     Flags,
     Ints,
 )
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.storage.frames import text_arrays
 from windowing.engine.tuning import tuning
+from windowing.model.types import FieldType
 
-_KIND: Final = {"int": INTEGER, "float": NUMBER, "string": TEXT}
-_PLACES: Final = (NUMBER, TEXT, INSTANT)
+_KIND: Final = {
+    "int": INTEGER,
+    "float": NUMBER,
+    "string": TEXT,
+    "bool": FLAG,
+    "decimal": DECIMAL,
+    "date": TEXT,
+}
+_INTEGERS: Final = (INTEGER, FLAG)
+_PLACES: Final = (NUMBER, TEXT, INSTANT, DECIMAL)
 _VIEW_BYTES: Final = 16
 
 
@@ -41,11 +53,13 @@ class Member:
         name: as it is written between quotes, without escapes.
         kind: of `windowing.engine.loops.shapes`.
         column: the column that it is read into; None: it is only checked.
+        type_: of a decimal; None: of others, the kind says it.
     """
 
     name: str
     kind: int
     column: str | None
+    type_: FieldType | None = None
 
 
 class _Found(NamedTuple):
@@ -80,25 +94,25 @@ class Layout:
             values: bytes, or null, which has no layout.
 
         Returns:
-            a column for each member that has one: integers as such, other values as text, null
-            where a value is null or of another layout; and which values are of this one. None:
-            there are too many bytes to be read at once.
+            a column for each member that has one: integers, booleans and decimals as such, other
+            values as text, null where a value is null or of another layout; and which values are of
+            this one. None: there are too many bytes to be read at once.
         """
         offsets, data = text_arrays(values)
         limits = tuning()
         if len(data) > limits.alike_bytes_max:
             return None
         found = self._room(len(values))
-        kinds, names, ends = self._program
+        kinds, names, ends, places = self._program
         digits = limits.alike_integer_digits, limits.alike_fraction_digits
-        shapes.read(offsets, data, kinds, names, ends, digits, *found)
+        shapes.read(offsets, data, kinds, names, ends, places, digits, *found)
         if values.null_count():
             # Arrow may have bytes of a null, too.
             found.matched[:] &= values.is_not_null().to_numpy()
         return pl.DataFrame([*self._columns(found, data)]), pl.Series(found.matched)
 
     def _room(self, values: int) -> _Found:
-        integers, places = self._count(INTEGER), self._count(*_PLACES)
+        integers, places = self._count(*_INTEGERS), self._count(*_PLACES)
         return _Found(
             np.empty((integers, values), np.int64),
             np.empty((places, values), np.int64),
@@ -114,22 +128,32 @@ class Layout:
             if member.column is None:
                 continue
             valid = known & found.matched
-            if member.kind & ~NULLABLE == INTEGER:
-                column = _integers(next(integers), valid)
-            else:
-                column = _texts(*next(places), data, valid)
-            yield pl.Series(member.column, column)
+            kind = member.kind & ~NULLABLE
+            if kind in _INTEGERS:
+                numbers = pl.Series(member.column, _integers(next(integers), valid))
+                yield numbers.cast(pl.Boolean) if kind == FLAG else numbers
+                continue
+            texts = pl.Series(member.column, _texts(*next(places), data, valid))
+            # The loop has counted the digits, so that nothing is rounded.
+            yield texts if member.type_ is None else texts.cast(dtype_of(member.type_))
 
     def _count(self, *kinds: int) -> int:
         return sum(member.kind & ~NULLABLE in kinds for member in self.members)
 
     @cached_property
-    def _program(self) -> tuple[Bytes, Bytes, Ints]:
-        """The kinds of the members, their names in one piece, and where each of them ends."""
+    def _program(self) -> tuple[Bytes, Bytes, Ints, Ints]:
+        """The kinds of the members, their names in one piece, and where each of them ends.
+
+        Of decimals, how many digits they may have before and after the point, too.
+        """
         kinds = np.array([member.kind for member in self.members], np.uint8)
         names = [f'"{member.name}":'.encode() for member in self.members]
         ends = np.cumsum([len(name) for name in names], dtype=np.int64)
-        return kinds, np.frombuffer(b"".join(names), np.uint8), ends
+        places = np.zeros((len(self.members), 2), np.int64)
+        for number, member in enumerate(self.members):
+            if (type_ := member.type_) is not None:
+                places[number] = type_.precision - type_.scale, type_.scale
+        return kinds, np.frombuffer(b"".join(names), np.uint8), ends, places
 
 
 def _member(name: str, rules: ValueRules) -> Member:
@@ -139,8 +163,13 @@ def _member(name: str, rules: ValueRules) -> Member:
         return Member(name, kind, WRITTEN_TIME)
     if name not in rules.fields:
         return Member(name, IGNORED, None)
-    type_, nullable = rules.fields[name]
-    return Member(name, _KIND[type_] | (NULLABLE if nullable else 0), field_column(name))
+    type_ = rules.fields[name]
+    if type_.kind == "timestamp":
+        kind = INSTANT if time.unit == "iso" else INTEGER
+    else:
+        kind = _KIND[type_.kind]
+    digits = type_ if type_.kind == "decimal" else None
+    return Member(name, kind | (NULLABLE if type_.nullable else 0), field_column(name), digits)
 
 
 def _integers(values: Ints, valid: Flags) -> pa.Array:
