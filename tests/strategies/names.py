@@ -67,7 +67,8 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
             name: _call(text, names) for name, text in query["aggregates"].items()
         }
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-    return Case(text, tuple(tuple(_event(event, keys, names) for event in lane) for lane in case.lanes))
+    lanes = (tuple(_event(event, keys, names) for event in lane) for lane in case.lanes)
+    return Case(text, tuple(lanes))
 
 
 def declared(key: str) -> str:

@@ -7,7 +7,7 @@ field that it declares, and of columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 Path = tuple[str | int, ...]
@@ -92,11 +92,11 @@ def in_text(name: str) -> str:
     """Return a field's name as texts have it: quoted as far as needed."""
     if _IN_TEXT.fullmatch(name):
         return name
-    quoted = (s if isinstance(s, int) else '"' + s.replace('"', '""') + '"' for s in parse_path(name))
-    return "".join(
-        f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
-        for place, step in enumerate(quoted)
-    )
+    parts = list[str]()
+    for step in parse_path(name):
+        quoted = "" if isinstance(step, int) else '"' + step.replace('"', '""') + '"'
+        parts.append(f"[{step}]" if isinstance(step, int) else "." * bool(parts) + quoted)
+    return "".join(parts)
 
 
 def member_name(name: str) -> str:
@@ -114,19 +114,38 @@ def split_names(text: str) -> list[str]:
     return [part.strip() for part in parts] if text.strip() else []
 
 
+def check_once(fields: object) -> object:
+    """Check that no two spellings among the keys of a mapping mean the same field.
+
+    Raises:
+        ValueError: two do.
+    """
+    found = dict[str, str]()
+    for name in fields if isinstance(fields, Mapping) else ():
+        other = found.setdefault(named(name), name) if isinstance(name, str) else name
+        if other != name:
+            msg = f"{name!r} and {other!r} are the same field: take one out"
+            raise ValueError(msg)
+    return fields
+
+
 def check_apart(names: Iterable[str]) -> None:
     """Check that no field is inside another one, which would have to be an object.
 
     Raises:
-        ValueError: one is; or two are the same.
+        ValueError: one is.
     """
-    paths = dict[Path, str]()
+    paths, kinds = dict[Path, str](), dict[Path, type]()
     for name in names:
-        other = paths.setdefault(parse_path(name), name)
-        if other != name:
-            msg = f"{name!r} and {other!r} are the same field: take one out"
-            raise ValueError(msg)
+        paths[parse_path(name)] = name
     for path, name in paths.items():
+        for place, step in enumerate(path):
+            if kinds.setdefault(path[:place], type(step)) is not type(step):
+                msg = (
+                    f"{name!r}: {spelled(path[:place])} cannot be an object for one field, and an "
+                    "array for another: take one out"
+                )
+                raise ValueError(msg)
         outer = next((paths[path[:n]] for n in range(1, len(path)) if path[:n] in paths), None)
         if outer is not None:
             msg = (

@@ -18,7 +18,7 @@ from windowing.model.fates import BY_WINDOWS, Fates
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
 from windowing.model.names import PathName, TimeName, TopicName
-from windowing.model.paths import check_apart
+from windowing.model.paths import check_apart, check_once
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import PartSpec, parse_format, with_steps
 from windowing.model.times import FRACTIONAL, Spelling, TextTimes, Unit, parse_unit
@@ -135,7 +135,7 @@ class Source(SpecModel):
     partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
     format: Annotated[PartSpec, BeforeValidator(parse_format)]
     event_time: EventTime
-    fields: dict[PathName, Type]
+    fields: Annotated[dict[PathName, Type], BeforeValidator(check_once)]
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")

@@ -6,6 +6,7 @@ The order of the reasons is part of the contract: the first that applies is the 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal

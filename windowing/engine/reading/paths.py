@@ -21,6 +21,21 @@ class Blocked:
         self.by = by
 
 
+Tree = Mapping[str | int, "Tree | str"]
+"""What is declared inside of a value: by key or place, more, or the name of a field."""
+
+
+def tree_of(paths: Mapping[str, Path]) -> Tree:
+    """Return the tree of declared fields; none is inside of another."""
+    tree: dict[str | int, Any] = {}
+    for name, path in paths.items():
+        inside = tree
+        for step in path[:-1]:
+            inside = inside.setdefault(step, {})
+        inside[path[-1]] = name
+    return tree
+
+
 def reach(members: Mapping[str, Any], path: Path) -> Any:
     """Return what a path leads to; None: it is absent or null, or something on the way is."""
     found: Any = members

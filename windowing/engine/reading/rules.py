@@ -9,7 +9,7 @@ from typing import Any
 
 from windowing.engine.reading.control import Gate
 from windowing.engine.reading.objects import BadValue
-from windowing.engine.reading.paths import reach
+from windowing.engine.reading.paths import Tree, reach, tree_of
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.paths import Path, member_name, parse_path
@@ -87,10 +87,10 @@ class ValueRules:
         """Where the event time and the declared fields are in a value."""
         return {name: parse_path(name) for name in (self.event_time.field, *self.fields)}
 
-    @property
-    def nested(self) -> bool:
-        """Whether a declared field is inside of another member."""
-        return any(len(path) > 1 or (name,) != path for name, path in self.paths.items())
+    @cached_property
+    def tree(self) -> Tree:
+        """The event time and the declared fields as a tree."""
+        return tree_of(self.paths)
 
     @cached_property
     def _members(self) -> frozenset[str | int]:
@@ -104,12 +104,6 @@ class ValueRules:
         """Return what a value has for a field or the event time, as `reach` does."""
         return reach(members, self.paths[name])
 
-    @cached_property
-    def timestamps(self) -> tuple[str, ...]:
-        """The fields that are timestamps, beside the event time."""
-        names = (name for name, type_ in self.fields.items() if type_.kind == "timestamp")
-        return tuple(name for name in names if name != self.event_time.field)
-
     @property
     def wanted(self) -> dict[str, Kind]:
         """The members that a decoder looks for: the event time's and the declared fields.
@@ -119,6 +113,16 @@ class ValueRules:
         kinds = {name: type_.kind for name, type_ in self.fields.items()}
         kinds[self.event_time.field] = self.event_time.spelling.kind
         return {member_name(name): kind for name, kind in kinds.items()}
+
+
+def may_be_null(tree: Tree, rules: ValueRules) -> bool:
+    """Whether all that is declared inside may be null."""
+    return all(
+        may_be_null(part, rules)
+        if not isinstance(part, str)
+        else part != rules.event_time.field and rules.fields[part].nullable
+        for part in tree.values()
+    )
 
 
 def _believed(source: Source) -> dict[str, Delays]:

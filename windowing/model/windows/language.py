@@ -24,9 +24,7 @@ CLAUSES = (
     *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TOKEN = re.compile(
-    rf"{_DATE.pattern}[^\s,]*|[+-]?[0-9]+(?:\.[0-9]+)?|{PATH}|[()]|[^\s,]"
-)
+_TOKEN = re.compile(rf"{_DATE.pattern}[^\s,]*|[+-]?[0-9]+(?:\.[0-9]+)?|{PATH}|[()]|[^\s,]")
 _NAME = re.compile(PATH)
 _RANK = re.compile(rf"rank\s*\(\s*({PATH})\s*\)", re.IGNORECASE)
 _INDEX_LAST = re.compile(r"\[[0-9]+\]\Z")
