@@ -157,9 +157,8 @@ def test_values_are_read_as_they_are_meant(names: list[str], data: st.DataObject
     time = {"field": names[0], "unit": "us"}
     keys = [name for name in fields if data.draw(st.booleans())]
     unknown = data.draw(st.sampled_from(["ignore", "dead_letter"]))
-    spec = pipeline(
-        fields, by=(*keys,), time=time, window="RANGE 5 rows SLIDE 5 rows", unknown_fields=unknown
-    )
+    window = f"RANGE 10 us SLIDE 10 us WATTR {in_text(names[0])}"
+    spec = pipeline(fields, by=(*keys,), time=time, window=window, unknown_fields=unknown)
     shape = data.draw(shapes(ValueRules.of(spec).tree))
     said = st.sampled_from(["1", "-5", "null", '"t"', "1.50", "true", "{}", "[1]", "1e400"])
     value = written(data.draw, shape, lambda name: data.draw(said))
