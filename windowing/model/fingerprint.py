@@ -126,6 +126,7 @@ def _log(source: Source) -> Facts:
         "dense": source.dense,
         "joined": {lane.name: _lane(lane) for lane in source.joined},
         "control": source.control.facts(),
+        "duplicates": None if source.duplicates is None else source.duplicates.facts(),
     }
     return without_defaults(
         facts,
@@ -138,6 +139,7 @@ def _log(source: Source) -> Facts:
             "dense": False,
             "joined": {},
             "control": {},
+            "duplicates": None,
         },
     )
 

@@ -12,9 +12,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from windowing.model.added_lanes import AddedLane, parse_added_lanes
 from windowing.model.control import ControlRule, parse_control_rule
+from windowing.model.duplicates import DuplicatesRule
 from windowing.model.emission import PositiveDuration
 from windowing.model.errors import meant
-from windowing.model.fates import BY_WINDOWS, Fates
+from windowing.model.fates import BY_WINDOWS, DUPLICATE, FILTERED, Fates
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
 from windowing.model.names import PathName, TimeName, TopicName
@@ -129,6 +130,8 @@ class Source(SpecModel):
         compacted: the topic may drop a record once a newer one has its key. Not part of the
             fingerprint: it permits something, and changes no result.
         steps: what else is done to a value, in this order.
+        duplicates: which records that were read are left out because an earlier one was kept; None:
+            none.
     """
 
     topic: TopicName
@@ -145,6 +148,7 @@ class Source(SpecModel):
     control: Annotated[ControlRule, BeforeValidator(parse_control_rule)] = ControlRule()
     compacted: bool = False
     steps: Annotated[tuple[PartSpec, ...], BeforeValidator(_only_named)] = ()
+    duplicates: DuplicatesRule = None
 
     @model_validator(mode="before")
     @classmethod
@@ -166,6 +170,8 @@ class Source(SpecModel):
             if field not in self.fields or self.attributes[field] != "number":
                 msg = f"E_DISORDER: disorder_of {field!r} is not an int under source.fields"
                 raise ValueError(msg)
+        if self.duplicates is not None:
+            self.duplicates.check(self.fields)
         for generator in (self.disorder, *self.disorder_of.values()):
             self._check_names(generator)
         return self
@@ -217,6 +223,9 @@ class Source(SpecModel):
         """
         steps = (step for part in self.parts for step in part.steps)
         withheld = dict.fromkeys(fate for step in steps if (fate := step.withholds) is not None)
+        if FILTERED in withheld or any(part.duplicates is not None for part in self.parts):
+            # Whoever reads a sum knows that nothing else was left out.
+            withheld |= dict.fromkeys((FILTERED, DUPLICATE))
         return (*BY_WINDOWS[:2], *withheld, *BY_WINDOWS[2:])
 
     def ordered_by(self, attribute: str) -> str:

@@ -60,11 +60,13 @@ class Record:
         ts_us: event time, microseconds since 1970.
         fields: the declared fields; absent ones are None.
         withheld: the name of its fate, if no window is to see it.
+        repeats: the offset of the record of its lane that a duplicate repeats.
     """
 
     ts_us: int
     fields: dict[str, Scalar]
     withheld: str | None = None
+    repeats: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
