@@ -22,6 +22,7 @@ from chaos.simulator.draw.queries import (
     draw_query,
     draw_retention,
 )
+from chaos.simulator.draw.spellings import respell
 from chaos.simulator.draw.usual import KINDS as USUAL
 from chaos.simulator.draw.usual import draw_usual
 from chaos.simulator.draw.windows import NUMBER, draw_window
@@ -57,6 +58,7 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
         document = draw_join(rng, wish, policies=kind == POLICY_JOIN)
     else:
         document = _of_queries(rng, kind, wish)
+    respell(document)
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
