@@ -76,7 +76,7 @@ def draw_spelling(rng: random.Random, ts_us: int, spelling: Spelling) -> int | f
     if unit == "ns":
         return ts_us * 1_000 + rng.choice([0, 0, 1, 999])
     if spelling.fraction:
-        return ts_us / 10 ** POWERS[unit]
+        return ts_us / float(10 ** POWERS[unit])
     if unit != "iso" or rng.random() < 0.3:
         return spell(ts_us, unit)
     zone, minutes = rng.choice(_ZONES)
@@ -86,7 +86,7 @@ def draw_spelling(rng: random.Random, ts_us: int, spelling: Spelling) -> int | f
     digits = rng.randint(shortest, 6)
     text = local.replace(microsecond=0, tzinfo=None).isoformat()
     # Drawn apart, so that all else is as without them.
-    own = random.Random(f"{ts_us} {digits}")
+    own = random.Random(f"{ts_us} {digits} {zone}")
     text = text.replace("T", own.choice("TTTt "))
     zone = own.choice([zone, zone, zone.replace(":", ""), zone.lower(), zone.removesuffix(":00")])
     if not digits:

@@ -38,13 +38,13 @@ def test_an_iso_time_is_spelled_in_every_way_that_means_it(ts_us: int) -> None:
     rng = random.Random(1)
     drawn = {str(draw_spelling(rng, ts_us, ISO)) for _ in range(400)}
     assert {read_iso(text) for text in drawn} == {ts_us}
-    zones = {re.sub(r".*T[\d:.]+", "", text) for text in drawn}
+    zones = {re.sub(r".*[Tt ][\d:.]+", "", text) for text in drawn}
     assert {"", "Z"} < zones
     assert any(zone.startswith("-") for zone in zones)
     assert any(zone.startswith("+") for zone in zones)
     digits = {len(part) for text in drawn for part in re.findall(r"\.(\d+)", text)}
     needed = len(f"{ts_us % 1_000_000:06d}".rstrip("0"))
-    assert digits | {0} == {0, *range(max(needed, 1), 7)}
+    assert {0, *range(max(needed, 1), 7)} <= digits | {0} <= {*range(8), 9, 12}
 
 
 def test_control_records_name_instants_at_all_edges() -> None:
