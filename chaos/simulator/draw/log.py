@@ -184,6 +184,9 @@ def _content(
         return rng.choice([{"raw": draw_raw(rng)}, {"control": draw_no_control(rng)}])
     time = source.event_time
     value = {time.field: draw_spelling(rng, ts_us, time.unit), **fields}
+    for name, type_ in source.fields.items():
+        if type_.kind == "timestamp" and value.get(name) is not None:
+            value[name] = draw_spelling(rng, value[name], time.unit)
     missing = [name for name in fields if fields[name] is None and source.fields[name].nullable]
     for name in missing:
         if rng.random() < 0.5:
@@ -220,7 +223,8 @@ def _fields(rng: random.Random, log: _Log, number: int, rows: int) -> dict[str, 
         # Each of many keys would have too few records.
         values = log.values
         known = {"string": values.texts, "int": values.ints, "float": values.floats}
-        for name in [name for name in table if name not in log.largest]:
+        few_of = [name for name in table if name not in log.largest and types[name].kind in known]
+        for name in few_of:
             few = known[types[name].kind][: log.keys]
             table[name] = [rng.choice(few) for _ in range(rows)]
     return table | units

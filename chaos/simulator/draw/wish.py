@@ -72,6 +72,7 @@ class Wish:
         alike: how often a pipeline has more queries like one with sliding windows, which can share
             slices with it.
         same_class: whether all queries are of one class.
+        types: how often there are decimals, bools, dates and timestamps among fields and keys.
     """
 
     classes: tuple[str, ...] = field(default_factory=_classes)
@@ -89,3 +90,4 @@ class Wish:
     refusals: bool = True
     alike: float = 0.35
     same_class: bool = False
+    types: float = 0.3
