@@ -103,7 +103,7 @@ def _window(one: WindowVerdict) -> dict[str, Any]:
     return {
         "start": _spelled(one.place.start_us),
         "end": _spelled(one.place.end_us),
-        "key": list(one.place.key),
+        "key": [in_row(part) for part in one.place.key],
         "verdict": one.verdict,
         "why": one.why,
         "written": one.written,

@@ -178,6 +178,9 @@ class Source(SpecModel):
                 f"({known_fields(self)}){meant(attr, self.fields)}"
             )
             raise ValueError(msg)
+        if attr is not None and self.fields[attr].kind == "decimal":
+            msg = f"E_DISORDER: attr {attr!r} is a decimal: take a field of another type"
+            raise ValueError(msg)
         if misfit := generator.misfit(self.fields):
             msg = f"E_DISORDER: {misfit}"
             raise ValueError(msg)

@@ -250,7 +250,7 @@ def _place(
     named = f"begins at {start}" if sought.wid is None else f"has the number {sought.wid}"
     msg = (
         f"query {sought.query.name} has no window that {named} and holds a record of key "
-        f"{list(sought.key)}: look for it with `slackwater newest`"
+        f"{[in_row(part) for part in sought.key]}: look for it with `slackwater newest`"
     )
     raise NoWindow(msg)
 
