@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from chaos.audit.verdict import Audit, Verdict, WindowVerdict
 from chaos.reports.pages import embedded, page, write_report
+from windowing.model.rows import in_row
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLOURS = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
-from windowing.model.rows import Key, Scalar
+from windowing.model.rows import Key, Scalar, in_row
 from windowing.model.source import Source
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
