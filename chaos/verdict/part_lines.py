@@ -23,7 +23,7 @@ from windowing.model.rows import DeadLetter, dead_letter_line, of_row, row_line
 from windowing.semantics import Division, Stream, attribute_of, evaluate_part
 from windowing.semantics.parts import Path, part_outcomes
 from windowing.semantics.units import Item
-from windowing.semantics.view import View
+from windowing.semantics.view import View, rank_of
 
 
 class PartError(RuntimeError):
@@ -101,7 +101,8 @@ class Evaluation:
         part, partition = self.pipeline.source.place(number)
         typed = zip(part.fields.items(), values, strict=True)
         fields = {name: of_row(one, type_.kind) for (name, type_), one in typed}
-        return Item(value, part.topic, partition, offset, progress, fields)
+        rank = rank_of(self.pipeline.source, part.topic)
+        return Item(value, part.topic, partition, offset, progress, fields, rank)
 
     def as_json(self) -> str:
         """Return all of this as JSON.

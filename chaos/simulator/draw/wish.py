@@ -73,6 +73,8 @@ class Wish:
             slices with it.
         same_class: whether all queries are of one class.
         types: how often there are decimals, bools, dates and timestamps among fields and keys.
+        duplicates: how often sources say what a duplicate is.
+        computed: how often they compute something of a record, and how often they have two topics.
     """
 
     classes: tuple[str, ...] = field(default_factory=_classes)
@@ -91,3 +93,5 @@ class Wish:
     alike: float = 0.35
     same_class: bool = False
     types: float = 0.3
+    duplicates: float = 0.12
+    computed: float = 0.15

@@ -34,7 +34,7 @@ from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.tuning import tuned
 from windowing.model.fields import parse_aggregate
 from windowing.model.types import FieldType
-from windowing.semantics.aggregates import SumError
+from windowing.semantics.aggregates import NoValueError
 from windowing.semantics.revisions import value_of
 from windowing.semantics.units import Item, WindowRevision
 
@@ -158,7 +158,7 @@ def _defined(texts: list[str], records: list[Record]) -> list[object]:
 def _value(text: str, shown: WindowRevision) -> object:
     try:
         return value_of(parse_aggregate("a", text), FIELDS, shown)
-    except SumError:
+    except NoValueError:
         return None
 
 

@@ -221,14 +221,7 @@ def _missing(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
 
 
 def _no_time(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
-    return rules.event_time.field, _time_spelling(rules)
-
-
-def _time_spelling(rules: ValueRules) -> str:
-    unit = rules.event_time.unit
-    if unit == "iso":
-        return "YYYY-MM-DDTHH:MM:SS[.ffffff][Z|±HH:MM]; no offset is UTC"
-    return f"an integer, in {unit}"
+    return rules.event_time.field, rules.event_time.spelling.rule
 
 
 def _time(reason: str) -> Callable[[dict[str, Any], int | None, ValueRules], _Found]:
@@ -267,7 +260,7 @@ def _rule_of(type_: FieldType, rules: ValueRules) -> str:
             "point"
         )
     if type_.kind == "timestamp":
-        return f"a time spelled as event times are ({_time_spelling(rules)})"
+        return f"a time spelled as event times are ({rules.event_time.spelling.rule})"
     return _TYPES[type_.kind]
 
 

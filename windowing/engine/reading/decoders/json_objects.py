@@ -24,10 +24,11 @@ from windowing.engine.reading.decimals import read_decimal
 from windowing.engine.reading.decoders.decoder import Decoded, Decoder, decoder, dtype_of
 from windowing.engine.reading.objects import BadValue, parse_object
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.steps import UNIT_US, iso_us
+from windowing.engine.reading.times import time_us
 from windowing.engine.tuning import tuning
 from windowing.model.lengths import INT64_MAX
 from windowing.model.limits import LATEST
+from windowing.model.times import ISO
 from windowing.model.types import FieldType, Kind
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ _SECONDS = 19
 
 def decode_uniform(values: pl.Series, rules: ValueRules) -> Decoded | None:
     """Decode the values that have the layout of most of them; None if too few do."""
-    limits = tuning()
+    limits, spelling = tuning(), rules.event_time.spelling
+    if not spelling.is_scaled and spelling != ISO:
+        return None
     if len(values) < limits.alike_from_values:
         return None
     sample = values.gather_every(max(len(values) // limits.alike_samples, 1))
@@ -80,7 +83,7 @@ def _names(value: bytes | None, rules: ValueRules) -> tuple[str, ...] | None:
     except (ValueError, RecursionError):
         return None
     time = rules.event_time
-    if not isinstance(record, dict) or time.field not in record:
+    if not isinstance(record, dict) or (rules.time is None and time.field not in record):
         return None
     kind = rules.fields[time.field].kind if time.field in rules.fields else "timestamp"
     if kind != "timestamp" and (time.unit == "iso" or kind != "int"):
@@ -116,7 +119,7 @@ def _microseconds(written: pl.Expr, rules: ValueRules) -> pl.Expr:
         known = us >= _YEAR_1_US
         # A text that is no time is not null, so that it stays doubtful.
         return pl.when(written.is_null() | known).then(us).otherwise(_NO_TIME)
-    unit_us = UNIT_US[rules.event_time.unit]
+    unit_us = rules.event_time.spelling.unit_us
     fits = written.is_between(-(LATEST // unit_us), LATEST // unit_us)
     return pl.when(fits).then(written * unit_us).when(written.is_not_null()).then(_NO_TIME)
 
@@ -147,10 +150,7 @@ def decode_clean(values: Sequence[bytes | None], rules: ValueRules) -> pl.DataFr
         return None
     try:
         records = list(map(read, values))
-        times = list(map(attrgetter(_TIME), records))
-        if rules.event_time.unit == "iso":
-            times = [iso_us(text) for text in times]
-        columns = [pl.Series(WRITTEN_TIME, times, dtype=pl.Int64)]
+        columns = [] if rules.time is not None else [_written(records, rules)]
         for number, (name, type_) in enumerate(rules.fields.items()):
             field = list(map(attrgetter(_own(name, number, rules)), records))
             if type_.kind in ("decimal", "timestamp") and name != rules.event_time.field:
@@ -175,14 +175,23 @@ def _converted(value: Any, type_: FieldType, rules: ValueRules) -> Any:
     if value is None:
         return None
     if type_.kind == "timestamp":
-        unit = rules.event_time.unit
-        return iso_us(value) if unit == "iso" else value * UNIT_US[unit]
+        us = time_us(value, rules.event_time.spelling)
+        if us is None:
+            raise TypeError
+        return us
     text = str(memoryview(value), "ascii")
     if text == "null" and type_.nullable:
         return None
     if "\\" in text or not (text[0] in '"-' or text[0].isdigit()):
         raise TypeError
     return read_decimal(text.strip('"'), type_)
+
+
+def _written(records: Sequence[Any], rules: ValueRules) -> pl.Series:
+    times = list(map(attrgetter(_TIME), records))
+    if not rules.event_time.spelling.is_scaled:
+        times = [time_us(time, rules.event_time.spelling) for time in times]
+    return pl.Series(WRITTEN_TIME, times, dtype=pl.Int64)
 
 
 def _own(name: str, number: int, rules: ValueRules) -> str:
@@ -194,26 +203,21 @@ def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
     """Return a decoder of one value into a struct, which may raise; None: the names prevent it."""
     if any(_ESCAPED.search(name) for name in (rules.event_time.field, *rules.fields)):
         return None
-    time, names = rules.event_time, {_TIME: rules.event_time.field}
+    if rules.event_time.fraction or not (rules.time is None or rules.fields):
+        return None
+    time = rules.event_time
     if time.field in rules.fields and rules.fields[time.field].kind in ("bool", "decimal", "date"):
         return None
-    members: list[Any] = [(_TIME, str if time.unit == "iso" else int)]
-    instant = members[0][1]
-    for number, (name, type_) in enumerate(rules.fields.items()):
-        if name != time.field:
-            names[f"_{number}"] = name
-            own = instant if type_.kind == "timestamp" else _TYPES[type_.kind]
-            if not type_.nullable:
-                members.append((f"_{number}", own))
-            else:
-                # Raw text may be null anyway.
-                members.append((f"_{number}", own if own is msgspec.Raw else own | None, None))
-    members.sort(key=len)  # optional ones come last
+    members = _members(rules)
     clean = msgspec.defstruct(
-        "Clean", members, rename=names, forbid_unknown_fields=not rules.ignore_unknown, gc=False
+        "Clean",
+        [member for _, member in members],
+        rename={member[0]: name for name, member in members},
+        forbid_unknown_fields=not rules.ignore_unknown,
+        gc=False,
     )
+    decode: Callable[[bytes | None], Any] = msgspec.json.Decoder(clean).decode  # type: ignore[assignment]
     if not rules.ignore_unknown:
-        decode: Callable[[bytes | None], Any] = msgspec.json.Decoder(clean).decode  # type: ignore[assignment]
         return decode
 
     def read(value: bytes | None) -> Any:
@@ -221,17 +225,26 @@ def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
         record = orjson.loads(value)  # type: ignore[arg-type]
         if type(record) is not dict or any(type(item) in (dict, list) for item in record.values()):
             raise TypeError
-        return msgspec.convert(record, clean)
+        return decode(value)
 
-    def read_text(value: bytes | None) -> Any:
-        # The same, but numbers are read from their digits.
-        record = orjson.loads(value)  # type: ignore[arg-type]
-        if type(record) is not dict or any(type(item) in (dict, list) for item in record.values()):
-            raise TypeError
-        return exactly(value)
+    return read
 
-    exactly: Callable[[bytes | None], Any] = msgspec.json.Decoder(clean).decode  # type: ignore[assignment]
-    return read_text if any(one.kind == "decimal" for one in rules.fields.values()) else read
+
+def _members(rules: ValueRules) -> list[tuple[str, Any]]:
+    """Return the members of a struct, each with its name in the values; optional ones come last."""
+    time, members = rules.event_time, list[tuple[str, Any]]()
+    instant = str if time.spelling.is_text else int
+    if rules.time is None:
+        members.append((time.field, (_TIME, instant)))
+    for number, (name, type_) in enumerate(rules.fields.items()):
+        if name != time.field:
+            own = instant if type_.kind == "timestamp" else _TYPES[type_.kind]
+            # Raw text may be null anyway.
+            nullable = own if own is msgspec.Raw else own | None
+            members.append(
+                (name, (f"_{number}", nullable, None) if type_.nullable else (f"_{number}", own))
+            )
+    return sorted(members, key=lambda one: len(one[1]))
 
 
 @decoder("json")
