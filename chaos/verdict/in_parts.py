@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Final
@@ -110,7 +111,8 @@ class DividedLog:
     Attributes:
         read: number of data records, as the reader saw them, with control records that are refused.
         arrived: the same by the definition.
-        withheld: by fate, the number of records that no window is to see.
+        withheld: by name, how many records count for something in all queries: those that no
+            window is to see, and those that break rules which only warn.
     """
 
     def __init__(
@@ -193,11 +195,13 @@ class DividedLog:
             for arrival in arrivals:
                 self.arrived += 1
                 self.read += entry.control is not None
-                self.withheld.update(filter(None, [arrival.withheld]))
+                self.withheld.update(arrival.counts)
                 if isinstance(arrival.content, str):
                     self.bad.append(dead_line(bad_value(arrival, arrival.content)))
         for item in items:
-            values = tuple(item.fields[name] for name in self._fields[number])
+            held = (item.fields[name] for name in self._fields[number])
+            # Files of them are JSON.
+            values = tuple(f"{one:f}" if isinstance(one, Decimal) else one for one in held)
             packed = (number, item.offset, item.value, item.progress, values)
             for flow in self._flows.values():
                 if flow.stream is stream:

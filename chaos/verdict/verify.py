@@ -24,6 +24,7 @@ from chaos.verdict.comparison import (
     first_misplaced,
     row_id,
     row_size,
+    typed_key,
 )
 from chaos.verdict.in_parts import DividedLog, Means
 from chaos.verdict.point import Point
@@ -177,7 +178,7 @@ def verify(
             dead=letters,
             disorder=(
                 *changed(since, rows, dead),
-                *_disorder(output, "rows", compared, found_rows, _row_order),
+                *_disorder(output, "rows", compared, found_rows, partial(_row_order, pipeline)),
                 *_disorder(
                     output, "dead letters", letters, lambda: output.dead, _dead_letter_order
                 ),
@@ -237,23 +238,28 @@ def with_records(
         log: as for `verify`; it can be read twice.
     """
     # The key of a join's row already names its records.
-    if verdict.smallest is None or not pipeline.one_topic:
+    if verdict.smallest is None or pipeline.join is not None:
         return verdict
-    row = row_id(verdict.smallest.fields)
+    row = row_id(verdict.smallest.fields, pipeline)
     held = [] if row is None else _held(pipeline, log, row, means or Means(), since)
     places = set(held[:_RECORDS_SHOWN])
     values = {
         place: entry.value or b""
         for entry in (log if places else ())
-        if (place := (entry.partition, entry.offset)) in places
+        if (place := (entry.source, entry.partition, entry.offset)) in places
     }
     shown = [
-        f"    partition {lane}, offset {offset}: {_text(values.get((lane, offset)))}"
-        for lane, offset in sorted(places)
+        f"    {_lane(pipeline, place)}, offset {place[2]}: {_text(values.get(place))}"
+        for place in sorted(places)
     ]
     more = [f"    and {len(held) - len(shown)} more"] if len(held) > len(shown) else []
     head = f"  its records by the definition: {len(held) or 'none, there is no such row'}"
     return replace(verdict, records=(head, *shown, *more))
+
+
+def _lane(pipeline: Pipeline, place: tuple[str, int, int]) -> str:
+    topic, partition, _ = place
+    return f"partition {partition}" if pipeline.one_topic else f"{topic}/{partition}"
 
 
 def _text(value: bytes | None) -> str:
@@ -262,7 +268,7 @@ def _text(value: bytes | None) -> str:
 
 def _held(
     pipeline: Pipeline, log: Iterable[LogEntry], row: RowId, means: Means, since: Point | None
-) -> list[tuple[int, int]]:
+) -> list[tuple[str, int, int]]:
     """Return the places of a row's records, in their order; none if there is no such row."""
     query = next((query for query in pipeline.flows if query.name == row.query), None)
     if query is None:
@@ -292,8 +298,8 @@ def _disorder(
     return [] if line is None else [f"{kind} of {output.name}: out of order from line {line} on"]
 
 
-def _row_order(fields: dict[str, Any]) -> tuple[object, ...]:
-    key = tuple(fields["key"])
+def _row_order(pipeline: Pipeline, fields: dict[str, Any]) -> tuple[object, ...]:
+    key = tuple(typed_key(fields, pipeline))
     extent = fields["window_start"], fields["window_end"]
     retracts = fields.get("op") == RETRACT
     place = (fields["query"], fields["window_id"], *extent, key, fields["pane"])

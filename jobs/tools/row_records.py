@@ -21,7 +21,7 @@ from deltalake.exceptions import DeltaError
 
 from windowing.files.table_rows import rows_in
 from windowing.model import Pipeline, Query
-from windowing.model.rows import Key
+from windowing.model.rows import Key, in_row
 from windowing.model.types import FieldType
 from windowing.model.windows.traits import Order
 from windowing.semantics.log import LogEntry
@@ -127,7 +127,7 @@ class RowRecords:
             "window_id": row.wid,
             "start": row.start,
             "end": row.end,
-            "key": list(self.sought.key),
+            "key": [in_row(part) for part in self.sought.key],
             "revisions": [
                 {"revision": one.revision, "records": one.records, "offsets": dict(one.offsets)}
                 for one in self.rows
@@ -166,7 +166,7 @@ def row_records(
         first, last = spans.get(lane, (0, -1))
         if entry.control is not None or not first <= entry.offset <= last:
             continue
-        content = readers[lane].read(entry.value, entry.append_us)
+        content = readers[lane].read_entry(entry)
         if not isinstance(content, Record) or _key(query, content) != sought.key:
             continue
         at = content.ts_us if attribute is None else content.fields[attribute]
@@ -215,7 +215,9 @@ def _rows(table: Path, run: str, sought: WindowRef, schema: Mapping[str, Any]) -
         wanted = (pl.col("pane") != "early") & pl.col("op").is_null() & _is_sought(sought)
         wanted &= pl.col("query") == sought.query.name
         for name, value in sought.fields.items():
-            wanted &= pl.col("key").struct.field(name).eq_missing(pl.lit(value))
+            own = pl.col("key").struct.field(name)
+            type_ = schema["key"].to_schema()[name]
+            wanted &= own.eq_missing(pl.lit(value).cast(type_, strict=False))
         # Windows that begin together have different numbers: the first one is meant, as by `why`.
         instants = pl.col("window_start", "window_end").dt.epoch("us")
         found = frame.filter(wanted).with_columns(instants).sort("window_id", "revision").collect()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from dataclasses import replace
 from typing import Any, Final
 
 from windowing.model.lengths import INT64_MAX, INT64_MIN, spell_instant
 from windowing.model.limits import fitting_unit
 from windowing.model.source import Source
 from windowing.model.times import FRACTIONAL, Spelling, TextTimes
+from windowing.model.types import FieldType
 
 _WAYS_OUT = {
     "change_too_late": "write the change with a later `from` or `until`, into every partition",
@@ -30,7 +32,8 @@ _WAYS_OUT = {
     "source.unknown_fields: ignore",
     "null_key": "let the producer set it, or put a ? behind its type: null is a key then",
     "bad_type": "let the producer send the declared type, or declare what it sends (? allows null)",
-    "bad_expression": "a derived field cannot be computed of it: guard the expression",
+    "bad_expression": "an expression has no value for it: guard it, as CASE WHEN q <> 0 THEN v / q "
+    "END, or let the producer send other values",
     "late": "allow more disorder (`slackwater tune` shows the cost), or take late records by "
     "late: {policy: update}",
     "out_of_retention": "allow more disorder (`slackwater tune`), or a longer retention",
@@ -52,7 +55,8 @@ def way_out(
         return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
     if reason.startswith("refused_by:"):
         name = reason.removeprefix("refused_by:")
-        return f"the class of aggregate {name} refuses its value: mend it at its producer, or check"
+        do = "mend it at its producer, or the class"
+        return f"the class of aggregate {name} refuses its value: {do}"
     general = _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
     if source is None or field is None:
         return general
@@ -62,18 +66,18 @@ def way_out(
 def _by_value(reason: str, field: str, value: str | None, source: Source) -> str | None:
     """Return what fits the refused value; None: nothing in particular does."""
     if reason == "unknown_field":
-        near = difflib.get_close_matches(field, source.fields, n=1)
-        known = ", ".join([source.event_time.field, *source.fields])
+        near = difflib.get_close_matches(field, source.declared, n=1)
+        known = ", ".join([source.event_time.field, *source.declared])
         hint = f" (is {near[0]} meant?)" if near else f" (known: {known})"
         return f"{_WAYS_OUT[reason]}{hint}"
     if reason == "bad_type" and value is None and field in source.fields:
-        return f"it is absent: a ? behind the type allows that: '{source.fields[field].kind}?'"
+        return f"it is absent: a ? behind the type allows that: '{source.fields[field]}?'"
     try:
         sent = json.loads(value or "")
     except ValueError:  # it was cut
         return None
     if reason == "bad_type" and field in source.fields:
-        return _of_type(source.fields[field].kind, sent)
+        return _of_type(replace(source.fields[field], nullable=False), sent)
     if reason == "bad_event_time":
         return _of_time(sent, source.event_time.spelling)
     if reason in ("time_out_of_range", "time_ahead") and type(sent) is int:
@@ -89,12 +93,22 @@ def _by_value(reason: str, field: str, value: str | None, source: Source) -> str
     return None
 
 
-def _of_type(kind: str, sent: Any) -> str | None:
+_SPELLED: Final = {
+    "bool": "only true and false are bools: declare it string, or let the producer send them",
+    "decimal": "declare it with more digits, or let the producer send a number, or a text of one",
+    "date": "let the producer send YYYY-MM-DD, or declare it string",
+    "timestamp": "let the producer send it as it sends event times, or declare it int or string",
+}
+
+
+def _of_type(type_: FieldType, sent: Any) -> str | None:
+    kind = type_.kind
     if sent is None:
-        return f"null is allowed by a ? behind the type: '{kind}?'"
+        return f"null is allowed by a ? behind the type: '{type_}?'"
     if isinstance(sent, bool):
-        send = "1 and 0" if kind != "string" else "a text"
-        return f"true and false are no {kind}, and no type takes them: let the producer send {send}"
+        return f"true and false are no {kind}: declare it bool"
+    if kind in _SPELLED:
+        return _SPELLED[kind]
     if isinstance(sent, dict | list):
         return "it is an object or a list: declare what is inside by its path, as 'card.country'"
     if isinstance(sent, str):

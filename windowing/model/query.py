@@ -130,7 +130,11 @@ class Flow(Protocol):
         """The columns that tables have for marks which only some rows have."""
 
     def may_overflow(self, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
-        """Name the values that may have too many digits; `fields` are those of the source."""
+        """Name the values that may be null in a row that names them in `overflow`.
+
+        Args:
+            fields: of the pipeline's source.
+        """
 
     @property
     def late(self) -> Late:
@@ -182,8 +186,10 @@ class MostFlows:
         return ()
 
     def may_overflow(self: Flow, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
-        """Name the sums, and means of decimals, that may have too many digits."""
-        return tuple(one.name for one in self.aggregates if may_overflow(one, fields))
+        """Name the sums, means of decimals, and what users' classes compute, which may fail."""
+        return tuple(
+            one.name for one in self.aggregates if one.user is not None or may_overflow(one, fields)
+        )
 
     @property
     def values(self: Flow) -> Mapping[str, object]:

@@ -9,10 +9,11 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from windowing.model.record import lane_order
+from windowing.model.types import Kind
 
 Scalar = int | float | str | bool | Decimal | None
 Key = tuple[Scalar, ...]
@@ -104,7 +105,7 @@ def row_line(row: Row) -> str:
             "window_id": row.window_id,
             "window_start": row.window_start_us,
             "window_end": row.window_end_us,
-            "key": [_scalar(part) for part in row.key],
+            "key": [in_row(part) for part in row.key],
             "pane": row.pane,
             "revision": row.revision,
             "records": row.records,
@@ -157,14 +158,25 @@ def dead_letter_lines(
 
 def _value(value: Value) -> object:
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_scalar(part) for part in value]
-    return _scalar(value)
+        return [in_row(part) for part in value]
+    return in_row(value)
 
 
-def _scalar(value: Scalar) -> Scalar:
+def in_row(value: Scalar) -> Scalar:
+    """Return a value as a row's JSON has it."""
     if isinstance(value, float) and math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return f"{value:f}" if isinstance(value, Decimal) else value
+
+
+def of_row(value: Scalar, kind: Kind) -> Scalar:
+    """Return a scalar of a row's JSON as the value that it is of a field of a kind."""
+    if kind == "decimal" and isinstance(value, str):
+        try:
+            return Decimal(value)
+        except InvalidOperation:
+            return value  # a broken row may hold anything
+    return value
 
 
 def _spell(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
@@ -30,8 +30,10 @@ def parse_object(value: bytes | None, *, exact: bool = False) -> dict[str, Any] 
         text = (value or b"").decode("utf-8")
         if _depth(text) > DEPTH_MAX:
             return None
-        plain, careful = _EXACT if exact else _ROUNDED
-        document = (careful if "\\u" in text else plain).decode(text)
+        if exact:
+            document = _EXACT.decode(text)
+        else:
+            document = (_CAREFUL if "\\u" in text else _PLAIN).decode(text)
     except ValueError:  # UnicodeDecodeError and JSONDecodeError are subclasses
         return None
     return document if isinstance(document, dict) else None
@@ -57,6 +59,17 @@ def _int(digits: str) -> int:
     return -_BEYOND if digits.startswith("-") else _BEYOND
 
 
+def _exact(digits: str) -> Decimal:
+    """Return a number with a fraction or an exponent; one beyond all types becomes another such."""
+    try:
+        return Decimal(digits)
+    except InvalidOperation:  # an exponent of 19 digits or more
+        mantissa, _, exponent = digits.lower().partition("e")
+        size = -_DIGITS_MAX if exponent.startswith("-") else _DIGITS_MAX
+        sign = -1 if mantissa.startswith("-") else 1
+        return sign * Decimal(f"1e{size}") if Decimal(mantissa) else Decimal(0)
+
+
 def _no_constant(name: str) -> NoReturn:
     msg = f"{name} is not JSON"
     raise ValueError(msg)
@@ -77,26 +90,8 @@ def _refuse_lone_surrogates(parts: Iterable[object]) -> None:
             _refuse_lone_surrogates(part)
 
 
-def _exact(number: str) -> Decimal:
-    try:
-        return Decimal(number)
-    except InvalidOperation:  # its exponent has 18 digits or more: it is 0, huge, or tiny
-        mantissa, exponent = re.split("[eE]", number)
-        if not mantissa.strip("-0."):
-            return Decimal(0)
-        beyond = Decimal((mantissa.startswith("-"), (1,), _DIGITS_MAX * 10))
-        return beyond if not exponent.startswith("-") else beyond.scaleb(-_DIGITS_MAX * 20)
-
-
-def _decoders(number: Callable[[str], Any] | None) -> tuple[json.JSONDecoder, json.JSONDecoder]:
-    """Return a decoder of plain objects, and one that looks for lone surrogates."""
-    plain = json.JSONDecoder(parse_int=_int, parse_float=number, parse_constant=_no_constant)
-    return plain, json.JSONDecoder(
-        parse_int=_int,
-        parse_float=number,
-        parse_constant=_no_constant,
-        object_pairs_hook=_object,
-    )
-
-
-_ROUNDED, _EXACT = _decoders(None), _decoders(_exact)
+_PLAIN = json.JSONDecoder(parse_int=_int, parse_constant=_no_constant)
+_CAREFUL = json.JSONDecoder(parse_int=_int, parse_constant=_no_constant, object_pairs_hook=_object)
+_EXACT = json.JSONDecoder(
+    parse_int=_int, parse_float=_exact, parse_constant=_no_constant, object_pairs_hook=_object
+)

@@ -21,7 +21,7 @@ from windowing.model.file.pipeline import Query, Source
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Row, Scalar, Value
 from windowing.model.types import FieldType
-from windowing.semantics.aggregates import SumError, aggregate, by_user, extreme, refused_by
+from windowing.semantics.aggregates import NoValueError, aggregate, by_user, extreme, refused_by
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Unit, WindowRevision, group_of, part_of
 from windowing.semantics.windows.classes import definition_of
@@ -124,23 +124,34 @@ def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
 def values_of(
     aggregates: Sequence[Aggregate], types: Mapping[str, FieldType], shown: WindowRevision
 ) -> tuple[dict[str, Value], tuple[str, ...]]:
-    """Return the aggregates of a row by name, and which are null for too many digits."""
+    """Return the aggregates of a row by name, and which have none to show."""
     values: dict[str, Value] = {}
     overflow = []
     for spec in aggregates:
         try:
             values[spec.name] = value_of(spec, types, shown)
-        except SumError:
+        except NoValueError:
             values[spec.name] = None
             overflow.append(spec.name)
     return values, tuple(overflow)
+
+
+def unshown(
+    aggregates: Sequence[Aggregate], types: Mapping[str, FieldType], shown: WindowRevision
+) -> Iterator[str]:
+    """Yield why aggregates of a row have no value to show: those that `values_of` names."""
+    for spec in aggregates:
+        try:
+            value_of(spec, types, shown)
+        except NoValueError as error:
+            yield str(error)
 
 
 def value_of(spec: Aggregate, types: Mapping[str, FieldType], shown: WindowRevision) -> Value:
     """Return one aggregate over a revision's records; null for a tombstone.
 
     Raises:
-        SumError: it has too many digits.
+        NoValueError: no row can show it.
     """
     if shown.absorbed_by is not None:
         return None
@@ -149,10 +160,7 @@ def value_of(spec: Aggregate, types: Mapping[str, FieldType], shown: WindowRevis
     if spec.function == "python":
         return by_user(
             spec,
-            {
-                (item.partition, item.offset): [item.fields[name] for name in spec.fields]
-                for item in shown.holds
-            },
+            {item.place: [item.fields[name] for name in spec.fields] for item in shown.holds},
         )
     values = [item.fields[spec.field] for item in shown.holds]
     if spec.function in ("argmin", "argmax"):

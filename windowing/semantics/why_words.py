@@ -9,6 +9,7 @@ from typing import Final
 
 from windowing.model import Pipeline
 from windowing.model.lengths import spell_instant
+from windowing.model.rows import in_row
 from windowing.model.standing import release
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Item
@@ -55,6 +56,7 @@ class Explanation:
             what = "closed" if number == 0 else f"revision {number}"
             due = "" if instant == math.inf else f", due at {self._at(instant)}"
             yield f"{what}{due}: {_records(records)}"
+            yield from (f"  null: {said}" for of, said in found.unshown if of == number)
 
     def _records(self) -> Iterator[str]:
         members = self.found.members
@@ -73,6 +75,11 @@ class Explanation:
             yield f"{_records(len(refused))} came too late for it:"
         for item, outcome in refused[:_SHOWN]:
             yield f"  {self._spelled(item)}: {outcome}"
+        unwanted = self.found.unwanted
+        if unwanted:
+            yield f"{_records(len(unwanted))} within it {_are(len(unwanted))} refused by a class:"
+        for item, reason, said in unwanted[:_SHOWN]:
+            yield f"  {self._spelled(item)}: {reason}: {said}"
 
     def _withheld(self) -> Iterator[str]:
         withheld = self.found.withheld
@@ -109,7 +116,7 @@ class Explanation:
             "window_id": found.wid,
             "start": found.start,
             "end": found.end,
-            "key": list(found.sought.key),
+            "key": [in_row(part) for part in found.sought.key],
             "open": found.is_open,
             "closes_at": _finite(found.closes_at),
             "progress": _finite(found.progress),
@@ -139,11 +146,20 @@ class Explanation:
             ],
             "too_late": [{**_place(item), "outcome": outcome} for item, outcome in found.refused],
             "withheld": [{**_place(item), "outcome": fate} for item, fate in found.withheld],
+            "refused": [
+                {**_place(item), "reason": reason, "rule": said}
+                for item, reason, said in found.unwanted
+            ],
+            "null": [{"revision": number, "rule": said} for number, said in found.unshown],
         }
 
 
 def _records(number: int) -> str:
     return f"{number:,} record" + "s" * (number != 1)
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _place(item: Item) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
+from chaos.simulator.draw.computed import draw_computed, draw_topics
 from chaos.simulator.draw.duplicates import draw_duplicates
 from chaos.simulator.draw.generators import draw_disorder, draw_disorder_of, draw_keyed
 from chaos.simulator.draw.join import draw_join
@@ -23,6 +24,7 @@ from chaos.simulator.draw.queries import (
     draw_retention,
 )
 from chaos.simulator.draw.spellings import respell
+from chaos.simulator.draw.types import add_types
 from chaos.simulator.draw.usual import KINDS as USUAL
 from chaos.simulator.draw.usual import draw_usual
 from chaos.simulator.draw.windows import NUMBER, draw_window
@@ -58,6 +60,9 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
         document = draw_join(rng, wish, policies=kind == POLICY_JOIN)
     else:
         document = _of_queries(rng, kind, wish)
+    own = random.Random(f"types {document!r}")
+    if own.random() < wish.types:
+        add_types(own, document)
     respell(document)
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
@@ -123,7 +128,9 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
     if wish.provisional:
         _provisional(rng, document, kinds, clock)
+    draw_computed(document, wish)
     draw_duplicates(document, [source], clock, wish)
+    draw_topics(document, wish)
     return document
 
 

@@ -12,12 +12,12 @@ from tests.strategies import HARD_FLOATS, Entry
 from windowing.engine.reading.batches import batches, interleave
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.fields import SIGNATURES, usage
-from windowing.model.rows import row_lines
-from windowing.model.user.user_aggregate import UserAggregateError
+from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import run
 from windowing.semantics import evaluate
 
-FIELDS = {"g": "string", "delay": "int?", "carrier": "string?", "x": "float?"}
+FIELDS = {"g": "string", "delay": "int?", "carrier": "string?", "x": "float?", "ok": "bool?"}
+FIELDS |= {"amount": "decimal(12,2)?", "huge": "decimal(38,4)?", "day": "date?", "at": "timestamp?"}
 
 
 def _pipeline(aggregates: dict[str, str]) -> Pipeline:
@@ -56,6 +56,11 @@ def _log(seed: int, size: int = 60) -> list[Entry]:
                 "delay": rng.choice([rng.randint(-3, 3), rng.randint(-(2**57), 2**57)]),
                 "carrier": rng.choice(["AA", "UA", "é", ""]),
                 "x": rng.choice(HARD_FLOATS),
+                "ok": rng.random() < 0.5,
+                "amount": rng.choice(["0.10", "-12.5", 7, "9999999999.99"]),
+                "huge": rng.choice(["9" * 34 + ".9999", "-" + "9" * 33, "0.0001", 5]),
+                "day": rng.choice(["2024-02-29", "1999-12-31"]),
+                "at": rng.choice([0, -5, 10**15]),
             }
             value = {name: part for name, part in drawn.items() if rng.random() < 0.8}
             value |= {"ts": max(ts_us - rng.choice([0, 0, 2, 9]), 0), "g": rng.choice("ab")}
@@ -68,6 +73,12 @@ def _log(seed: int, size: int = 60) -> list[Entry]:
 def test_all_aggregates_at_once(rows: int) -> None:
     texts = [usage(function) for function in SIGNATURES]
     texts += [text.replace("delay", "x") for text in texts if text != "count"]
+    texts += [text.replace("delay", "amount") for text in texts if "delay" in text]
+    texts += ["sum(huge)", "mean(huge)", "median(huge)", "quantile(huge, 0.5)", "top_k(huge, 2)"]
+    for field in ("amount", "huge", "day", "at", "carrier"):
+        texts += [f"{function}({field})" for function in ("min", "max")]
+    for field in ("ok", *FIELDS):
+        texts += [f"{one}({field})" for one in ("first", "last", "argmin", "count", "collect")]
     texts += [
         "python:pipelines.swing:Swing(x)",
         "python:tests.unit.engine.user_classes:Text(carrier)",
@@ -80,8 +91,19 @@ def test_all_aggregates_at_once(rows: int) -> None:
     assert found == defined
 
 
-@pytest.mark.parametrize("name", ["Failing", "Odd", "Keeping"])
-def test_a_class_that_fails_stops_the_run_and_is_named(name: str) -> None:
-    pipeline = _pipeline({"a": f"python:tests.unit.engine.user_classes:{name}(delay)"})
-    with pytest.raises(UserAggregateError, match=f"user_classes:{name}"):
-        run(pipeline, batches(_log(1), 10))
+@pytest.mark.parametrize("name", ["Failing", "Odd", "Keeping", "FailingMerge"])
+def test_a_class_that_always_fails_stops_nothing(name: str) -> None:
+    pipeline = _pipeline(
+        {"a": f"python:tests.unit.engine.user_classes:{name}(delay)", "s": "sum(delay)"}
+    )
+    log = _log(9)
+    found, defined = run(pipeline, batches(log, 10)), evaluate(pipeline, log)
+    if name == "FailingMerge":  # the definition merges nothing
+        assert any(row.overflow == ("a",) for row in found.rows)
+        return
+    assert [*row_lines(found.rows)] == [*row_lines(defined.rows)]
+    assert [*dead_letter_lines(found.dead_letters)] == [*dead_letter_lines(defined.dead)]
+    if name == "Keeping":  # its state of one record is none
+        assert {letter.reason for letter in found.dead_letters} >= {"refused_by:a"}
+    else:
+        assert {row.overflow for row in found.rows if row.values["s"] is not None} == {("a",)}

@@ -10,6 +10,7 @@ from typing import Any
 from windowing.engine.reading.control import Gate
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.paths import Tree, reach, tree_of
+from windowing.model.computed import BUILT_IN, Computation
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.paths import Path, member_name, parse_path
@@ -25,7 +26,7 @@ class ValueRules:
 
     Attributes:
         event_time: the field of the time, and the legal instants.
-        fields: the declared fields, with their types.
+        fields: the fields of values, with their types.
         key_fields: the fields that some query groups by.
         ignore_unknown: undeclared fields are ignored instead of refused.
         earliest: the earliest time, or value of another attribute, that the sink can hold.
@@ -33,6 +34,11 @@ class ValueRules:
         progress_attr: the field whose values have their own progress, or None.
         steps: what else is done to them, in this order.
         withholds: whether a step may keep records from windows.
+        computations: the expressions that are evaluated behind the steps, in their order.
+        known_fields: all fields, and those that are computed, with their types.
+        metadata: the names of what is used of a record besides its value.
+        lane: topic and partition; partition 0 stands for all unless it is used.
+        time: the expression of the event time; None: it is a field.
     """
 
     event_time: EventTime
@@ -47,15 +53,21 @@ class ValueRules:
     format: PartSpec = JSON
     steps: tuple[PartSpec, ...] = ()
     withholds: bool = False
+    computations: tuple[Computation, ...] = ()
+    known_fields: Mapping[str, FieldType] = field(default_factory=dict)
+    metadata: tuple[str, ...] = ()
+    lane: tuple[str, int] = ("", 0)
+    time: Computation | None = None
 
     @classmethod
     def of(cls, pipeline: Pipeline, number: int = 0) -> ValueRules:
         """Return a pipeline's rules for a lane; they differ only between the sides of a join."""
-        source, _ = pipeline.source.place(number)
+        source, partition = pipeline.source.place(number)
+        declared = source.declared
         return cls(
             event_time=source.event_time,
-            fields=dict(source.fields),
-            key_fields=pipeline.key_fields(number),
+            fields=dict(declared),
+            key_fields=pipeline.key_fields(number) & declared.keys(),
             ignore_unknown=source.unknown_fields == "ignore",
             earliest=pipeline.earliest,
             placed_by=pipeline.placed_by,
@@ -63,8 +75,13 @@ class ValueRules:
             progress_attr=source.disorder.progress_attr,
             gate=Gate.of(pipeline, number),
             format=source.format,
-            steps=source.steps,
+            steps=tuple(step for step in source.steps if step.name not in BUILT_IN),
             withholds=any(step.withholds is not None for step in source.steps),
+            computations=source.computations,
+            known_fields=source.fields,
+            metadata=source.metadata,
+            lane=(source.topic, partition),
+            time=source.time,
         )
 
     @property
@@ -85,7 +102,8 @@ class ValueRules:
     @cached_property
     def paths(self) -> dict[str, Path]:
         """Where the event time and the declared fields are in a value."""
-        return {name: parse_path(name) for name in (self.event_time.field, *self.fields)}
+        timed = () if self.time is not None else (self.event_time.field,)
+        return {name: parse_path(name) for name in (*timed, *self.fields)}
 
     @cached_property
     def tree(self) -> Tree:
@@ -111,7 +129,8 @@ class ValueRules:
         Those inside of others have their paths as names.
         """
         kinds = {name: type_.kind for name, type_ in self.fields.items()}
-        kinds[self.event_time.field] = self.event_time.spelling.kind
+        if self.time is None:
+            kinds[self.event_time.field] = self.event_time.spelling.kind
         return {member_name(name): kind for name, kind in kinds.items()}
 
 
@@ -120,7 +139,7 @@ def may_be_null(tree: Tree, rules: ValueRules) -> bool:
     return all(
         may_be_null(part, rules)
         if not isinstance(part, str)
-        else part != rules.event_time.field and rules.fields[part].nullable
+        else part in rules.fields and rules.fields[part].nullable
         for part in tree.values()
     )
 

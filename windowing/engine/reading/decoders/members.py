@@ -83,7 +83,8 @@ def members_of(value: bytes | None, rules: ValueRules) -> tuple[Member, ...] | N
     reached = {member.column for member in members}
     absent = (n for n in rules.fields if field_column(n) not in reached)
     legal = all(rules.fields[name].nullable or name == rules.event_time.field for name in absent)
-    return members if legal and WRITTEN_TIME in reached else None
+    timed = rules.time is not None or WRITTEN_TIME in reached
+    return members if legal and timed else None
 
 
 def shows_all(members: tuple[Member, ...]) -> bool:

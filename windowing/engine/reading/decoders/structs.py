@@ -61,9 +61,11 @@ def decode_clean(values: Sequence[bytes | None], rules: ValueRules) -> pl.DataFr
     time = rules.event_time
     try:
         found = dict(_values([*map(reader.read, values)], reader.tree))
-        if None in found[time.field]:
-            return None
-        columns = [_times(found[time.field], rules)]
+        columns = list[pl.Series]()
+        if rules.time is None:
+            if None in found[time.field]:
+                return None
+            columns.append(_times(found[time.field], rules))
         for name, type_ in rules.fields.items():
             own = found[name]
             if not type_.nullable and None in own:  # an array is too short
@@ -150,6 +152,8 @@ def _number(raw: msgspec.Raw) -> Any:
 def _reader(rules: ValueRules) -> _Reader | None:
     """Return how values are decoded; None: what is declared prevents it."""
     time = rules.event_time
+    if not rules.tree:
+        return None
     if time.field in rules.fields:
         kind = rules.fields[time.field].kind
         if kind in ("bool", "decimal", "date") or (time.fraction and kind != "timestamp"):
