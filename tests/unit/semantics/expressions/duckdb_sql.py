@@ -25,7 +25,7 @@ class DuckDB:
 
     def __init__(self) -> None:
         # Loaded before tests are collected, it would be frozen with them and report leaks.
-        import duckdb  # noqa: PLC0415
+        import duckdb
 
         self._connection, self._error = duckdb.connect(), duckdb.Error
         self._connection.execute("SET threads = 1")
