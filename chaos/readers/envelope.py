@@ -206,6 +206,25 @@ def members(text: str) -> dict[str, str]:
     return pieces
 
 
+def elements(text: str) -> list[str]:
+    """Split an array into the exact text of its elements.
+
+    Raises:
+        ValueError: the text is not a single array.
+    """
+    pieces: list[str] = []
+    at = _skip(text, _expect(text, 0, "["))
+    while text[at : at + 1] != "]":
+        begin = _skip(text, _expect(text, at, ",")) if pieces else at
+        at = _end(text, begin)
+        pieces.append(text[begin:at])
+        at = _skip(text, at)
+    if _skip(text, at + 1) != len(text):
+        message = "text after the array"
+        raise ValueError(message)
+    return pieces
+
+
 def _end(text: str, at: int) -> int:
     try:
         return _scan(text, at)[1]

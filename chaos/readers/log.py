@@ -36,11 +36,13 @@ class EnvelopeError(EventsFileError):
 
     Attributes:
         line: the number of the line, from 1.
+        problem: what is wrong with it.
     """
 
     def __init__(self, path: Path, line: int, problem: str) -> None:
         self.path = path
         self.line = line
+        self.problem = problem
         super().__init__(f"{path}:{line}: {problem}")
 
 

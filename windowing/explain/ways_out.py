@@ -53,7 +53,8 @@ def way_out(
         return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
     if reason.startswith("refused_by:"):
         name = reason.removeprefix("refused_by:")
-        return f"the class of aggregate {name} refuses its value: mend it at its producer, or check"
+        do = "mend it at its producer, or the class"
+        return f"the class of aggregate {name} refuses its value: {do}"
     general = _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
     if source is None or field is None:
         return general

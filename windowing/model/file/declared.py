@@ -20,6 +20,7 @@ from pydantic import (
 from windowing.model.arguments import of_queries
 from windowing.model.emission import Accumulation, Early, Late
 from windowing.model.file.conflicts import Conflict
+from windowing.model.file.file_tests import FileTest, TestName
 from windowing.model.join import Join, JoinedSource
 from windowing.model.names import PipelineName, QueryName
 from windowing.model.operators.file import OperatorFile, StepsFile, section
@@ -62,6 +63,7 @@ class Declared(SpecModel):
         upkeep: of its tables, on a schedule; None: only on demand.
         conflicts: the names that lanes of a log have given to different queries; a log makes them.
         forgotten: names of queries that a log does not change; `queries forget` writes them.
+        tests: logs, and the rows that they have to give, by name; they change no result.
     """
 
     name: PipelineName
@@ -79,6 +81,7 @@ class Declared(SpecModel):
     upkeep: Upkeep | None = None
     conflicts: dict[QueryName, Conflict] = Field(default_factory=dict)
     forgotten: tuple[QueryName, ...] = ()
+    tests: dict[TestName, FileTest] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
