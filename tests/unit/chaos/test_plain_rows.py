@@ -142,6 +142,13 @@ def test_times_are_exact_in_each_unit(
         assert not -62135596800 <= exact < 253402300800
 
 
+def test_an_event_time_has_its_unit_whatever_its_field_is_declared(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"ts": pa.array([5], pa.timestamp("s"))}), tmp_path / "rows.parquet")
+    for kind in ("int", "string"):
+        declared = source("ms", f"{{ts: {kind}}}")
+        assert [*parquet_values(tmp_path / "rows.parquet", declared)] == [b'{"ts":5000}']
+
+
 def test_rows_come_a_batch_at_a_time(tmp_path: Path) -> None:
     table = pa.table({"ts": pa.array(range(25_000))})
     found = values_of(tmp_path, table, row_group_size=7_000)
