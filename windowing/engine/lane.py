@@ -17,6 +17,7 @@ import polars as pl
 
 from windowing.engine.changes import Claim, claims, judged
 from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, PARTITION, REFUSAL, field_column
+from windowing.engine.duplicates import LaneDuplicates
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import (
@@ -126,6 +127,8 @@ class Lane:
         self._pipeline = pipeline = plan.pipeline
         self.name = pipeline.source.lane(partition)
         self._source, _ = pipeline.source.place(partition)
+        own = self._source.duplicates
+        self._duplicates = None if own is None else LaneDuplicates(own, pipeline.source, partition)
         self._clocks = {
             clock: make_clock(clock, pipeline.source, partition) for clock in plan.clocks
         }
@@ -180,6 +183,8 @@ class Lane:
             chunk = self._once(chunk, state)
         rows = self._sorted_out(chunk, state.ended)
         time = self._plan.clocks[0]
+        if self._duplicates is not None:
+            rows = self._duplicates.withheld(rows, state.clocks[time.name], store)
         stored = None if time.key is None else store.get(_KEYS + time.name)
         keys = None if stored is None else from_bytes(stored)
         found = claims(rows, self._clocks[time], state.clocks[time.name], keys)

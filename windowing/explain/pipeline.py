@@ -42,6 +42,7 @@ def explain(plan: Plan) -> Iterator[str]:
         how = _progress(part, part.event_time.field)
         yield f"  progress {of_lane}: {how}; of the stream: the smallest of its lanes"
         yield f"  control records of {part.topic}: {_believed(part.control)}"
+        yield from _duplicates(part)
         if part.idle_timeout_us is not None:
             silent = f"silent for {spell_us(part.idle_timeout_us)}"
             yield f"  a lane {silent} holds back results, and no provisional rows"
@@ -209,6 +210,23 @@ def _keeps(aggregate: Aggregate) -> str:
     if aggregate.user is not None:
         return f"the state of {aggregate.user}"
     return SIGNATURES[aggregate.function].keeps
+
+
+def _duplicates(source: Source) -> Iterator[str]:
+    rule = source.duplicates
+    if rule is None:
+        return
+    within, of = spell_us(rule.within_us), " and ".join(rule.by)
+    yield (
+        f"  duplicates of {source.topic}: a record with the {of} of one that its lane has kept, "
+        f"less than {within} apart; it is counted, and moves progress"
+    )
+    yield f"    one in another lane is not found: let {of} decide the partition of a record"
+    kept = f"{of} and time of each record that is kept, for {spell_us(2 * rule.within_us)}"
+    how = "behind the progress of its lane"
+    if source.disorder.progress_attr is not None:
+        how += ", which only bounds of the whole lane move, as the records' is per key"
+    yield f"    memory: {kept} {how}; a record {within} or more behind it is no duplicate"
 
 
 def _believed(rule: ControlRule) -> str:

@@ -12,14 +12,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from windowing.model.added_lanes import AddedLane, parse_added_lanes
 from windowing.model.control import ControlRule, parse_control_rule
+from windowing.model.duplicates import DuplicatesRule
 from windowing.model.emission import PositiveDuration
 from windowing.model.errors import meant
-from windowing.model.fates import BY_WINDOWS, Fates
+from windowing.model.fates import BY_WINDOWS, DUPLICATE, FILTERED, Fates
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import PartSpec, parse_format, with_steps
+from windowing.model.times import FRACTIONAL, Spelling, TextTimes, Unit, parse_unit
 from windowing.model.types import FieldType, parse_field_type
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM
@@ -60,16 +62,23 @@ class EventTime(SpecModel):
 
     Attributes:
         field: name of the field; it need not be in `fields`.
-        unit: `us`, `ms`, `s` (a JSON integer) or `iso` (text).
+        unit: `us`, `ms`, `s`, `ns` (a JSON integer), `iso` (text), or how texts are written.
+        fraction: times in `us`, `ms` or `s` may have a fraction.
         min_us, max_us: legal is `min_us <= ts_us < max_us`.
         max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not checked.
     """
 
     field: TimeName
-    unit: Literal["us", "ms", "s", "iso"]
+    unit: Annotated[Unit | TextTimes, BeforeValidator(parse_unit)]
+    fraction: bool = Field(default=False, strict=True)
     min_us: Instant = Field(default=INT64_MIN, alias="min")
     max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
     max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """How it is spelled in values; fields of type `timestamp` are spelled alike."""
+        return Spelling(self.unit, self.fraction)
 
     @property
     def first_us(self) -> int:
@@ -99,6 +108,9 @@ class EventTime(SpecModel):
         if self.min_us >= self.max_us:
             msg = "min must lie before max, as min: '1970-01-01', max: '2100-01-01'"
             raise ValueError(msg)
+        if self.fraction and self.unit not in FRACTIONAL:
+            msg = f"fraction: true is for numbers in {', '.join(FRACTIONAL)}: take it out"
+            raise ValueError(msg)
         return self
 
 
@@ -119,6 +131,8 @@ class Source(SpecModel):
         compacted: the topic may drop a record once a newer one has its key. Not part of the
             fingerprint: it permits something, and changes no result.
         steps: what else is done to a value, in this order.
+        duplicates: which records that were read are left out because an earlier one was kept; None:
+            none.
     """
 
     topic: TopicName
@@ -135,6 +149,7 @@ class Source(SpecModel):
     control: Annotated[ControlRule, BeforeValidator(parse_control_rule)] = ControlRule()
     compacted: bool = False
     steps: Annotated[tuple[PartSpec, ...], BeforeValidator(_only_named)] = ()
+    duplicates: DuplicatesRule = None
 
     @model_validator(mode="before")
     @classmethod
@@ -149,6 +164,8 @@ class Source(SpecModel):
             if field not in self.fields or self.attributes[field] != "number":
                 msg = f"E_DISORDER: disorder_of {field!r} is not an int under source.fields"
                 raise ValueError(msg)
+        if self.duplicates is not None:
+            self.duplicates.check(self.fields)
         for generator in (self.disorder, *self.disorder_of.values()):
             self._check_names(generator)
         return self
@@ -200,6 +217,9 @@ class Source(SpecModel):
         """
         steps = (step for part in self.parts for step in part.steps)
         withheld = dict.fromkeys(fate for step in steps if (fate := step.withholds) is not None)
+        if FILTERED in withheld or any(part.duplicates is not None for part in self.parts):
+            # Whoever reads a sum knows that nothing else was left out.
+            withheld |= dict.fromkeys((FILTERED, DUPLICATE))
         return (*BY_WINDOWS[:2], *withheld, *BY_WINDOWS[2:])
 
     def ordered_by(self, attribute: str) -> str:

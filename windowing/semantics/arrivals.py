@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from windowing.model.fates import DUPLICATE
 from windowing.model.file.changes import Change
 from windowing.semantics.changes import UndeclaredChange, judge
 from windowing.semantics.lanes import Lane, Progress
@@ -65,12 +66,21 @@ def follow(
                 arrivals.append(ReadRecord(*place, "after_end" if ended else said.reason))
             elif not ended and not isinstance(said, Change):
                 lane.control(said)
+                if lane.timed is not None:
+                    lane.timed.control(said)
             continue
         content = "after_end" if ended else reader.read(entry.value, entry.append_us)
+        if isinstance(content, Record) and content.withheld is None:
+            repeated = lane.original(content.ts_us, content.fields, entry.offset)
+            if repeated is not None:
+                content = replace(content, withheld=DUPLICATE.name, repeats=repeated)
         met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
         arrivals.append(ReadRecord(lane.name, entry.partition, entry.offset, met, content))
         if isinstance(content, Record):
-            lane.record(place_of(content, attribute), content.fields)
+            seen = content.withheld is None
+            lane.record(place_of(content, attribute), content.fields, seen=seen)
+            if lane.timed is not None:
+                lane.timed.record(content.ts_us, content.fields)
     return arrivals
 
 

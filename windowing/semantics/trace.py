@@ -41,7 +41,8 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         `ts`, `reason` or `control`; `progress` of its lane before and `after` it, and of the
         `stream` after it (null: none yet; "ended"); for a record, per query: its `windows`, those
         that it is `late` for, its `slices` (first window, last window, epoch or null) and its
-        `outcome`; the windows that it `closed`, and the rows that it `revised`. For queries over
+        `outcome` (the line's own, if no window sees it; what a duplicate `repeats` is an offset of
+        its lane); the windows that it `closed`, and the rows that it `revised`. For queries over
         another attribute also its position `at`, and progress, by that attribute. For a query of
         operators, a record has its `unit`, its `number` in the order of that (null: none yet), the
         `reports` that hold it, and its `outcome`; the line has the rows that it `sent`. Queries
@@ -155,7 +156,9 @@ def _content(entry: LogEntry, arrivals: Sequence[ReadRecord]) -> Line:
     content = arrivals[0].content
     if isinstance(content, Record):
         known: Line = {"kind": "record", "ts": content.ts_us}
-        return known if content.withheld is None else {**known, "outcome": content.withheld}
+        if content.withheld is not None:
+            known["outcome"] = content.withheld
+        return known if content.repeats is None else {**known, "repeats": content.repeats}
     return {"kind": "dead", "reason": content}
 
 

@@ -36,6 +36,7 @@ class Explanation:
         yield from self._state()
         yield from self._records()
         yield from self._refused()
+        yield from self._withheld()
 
     def _state(self) -> Iterator[str]:
         found = self.found
@@ -72,6 +73,13 @@ class Explanation:
             yield f"{_records(len(refused))} came too late for it:"
         for item, outcome in refused[:_SHOWN]:
             yield f"  {self._spelled(item)}: {outcome}"
+
+    def _withheld(self) -> Iterator[str]:
+        withheld = self.found.withheld
+        if withheld:
+            yield f"{_records(len(withheld))} of its time no window sees:"
+        for item, fate in withheld[:_SHOWN]:
+            yield f"  {self._spelled(item)}: {fate}"
 
     def _held_by(self, lane: LaneStand) -> str:
         since = "" if lane.offset is None else f" since offset {lane.offset}"
@@ -130,6 +138,7 @@ class Explanation:
                 for one in found.members
             ],
             "too_late": [{**_place(item), "outcome": outcome} for item, outcome in found.refused],
+            "withheld": [{**_place(item), "outcome": fate} for item, fate in found.withheld],
         }
 
 

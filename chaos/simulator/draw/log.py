@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from chaos.simulator.case import Event
 from chaos.simulator.draw.axis import Axis, number_axes, time_axis
 from chaos.simulator.draw.clock import draw_spelling
+from chaos.simulator.draw.duplicates import repeat
 from chaos.simulator.draw.values import Values, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
 from windowing.model.fields import Aggregate
@@ -145,6 +146,8 @@ def _lane(rng: random.Random, log: _Log, number: int, most: int) -> tuple[Event,
         for name, axis in log.numbers.items():
             numbers[name].append(axis.value(rng))
     fields = _fields(rng, log, number, len(times))
+    if source.duplicates is not None:
+        repeat(rng, source.duplicates, log.time.tick, times, fields)
     contents = [
         _content(
             rng,

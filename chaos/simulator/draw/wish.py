@@ -72,6 +72,7 @@ class Wish:
         alike: how often a pipeline has more queries like one with sliding windows, which can share
             slices with it.
         same_class: whether all queries are of one class.
+        duplicates: how often sources say what a duplicate is.
     """
 
     classes: tuple[str, ...] = field(default_factory=_classes)
@@ -89,3 +90,4 @@ class Wish:
     refusals: bool = True
     alike: float = 0.35
     same_class: bool = False
+    duplicates: float = 0.12
