@@ -15,6 +15,7 @@ import msgspec
 from chaos.readers.bounded_lines import LINE_BYTES_MAX, LineTooLong, bounded_lines
 from chaos.readers.envelope import read_line
 from chaos.readers.lane_order import LaneOrder
+from windowing.model.metadata import NO_METADATA, Metadata
 from windowing.model.source import Source
 
 
@@ -56,6 +57,7 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
             (`windowing.model.control.sealed`); None for every other record.
         append_us: the broker's append time, in microseconds since the epoch; None if unknown (a
             topic with the producers' own times, a file without `append_us`).
+        metadata: its key, time and headers.
     """
 
     source: str
@@ -64,6 +66,7 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
     value: bytes | None
     control: bytes | None
     append_us: int | None
+    metadata: Metadata = NO_METADATA
 
 
 def up_to(
@@ -114,8 +117,9 @@ def read_events(
 
     Raises:
         EnvelopeError: a line is not an object with `source`, `partition`, `offset`, exactly one of
-            `value`, `raw` and `control`, and optionally `append_us`; or belongs to a lane that the
-            source does not have; or goes back in its lane without being a redelivery.
+            `value`, `raw` and `control`, and optionally `append_us`, `key`, `timestamp_us` and
+            `headers`; or belongs to a lane that the source does not have; or goes back in its lane
+            without being a redelivery.
         EventsFileError: the file cannot be read.
     """
     file, order = Path(path), LaneOrder() if order is None else order

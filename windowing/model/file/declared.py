@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from windowing.model.arguments import of_queries
 from windowing.model.emission import Accumulation, Early, Late
 from windowing.model.file.conflicts import Conflict
 from windowing.model.file.file_tests import FileTest, TestName
@@ -30,7 +31,7 @@ from windowing.model.sinks import Sink, parse_sink
 from windowing.model.source import Source, SpecModel
 
 # Placeholder for the source of a join that cannot be parsed.
-_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
+_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "declared": {}, "disorder": Unordered()}
 
 _QueryFile = Annotated[
     Annotated[QueryFile, Tag("[window]")]
@@ -97,6 +98,14 @@ class Declared(SpecModel):
             # Validating the section again as a field gives its problems their lines.
             return {**data, "source": Source.model_construct(**_UNKNOWN)}
         return {**data, "join": join, "source": JoinedSource.of(join)}
+
+    @model_validator(mode="after")
+    def _source_for_queries(self) -> Self:
+        """Have the source compute what queries aggregate."""
+        if self.join is None:
+            computed, metadata = of_queries(self.query_files.values(), self.source.named)
+            self.__dict__["source"] = self.source.asked_for(computed, metadata)
+        return self
 
     @model_validator(mode="after")
     def _some_query(self) -> Self:
