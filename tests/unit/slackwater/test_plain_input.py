@@ -123,8 +123,8 @@ class Broker:
     ) -> int:
         del bootstrap, topic, progress
         sent = 0
-        for partition, value, _, *key in messages:
-            self.held[partition].append((value, key[0] if key else None))
+        for partition, value, _, metadata in messages:
+            self.held[partition].append((value, metadata.key))
             sent += 1
         return sent
 
@@ -169,11 +169,11 @@ def test_keys_choose_partitions_as_in_other_clients(folder: Path, topic: Broker)
 
 def test_events_have_their_partitions(folder: Path, topic: Broker) -> None:
     (folder / "e.jsonl").write_text(
-        '{"source": "t", "partition": 1, "offset": 3, "value": {}}\n'
+        '{"source": "t", "partition": 1, "offset": 3, "value": {}, "key": "a"}\n'
         '{"source": "t", "partition": 1, "offset": 4, "control": {"end": true}}\n'
     )
     log = ("--input", "e.jsonl", "--bootstrap", "nowhere:1")
     assert command("send", "p.yml", *log, "--append").exit_code == 0
-    assert topic.held == {0: [], 1: [(b"{}", None), (None, None)]}
+    assert topic.held == {0: [], 1: [(b"{}", b"a"), (None, None)]}
     refused = command("send", "p.yml", *log, "--key", "k")
     assert refused.exit_code == 2
