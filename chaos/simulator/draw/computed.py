@@ -20,12 +20,7 @@ _INTS: Final = (
     *("CASE WHEN v IS NULL THEN 0 ELSE v div h END", "coalesce(h, $offset div h)"),
 )
 _TEXTS: Final = ("substr(g, 1, 1)", "coalesce(g, '-') || 'z'", "$key", "$headers.a", "$topic")
-_OF_INT: Final = (
-    f"{_FIRST} + 1",
-    f"{_FIRST} * {_FIRST}",
-    f"coalesce({_FIRST}, v)",
-    f"v div {_FIRST}",
-)
+_OF_INT: Final = (f"{_FIRST} + 1", f"{_FIRST} * {_FIRST}", f"coalesce({_FIRST}, v)", f"v div {_FIRST}")
 _OF_TEXT: Final = (f"length({_FIRST})", f"CASE WHEN {_FIRST} = 'a' THEN h END", f"{_FIRST} || 'y'")
 _CHECKS: Final = (
     *("coalesce(v, 0) < 30", "h <> 3 OR h IS NULL", "g IS NOT NULL", "v div h >= 0 OR h = 0"),
