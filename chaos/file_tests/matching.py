@@ -82,12 +82,12 @@ class Found:
     Attributes:
         rows: by query, in the order of OUT.jsonl.
         dead: in the order of OUT.dead.jsonl, with what `--explain-dead` adds.
-        withheld: how many records each step of reading withheld, by the name of the fate.
+        counted: how many records reading has counted, by the name of what became of them.
     """
 
     rows: Mapping[str, Sequence[dict[str, Any]]]
     dead: Sequence[dict[str, Any]]
-    withheld: Mapping[str, int]
+    counted: Mapping[str, int]
 
 
 def matched(expect: Mapping[str, Expectation], found: Found) -> list[Part]:
@@ -95,7 +95,7 @@ def matched(expect: Mapping[str, Expectation], found: Found) -> list[Part]:
     parts = []
     for name, expected in expect.items():
         if isinstance(expected, int):
-            parts.append(Part(name, number=(expected, found.withheld.get(name, 0))))
+            parts.append(Part(name, number=(expected, found.counted.get(name, 0))))
         else:
             lines = found.dead if name == LETTERS else found.rows.get(name, ())
             pairs = paired([one.named for one in expected], [_fields(line) for line in lines])
