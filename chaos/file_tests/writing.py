@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from chaos.file_tests.reading import given_record, counted_fates
+from chaos.file_tests.reading import counted_fates, given_record
 from chaos.readers.log import LogRecord
 from windowing.model.file.file_tests import LETTERS
 from windowing.model.file.pipeline import Pipeline
