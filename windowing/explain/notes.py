@@ -197,8 +197,9 @@ def odd_progress(pipeline: Pipeline, lanes: Mapping[int, LaneEnd]) -> list[str]:
     lines = []
     for number, us in odd.items():
         part, _ = pipeline.source.place(number)
-        unit = part.event_time.unit
-        written = None if unit == "iso" else (written_in(unit, us),) * 2
+        spelling = part.event_time.spelling
+        unit = spelling.name
+        written = None if spelling.is_text else (written_in(unit, us),) * 2
         lines.append(
             f"{pipeline.source.lane(number)} is at {spell_instant(us)}, which is implausible, "
             f"outside of 1975 to 2100: {of_times(unit, us, us, written)}"
@@ -209,10 +210,11 @@ def odd_progress(pipeline: Pipeline, lanes: Mapping[int, LaneEnd]) -> list[str]:
 def _of_times(found: Findings) -> Iterator[str]:
     for number, seen in found.times.items():
         source = found.pipeline.source.parts[number]
-        unit, limit = source.event_time.unit, source.event_time.max_ahead_us
+        spelling, limit = source.event_time.spelling, source.event_time.max_ahead_us
+        unit = spelling.name
         if seen.odd:
             extremes = (seen.least_us, seen.greatest_us)
-            written = None if unit == "iso" else _pair(written_in(unit, us) for us in extremes)
+            written = None if spelling.is_text else _pair(written_in(unit, us) for us in extremes)
             where = " to ".join(dict.fromkeys(map(spell_instant, extremes)))
             yield (
                 f"{source.event_time.field} of {seen.odd:,} of {seen.looked_at:,} records looked "

@@ -27,6 +27,7 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, DedupStep, Punctuate, SortStep, Step
 from windowing.model.query import Flow, Query
 from windowing.model.source import EventTime, Source
+from windowing.model.times import TextTimes
 from windowing.model.user import user_operator
 from windowing.model.windows.window import Window
 
@@ -146,14 +147,21 @@ def _log(source: Source) -> Facts:
 def _event_time(time: EventTime) -> Facts:
     facts: Facts = {
         "field": time.field,
-        "unit": time.unit,
+        "unit": _unit(time),
+        "fraction": time.fraction,
         "min_us": time.min_us,
         "max_us": time.max_us,
         "max_ahead_us": time.max_ahead_us,
     }
     return without_defaults(
-        facts, {"min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None}
+        facts,
+        {"fraction": False, "min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None},
     )
+
+
+def _unit(time: EventTime) -> Fact:
+    unit = time.unit
+    return {"text": unit.format, "zone": unit.zone} if isinstance(unit, TextTimes) else unit
 
 
 def _lane(lane: AddedLane) -> Facts:

@@ -21,6 +21,7 @@ from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import PartSpec, parse_format, with_steps
+from windowing.model.times import FRACTIONAL, Spelling, TextTimes, Unit, parse_unit
 from windowing.model.types import FieldType, parse_field_type
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM
@@ -61,16 +62,23 @@ class EventTime(SpecModel):
 
     Attributes:
         field: name of the field; it need not be in `fields`.
-        unit: `us`, `ms`, `s` (a JSON integer) or `iso` (text).
+        unit: `us`, `ms`, `s`, `ns` (a JSON integer), `iso` (text), or how texts are written.
+        fraction: times in `us`, `ms` or `s` may have a fraction.
         min_us, max_us: legal is `min_us <= ts_us < max_us`.
         max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not checked.
     """
 
     field: TimeName
-    unit: Literal["us", "ms", "s", "iso"]
+    unit: Annotated[Unit | TextTimes, BeforeValidator(parse_unit)]
+    fraction: bool = Field(default=False, strict=True)
     min_us: Instant = Field(default=INT64_MIN, alias="min")
     max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
     max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """How it is spelled in values; fields of type `timestamp` are spelled alike."""
+        return Spelling(self.unit, self.fraction)
 
     @property
     def first_us(self) -> int:
@@ -99,6 +107,9 @@ class EventTime(SpecModel):
     def _ordered(self) -> EventTime:
         if self.min_us >= self.max_us:
             msg = "min must lie before max, as min: '1970-01-01', max: '2100-01-01'"
+            raise ValueError(msg)
+        if self.fraction and self.unit not in FRACTIONAL:
+            msg = f"fraction: true is for numbers in {', '.join(FRACTIONAL)}: take it out"
             raise ValueError(msg)
         return self
 

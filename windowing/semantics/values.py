@@ -6,9 +6,8 @@ The order of the reasons is part of the contract: the first that applies is the 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Literal
 
 from windowing.model.fates import Fate
@@ -29,6 +28,7 @@ from windowing.semantics.controls import (
     read_control,
 )
 from windowing.semantics.formats import decoding, definition_of_step
+from windowing.semantics.times import read_time
 
 Reason = Literal[
     "malformed",
@@ -42,13 +42,6 @@ Reason = Literal[
     "change_too_late",
     "not_allowed",
 ]
-
-_US_PER_UNIT = {"us": 1, "ms": 1_000, "s": 1_000_000}
-_ISO = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6}))?"
-    r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))?"
-)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +92,7 @@ class ValueReader:
         self._earliest, self._places = pipeline.earliest, pipeline.placed_by
         grouping = pipeline.key_fields(number)
         wanted = {name: type_.kind for name, type_ in source.fields.items()}
-        wanted[self._time.field] = "string" if self._time.unit == "iso" else "int"
+        wanted[self._time.field] = self._time.spelling.kind
         self._decode = decoding(source.format, wanted)
         self._steps = [definition_of_step(step) for step in source.steps]
         self._never_null = {name for name in grouping if not source.fields[name].nullable}
@@ -204,7 +197,7 @@ def read_scalar(kind: Kind, raw: object) -> Scalar:
     if kind == "int":
         # `type() is`, because Python's booleans are ints.
         return raw if type(raw) is int and INT64_MIN <= raw <= INT64_MAX else None
-    if type(raw) is not int and type(raw) is not float:
+    if type(raw) is not int and not isinstance(raw, float | Decimal):
         return None
     try:
         number = float(raw)
@@ -219,10 +212,7 @@ def read_event_time(
     """Return the event time in microseconds, or the rejection reason."""
     if raw is None:
         return "missing_event_time"
-    if rule.unit == "iso":
-        ts_us = read_iso(raw) if isinstance(raw, str) else None
-    else:
-        ts_us = raw * _US_PER_UNIT[rule.unit] if type(raw) is int else None
+    ts_us = read_time(rule.spelling, raw)
     if ts_us is None:
         return "bad_event_time"
     if not (earliest_us <= ts_us < LATEST and rule.min_us <= ts_us < rule.max_us):
@@ -230,23 +220,3 @@ def read_event_time(
     if append_us is not None and rule.max_ahead_us is not None:
         return ts_us if ts_us <= append_us + rule.max_ahead_us else "time_ahead"
     return ts_us
-
-
-def read_iso(text: str) -> int | None:
-    """Return `YYYY-MM-DDTHH:MM:SS[.ffffff][Z|±HH:MM]` in microseconds, or None."""
-    match = _ISO.fullmatch(text)
-    if match is None:
-        return None
-    *calendar, fraction, sign, hours, minutes = match.groups()
-    try:
-        moment = datetime(*map(int, calendar), tzinfo=UTC)  # type: ignore[arg-type,misc]
-    except ValueError:
-        return None  # no such day, or hour 24, or second 60
-    local_us = (moment - _EPOCH) // timedelta(microseconds=1)
-    local_us += int((fraction or "0").ljust(6, "0"))
-    if sign is None:
-        return local_us
-    if int(hours) > 23 or int(minutes) > 59:
-        return None
-    offset_us: int = (int(hours) * 60 + int(minutes)) * 60_000_000
-    return local_us - offset_us if sign == "+" else local_us + offset_us

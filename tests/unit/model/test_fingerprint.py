@@ -363,7 +363,7 @@ NO_FACTS = {
     (Join, "operator"),
 }
 FACTS: dict[type, set[str]] = {
-    EventTime: {"field", "unit", "min_us", "max_us", "max_ahead_us"},
+    EventTime: {"field", "unit", "fraction", "min_us", "max_us", "max_ahead_us"},
     Source: {
         *("topic", "partitions", "format", "event_time", "fields", "disorder", "disorder_of"),
         *("idle_timeout_us", "unknown_fields", "dense", "joined", "control", "steps"),

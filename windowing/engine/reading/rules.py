@@ -85,7 +85,7 @@ class ValueRules:
     @property
     def wanted(self) -> dict[str, Kind]:
         """The members that a decoder looks for: the event time's and the declared fields."""
-        time: Kind = "string" if self.event_time.unit == "iso" else "int"
+        time = self.event_time.spelling.kind
         return {self.event_time.field: time, **{n: kind for n, (kind, _) in self.fields.items()}}
 
 
