@@ -149,6 +149,15 @@ def test_an_event_time_has_its_unit_whatever_its_field_is_declared(tmp_path: Pat
         assert [*parquet_values(tmp_path / "rows.parquet", declared)] == [b'{"ts":5000}']
 
 
+def test_a_time_inside_of_another_value_is_spelled_as_its_path_is_declared(tmp_path: Path) -> None:
+    moment = dt.datetime(1970, 1, 1, 0, 0, 5)  # noqa: DTZ001 - UTC
+    table = pa.table({"m": [{"a": moment, "b": moment, "c": moment}]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    declared = source("ms", '{"m.a": int, "m.b": string, "m.c": timestamp}')
+    (line,) = parquet_values(tmp_path / "rows.parquet", declared)
+    assert json.loads(line)["m"] == {"a": 5_000_000, "b": "1970-01-01T00:00:05Z", "c": 5_000}
+
+
 def test_a_form_of_text_that_may_mean_two_instants_is_none_for_a_column(tmp_path: Path) -> None:
     pq.write_table(pa.table({"ts": pa.array([5], pa.timestamp("s"))}), tmp_path / "rows.parquet")
     unit = '{text: "%d.%m.%Y %H:%M", zone: Europe/Berlin}'
