@@ -117,7 +117,7 @@ _LEAVES: Final[Mapping[str, Sequence[str]]] = {
 
 _INTS = (0, 0, 1, -1, 2, 3, -7, 10, 2**31, 2**53, 2**53 + 1, 2**62, 2**63 - 1, -(2**63))
 _FLOATS = (0.5, -0.5, 1.5, 2.5, 1e15, 2.675, 1.005, *HARD_FLOATS)
-_TEXTS = (
+_TEXTS: tuple[str, ...] = (
     "",
     "a",
     "b",
