@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.columns import FATE, KIND, REFUSAL, TIME, WARNED, field_column, field_of
-from windowing.engine.reading.expressions.evaluate import evaluate
+from windowing.engine.reading.expressions.evaluate import evaluate_in_order
 from windowing.engine.reading.refusals import shown
 from windowing.engine.reading.rules import ValueRules
 from windowing.model.computed import BAD_EXPRESSION, Computation
@@ -66,10 +66,13 @@ def judge(columns: pl.DataFrame, taken: Flags, withheld: Flags | None, rules: Va
     broken = np.full(size, _NEVER, dtype=np.int64)
     failed, filtered = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
     warned, bit = np.zeros(size, np.int64), 1
-    for number, one in enumerate(rules.computations):
+    named = tuple(
+        (one.name if one.is_field else None, one.expression) for one in rules.computations
+    )
+    results = evaluate_in_order(named, columns, rules.known_fields)
+    for number, (one, found) in enumerate(zip(rules.computations, results, strict=True)):
         if one.role in ("where", "argument") and withheld is not None:
             alive &= ~withheld
-        found = evaluate(one.expression, columns, rules.known_fields)
         values, wrong = found.values, found.failed.to_numpy() & alive
         if one.is_field:
             columns = columns.with_columns(_only(values, taken).alias(field_column(one.name)))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.bounds import within
 from tests.unit.engine.expressions.frames import frame_of
-from windowing.engine.reading.expressions import evaluate, program_over
+from windowing.engine.reading.expressions import evaluate, evaluate_in_order
 from windowing.engine.reading.expressions.program import BOOL, Node, Program
 from windowing.engine.reading.expressions.vectors import Vector
 from windowing.model.expressions.parse import parse_expression
@@ -20,11 +20,10 @@ ROWS = [{"a": 6, "b": 2}, {"a": None, "b": 0}, {"a": 1, "b": 0}]
 
 
 def test_a_derived_name_is_what_it_stands_for() -> None:
-    program = program_over(TYPES)
-    program.add(parse_expression("a / b"), "share")
-    program.add(parse_expression("share > 2"), "b")
-    program.add(parse_expression("b"))
-    share, large, again = program.run(frame_of(TYPES, ROWS))
+    texts = {"share": "a / b", "b": "share > 2", "again": "b"}
+    named = tuple((name, parse_expression(text)) for name, text in texts.items())
+    known = TYPES | {"share": parse_field_type("float?")}
+    share, large, again = evaluate_in_order(named, frame_of(TYPES, ROWS), known)
     assert (share.values.to_list(), share.failed.to_list()) == (
         [3.0, None, None],
         [False, False, True],

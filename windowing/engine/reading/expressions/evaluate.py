@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 import polars as pl
 
@@ -13,8 +13,11 @@ from windowing.engine.reading.expressions.program import Evaluated, Program
 from windowing.model.expressions.tree import Expression, names_in
 from windowing.model.types import FieldType
 
+Named: TypeAlias = tuple[tuple[str | None, Expression], ...]
+"""Expressions, and the names of those that are derived fields."""
+
 _REMEMBERED: Final = 1024
-"""How many expressions a process keeps compiled."""
+"""How many programs a process keeps."""
 
 
 def program_over(known: Mapping[str, FieldType]) -> Program:
@@ -29,19 +32,30 @@ def program_over(known: Mapping[str, FieldType]) -> Program:
 def evaluate(
     expression: Expression, frame: pl.DataFrame, known: Mapping[str, FieldType]
 ) -> Evaluated:
-    """Evaluate one expression over a table; several are cheaper as one program.
+    """Evaluate one expression over a table.
 
     Args:
         frame: has the columns of its fields (`windowing.engine.columns.field_column`).
         known: types of names, those that occur in it among them.
     """
-    names = {name.name for name in names_in(expression)}
+    return evaluate_in_order(((None, expression),), frame, known)[0]
+
+
+def evaluate_in_order(
+    named: Named, frame: pl.DataFrame, known: Mapping[str, FieldType]
+) -> list[Evaluated]:
+    """Evaluate expressions over a table; each may use the names of those before it.
+
+    What they have in common is computed once. One that uses a name of what failed has failed.
+    """
+    names = {name.name for _, expression in named for name in names_in(expression)}
     types = tuple(sorted((name, known[name]) for name in names))
-    return _program(expression, types).run(frame)[0]
+    return _program(named, types).run(frame)
 
 
 @lru_cache(_REMEMBERED)
-def _program(expression: Expression, types: tuple[tuple[str, FieldType], ...]) -> Program:
+def _program(named: Named, types: tuple[tuple[str, FieldType], ...]) -> Program:
     program = program_over(dict(types))
-    program.add(expression)
+    for name, expression in named:
+        program.add(expression, name)
     return program
