@@ -9,19 +9,21 @@ from __future__ import annotations
 import random
 from typing import Any, Final
 
+from chaos.simulator.draw.expressions import KINDS, draw_expression
 from chaos.simulator.draw.wish import Wish
 from windowing.model.source import Source
+from windowing.model.types import parse_field_type
 
-_FIRST: Final = "d"
-_SECOND: Final = "e"
+_FIRST: Final = "d1"
+_SECOND: Final = "d2"
 _INTS: Final = (
     *("v + h", "coalesce(v, h)", "v div h", "w mod h", "length(g)", "coalesce(v, 0) - 3"),
     *("CASE WHEN h <> 0 AND v div h > 1 THEN v END", "$offset mod 3", "$partition"),
     *("CASE WHEN v IS NULL THEN 0 ELSE v div h END", "coalesce(h, $offset div h)"),
 )
 _TEXTS: Final = ("substr(g, 1, 1)", "coalesce(g, '-') || 'z'", "$key", "$headers.a", "$topic")
-_OF_INT: Final = ("d + 1", "d * d", "coalesce(d, v)", "v div d")
-_OF_TEXT: Final = ("length(d)", "CASE WHEN d = 'a' THEN h END", "d || 'y'")
+_OF_INT: Final = ("d1 + 1", "d1 * d1", "coalesce(d1, v)", "v div d1")
+_OF_TEXT: Final = ("length(d1)", "CASE WHEN d1 = 'a' THEN h END", "d1 || 'y'")
 _CHECKS: Final = (
     *("coalesce(v, 0) < 30", "h <> 3 OR h IS NULL", "g IS NOT NULL", "v div h >= 0 OR h = 0"),
     *("h = 0 OR v div h > -4 OR v IS NULL", "x < 10", "$key IS NULL OR h > 0", "length(g) < 4"),
@@ -35,7 +37,7 @@ _AGGREGATES: Final = (
     *("sum(v) where h <> 0 AND v div h > 0", "mean(x) where g = 'a'", "max($offset)"),
     *("collect(v - h) where v > h", "first($key)", "count_distinct(coalesce(g, $headers.a))"),
 )
-_OWN: Final = ("last(d)", "last(d)", "count_distinct(d)", "collect(d) where h IS NOT NULL")
+_OWN: Final = ("last(d1)", "last(d1)", "count_distinct(d1)", "collect(d1) where h IS NOT NULL")
 
 
 def draw_computed(document: dict[str, Any], wish: Wish) -> None:
@@ -64,6 +66,23 @@ def draw_computed(document: dict[str, Any], wish: Wish) -> None:
         source["where"] = rng.choice(_FILTERS)
     for query in document["queries"].values():
         _use(rng, query, derived)
+    _compute_anything(document)
+
+
+def _compute_anything(document: dict[str, Any]) -> None:
+    """Draw expressions of every kind: one that is derived, and one that warns."""
+    rng = random.Random(f"anything {document!r}")
+    if rng.random() >= 0.3:
+        return
+    source = document["source"]
+    types = {name: parse_field_type(text) for name, text in source["fields"].items()}
+    kind = rng.choice(KINDS)
+    source.setdefault("derive", {})["any"] = draw_expression(rng, types, kind, depth=2)
+    check = draw_expression(rng, types, "bool", depth=2)
+    source.setdefault("rules", []).append({"name": "any", "check": check, "on_fail": "warn"})
+    for query in document["queries"].values():
+        if "aggregates" in query and rng.random() < 0.5:
+            query["aggregates"] = {**query["aggregates"], "any": "last(any)"}
 
 
 def _use(rng: random.Random, query: dict[str, Any], derived: dict[str, str]) -> None:

@@ -10,8 +10,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.simulator.draw.expressions import KINDS, draw_expression, draw_value
+from chaos.simulator.draw.expressions import KINDS, draw_expression
 from tests.strategies.expression_cases import is_same
+from tests.strategies.expression_values import draw_value
 from tests.unit.engine.expressions.frames import dtype_of, frame_of, pieces
 from windowing.engine.reading.expressions import Evaluated, evaluate, program_over
 from windowing.model.expressions.check import type_of

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.simulator.draw.expressions import KINDS, TEMPLATES, draw_expression, draw_value
+from chaos.simulator.draw.expressions import KINDS, TEMPLATES, draw_expression
 from tests.strategies.expression_cases import is_same
+from tests.strategies.expression_values import draw_value
 from tests.unit.semantics.expressions.duckdb_sql import DuckDB, DuckDBFailure
 from windowing.model.expressions.check import type_of
 from windowing.model.expressions.parse import parse_expression
