@@ -55,6 +55,9 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
     source["fields"] = {names.get(name, name): type_ for name, type_ in source["fields"].items()}
     source["event_time"]["field"] = names.get("ts", "ts")
     source["disorder"] = attributes(source["disorder"], names)
+    if "duplicates" in source:
+        by = source["duplicates"]["by"]
+        source["duplicates"]["by"] = [names.get(name, name) for name in by]
     for joined in source.get("joined", {}).values():
         joined["at"] = _by_field(joined["at"], names)
     if "disorder_of" in source:

@@ -209,6 +209,8 @@ class Source(LaneNumbers, SpecModel):
 
     @model_validator(mode="after")
     def _typed_steps(self) -> Source:
+        if "event_time" not in self.model_fields_set:  # it stands for one with mistakes
+            return self
         try:
             self._computations = of_steps(self.steps, self.declared)
             self._time = of_time(self.event_time.expr, self.event_time.unit, self.declared)

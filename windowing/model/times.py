@@ -123,9 +123,6 @@ class Spelling:
         return f"{'a number' if self.fraction else 'an integer'}, in {self.unit}"
 
 
-ISO: Final = Spelling("iso")
-
-
 def odd_characters(text: str) -> str:
     """Return the characters of a text that are not printable ASCII, in order."""
     return "".join(one for one in text if not " " <= one <= "~")

@@ -13,7 +13,7 @@ from typing import Any, Final
 from windowing.model.fields import MEAN_PLACES, NARROW_MAX
 from windowing.model.types import PRECISION_MAX, FieldType, parse_field_type
 
-MONEY, TRUTH, DAY, INSTANT = "c", "b", "d", "i"
+MONEY, TRUTH, DAY, INSTANT = "money", "truth", "day", "moment"
 """The fields: a decimal, a bool, a date and a timestamp."""
 
 _DECIMALS: Final = (

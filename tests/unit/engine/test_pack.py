@@ -16,7 +16,6 @@ from windowing.engine.reading.pack import RawRows, pack
 from windowing.engine.reading.rules import ValueRules
 from windowing.model import parse_pipeline
 from windowing.model.file.pipeline import EventTime
-from windowing.model.times import ISO as ISO_TIMES
 from windowing.model.types import FieldType
 
 
@@ -171,7 +170,7 @@ def sources(draw: st.DrawFn) -> ValueRules:
 def time_text(draw: st.DrawFn, rules: ValueRules) -> str:
     own = rules.event_time.spelling
     if own.is_text:
-        return json.dumps(draw(st.sampled_from(ISO if own == ISO_TIMES else WRITTEN)))
+        return json.dumps(draw(st.sampled_from(ISO if own.unit == "iso" else WRITTEN)))
     if own.fraction and draw(st.booleans()):
         return draw(st.sampled_from(FRACTIONS))
     return str(draw(st.integers(-(10**6), 2 * 10**18) | KINDS["int"]))

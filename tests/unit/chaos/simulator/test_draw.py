@@ -27,7 +27,7 @@ from tests.unit.chaos.simulator.test_simulator import PIPELINE, data, lane
 from windowing.engine.effects import MECHANISMS, Mechanism
 from windowing.model import parse_pipeline
 from windowing.model.rows import Row
-from windowing.model.times import ISO
+from windowing.model.times import Spelling
 from windowing.semantics.times import read_iso
 
 ENOUGH = Counter(dict.fromkeys(MECHANISMS, 40))
@@ -36,7 +36,7 @@ ENOUGH = Counter(dict.fromkeys(MECHANISMS, 40))
 @pytest.mark.parametrize("ts_us", [0, -1, 500_000, 1_700_000_000_123_000, -86_400_000_001])
 def test_an_iso_time_is_spelled_in_every_way_that_means_it(ts_us: int) -> None:
     rng = random.Random(1)
-    drawn = {str(draw_spelling(rng, ts_us, ISO)) for _ in range(400)}
+    drawn = {str(draw_spelling(rng, ts_us, Spelling("iso"))) for _ in range(400)}
     assert {read_iso(text) for text in drawn} == {ts_us}
     zones = {re.sub(r".*[Tt ][\d:.]+", "", text) for text in drawn}
     assert {"", "Z"} < zones

@@ -42,7 +42,8 @@ class Decoded:
 
     Attributes:
         matched: of each value, whether it was read.
-        columns: a row per value: `WRITTEN_TIME`, and a column for each declared field that the
+        columns: a row per value: `WRITTEN_TIME`, integers in the file's unit, other spellings in
+            microseconds (`Spelling.is_scaled`), and a column for each declared field that the
             values have, of its type: timestamps in microseconds, dates as text.
     """
 

@@ -96,7 +96,7 @@ class PairsDecoder(Decoder):
             for place, (name, kind) in enumerate(self._wanted.items(), 1)
         }
         time = rules.event_time
-        if time.unit == "iso":
+        if not time.spelling.is_scaled:
             return None
         named = [columns[time.field].alias(WRITTEN_TIME)]
         named += [columns[name].alias(field_column(name)) for name in rules.fields]
