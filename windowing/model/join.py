@@ -9,8 +9,9 @@ Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
@@ -149,33 +150,40 @@ class Join(SpecModel):
 
     @model_validator(mode="after")
     def _rules(self) -> Self:
+        if broken := [*self._broken()]:
+            raise ValueError("; ".join(dict.fromkeys(broken)))
+        return self
+
+    def _broken(self) -> Iterator[str]:
+        """Yield every rule that is broken."""
         left, right = self.left.source, self.right.source
         if left.topic == right.topic:
-            msg = f"both sides read topic {left.topic!r}: a join needs two"
-            raise ValueError(msg)
+            yield f"both sides read topic {left.topic!r}: a join needs two"
         for source in (left, right):
             if source.idle_timeout_us is not None:
-                msg = f"topic {source.topic!r}: a join has no early rows, and so no idle_timeout"
-                raise ValueError(msg)
+                yield f"topic {source.topic!r}: a join has no early rows, and so no idle_timeout"
             if source.disorder.progress_attr is not None:
-                msg = f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
-                raise ValueError(msg)
-        for word, one, other in self._paired():
-            kinds = [self.type_of(o).kind for o in (Operand("left", one), Operand("right", other))]
-            if kinds[0] != kinds[1] or kinds[0] == "float" or one in PLACE:
-                msg = (
-                    f"{word}: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or "
-                    "strings"
-                )
-                raise ValueError(msg)
-            if one in {operand.name for operand in self.select.values()}:
-                msg = f"{word}: a field called {one!r} is taken for that field of a side: rename it"
-                raise ValueError(msg)
-        for comparison in self.where:
-            self._check(comparison)
-        for operand in self.select.values():
-            self.type_of(operand)
-        return self
+                yield f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
+        parts: list[Callable[[], object]] = [partial(self._check, one) for one in self.where]
+        parts += [partial(self.type_of, one) for one in self.select.values()]
+        try:
+            parts = [*(partial(self._check_pair, *pair) for pair in self._paired()), *parts]
+        except ValueError as error:
+            yield str(error)
+        for part in parts:
+            try:
+                part()
+            except ValueError as error:
+                yield str(error)
+
+    def _check_pair(self, word: str, one: str, other: str) -> None:
+        kinds = [self.type_of(o).kind for o in (Operand("left", one), Operand("right", other))]
+        if kinds[0] != kinds[1] or kinds[0] == "float" or one in PLACE:
+            msg = f"{word}: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or strings"
+            raise ValueError(msg)
+        if one in {operand.name for operand in self.select.values()}:
+            msg = f"{word}: a field called {one!r} is taken for that field of a side: rename it"
+            raise ValueError(msg)
 
     def _paired(self) -> Iterator[tuple[str, str, str]]:
         """Yield the fields that must be equal or share a partition, with the key that names them.

@@ -84,10 +84,10 @@ class Declared(SpecModel):
     def _source_of_join(cls, data: Any) -> Any:
         if not isinstance(data, dict) or "join" not in data:
             return data
-        for name, why in _NOT_WITH_JOIN.items():
-            if name in data:
-                msg = f"{name} does not go with join: {why}"
-                raise ValueError(msg)
+        unfit = [name for name in _NOT_WITH_JOIN if name in data]
+        if unfit:
+            msg = "; ".join(f"{one} does not go with join: {_NOT_WITH_JOIN[one]}" for one in unfit)
+            raise ValueError(msg)
         try:
             join = Join.model_validate(data["join"])
         except ValidationError:
