@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.judged import JudgedOutput, LogEnd, committed, cut_of, judged, places
-from slackwater.noted import tell_of_verdict
+from slackwater.noted import LogNotes, tell_of_verdict
 from slackwater.options import End, Engine, PipelineFile, Topic, broker
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def verify(
         verdict = _judge(of, log, read, means, since, keeps=of_run)
     for line in verdict.lines():
         say(line)
+    log.notes.tell(of.pipeline)
     tell_of_verdict(of.pipeline, verdict, lambda: read(of))
     if of_run:
         of.keep(verdict, *([f"since {since}"] if since else []), *([str(at)] if at else []))
@@ -152,6 +153,8 @@ def is_proved(run: Run, endpoints: Endpoints) -> bool:
     verdict = _judge(of, log, read, means, None, keeps=True)
     for line in verdict.lines():
         say(line)
+    log.notes.tell(of.pipeline)
+    tell_of_verdict(of.pipeline, verdict, lambda: read(of))
     of.keep(verdict, str(at))
     return verdict.ok
 
@@ -271,6 +274,7 @@ class Log:
         first: first offset to read by lane; None: from the beginning.
         ends: first offset not to read, by lane; None: up to the end.
         ended: whether the file is followed by an end of each lane.
+        notes: what is noted when it is read.
     """
 
     source: Source
@@ -279,21 +283,25 @@ class Log:
     first: Mapping[int, int] | None
     ends: Mapping[int, int] | None = None
     ended: bool = False
+    notes: LogNotes = field(default_factory=LogNotes, compare=False)
 
     def __iter__(self) -> Iterator[LogRecord]:
         from chaos.readers.lane_ends import with_ends
+        from chaos.readers.lane_order import LaneOrder
         from chaos.readers.log import behind, read_events, up_to
         from chaos.readers.topic import read_topics
 
         if self.file:
-            events = read_events(self.file, self.source)
+            order = LaneOrder()
+            self.notes.order = self.notes.order or order  # of the first time
+            events = read_events(self.file, self.source, order=order)
             events = with_ends(self.source, events) if self.ended else events
             read = up_to(self.source, events, self.ends)
         elif self.ends is None:
             read = read_topics(broker(self.bootstrap), self.source, self.first)
         else:
             read = read_topics(broker(self.bootstrap), self.source, self.first, self.ends)
-        return behind(self.source, read, self.first)
+        return self.notes.noting(behind(self.source, read, self.first))
 
     def after(self, point: Point) -> Log:
         """Return the log from the last entries before a point on."""
