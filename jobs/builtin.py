@@ -70,6 +70,9 @@ def run(
         why = "it has operators" if pipeline.one_topic else "it is a join"
         msg = f"pipeline {pipeline.name!r} cannot be said with Spark's window(): {why}"
         raise WindowingError(msg)
+    if pipeline.source.computations or pipeline.source.metadata:
+        msg = f"pipeline {pipeline.name!r} has expressions, which Spark's window() is not given"
+        raise WindowingError(msg)
     session = spark.newSession()
     for name, value in _SHIPPED.items():
         session.conf.set(name, value)
@@ -100,11 +103,18 @@ def _windowed(pipeline: Pipeline, query: Query, raw: DataFrame) -> DataFrame:
             "TIME}"
         )
         raise WindowingError(msg)
-    types = {source.event_time.field: "string" if source.event_time.unit == "iso" else "long"}
+    spelling = source.event_time.spelling
+    if spelling.name not in _INSTANTS or spelling.fraction:
+        msg = (
+            f"query {query.name!r} cannot be said with Spark's window(): of units, only "
+            f"{', '.join(_INSTANTS)} are compared, without fractions; given {spelling.rule}"
+        )
+        raise WindowingError(msg)
+    types = {source.event_time.field: "string" if spelling.is_text else "long"}
     types |= {name: _TYPES[type_.kind] for name, type_ in source.fields.items()}
     schema = ", ".join(f"`{name}` {type_}" for name, type_ in types.items())
     value = F.from_json(F.col("value").cast("string"), schema)
-    instant = _INSTANTS[source.event_time.unit](f"value.{source.event_time.field}")
+    instant = _INSTANTS[spelling.name](f"value.{source.event_time.field}")
     rows = raw.select(value.alias("value")).select(instant.alias("at"), "value.*")
     shift_us = (window.origin - window.range_) % window.slide
     lengths_us = (window.range_, window.slide, shift_us)

@@ -16,7 +16,6 @@ from windowing.model.rows import Key, Value
 
 _STARTS = ("window_start", "start", "window.start")
 _PARQUET = b"PAR1"
-_UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 
 Written = dict[tuple[int, Key], list[dict[str, Value]]]
 """The values of each row, in the order of the output, by start of the window and key."""
@@ -124,7 +123,7 @@ def _instants(column: pl.Series, job: Job) -> pl.Series:
         AuditError: they are none.
     """
     if column.dtype.is_integer():
-        return column.cast(pl.Int64) * _UNIT_US[job.pipeline.source.event_time.unit]
+        return column.cast(pl.Int64) * job.pipeline.source.event_time.spelling.unit_us
     if column.dtype == pl.String:
         column = column.str.strip_chars_end("Z").str.to_datetime(time_unit="us", strict=False)
     if not isinstance(column.dtype, pl.Datetime) or column.null_count():

@@ -23,7 +23,7 @@ from chaos.planted_bugs.conditions import (
 from chaos.planted_bugs.planted import planted
 from windowing.engine.columns import KEY_BOUND, KIND, TIME, field_column
 from windowing.engine.progress import Generator, generator_of
-from windowing.engine.progress.clock import ClockState, Course, Rows, _AttributeClock, _per_key
+from windowing.engine.progress.clock import AttributeClock, ClockState, Course, Rows, _per_key
 from windowing.engine.progress.generators import (
     Adaptive,
     Heartbeat,
@@ -73,7 +73,7 @@ class LongAdaptive(Adaptive):
 # A lane that reads the bound of a control record as inclusive. How one gets it: watermarks are
 # inclusive elsewhere, for example in Flink.
 @planted("bound_is_inclusive", "progress, deterministic, dead letters, conservation")
-class InclusiveClock(_AttributeClock):
+class InclusiveClock(AttributeClock):
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         said = (pl.col(KIND) == BOUND).cast(pl.Int64)
         further = rows.all.with_columns((pl.col(TIME) + said).alias(TIME))
@@ -171,7 +171,7 @@ class FirstLaneProgress(StreamProgress):
     "progress, conservation, dead letters, deterministic",
     shows_in=by_generator(progress.Punctuation, progress.OrderedPer),
 )
-class BroadClock(_AttributeClock):
+class BroadClock(AttributeClock):
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         kind = pl.when(pl.col(KIND) == BOUND_ON).then(pl.lit(BOUND)).otherwise(KIND)
         broad = rows.all.with_columns(kind.cast(pl.UInt8).alias(KIND))
@@ -241,7 +241,7 @@ class HastyShard(Shard):
     "deterministic, closing, conservation, dead letters",
     shows_in=some_query(another_attribute),
 )
-class OneClock(_AttributeClock):
+class OneClock(AttributeClock):
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         if self._other is None or self._key is not None:
             return super().run(rows, state, keys)
@@ -258,7 +258,7 @@ class OneClock(_AttributeClock):
 # A lane whose progress is its newest bound, not its largest. How one gets it: an assignment
 # instead of a maximum.
 @planted("progress_falls_back", "progress, conservation, dead letters, deterministic")
-class NewestClock(_AttributeClock):
+class NewestClock(AttributeClock):
     def run(self, rows: Rows, state: ClockState, keys: pl.DataFrame | None) -> Course:
         course = super().run(rows, state, keys)
         if not len(rows.data) or state.reached.progress_us == ENDED or self._other is not None:

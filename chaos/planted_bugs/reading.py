@@ -26,7 +26,8 @@ from windowing.engine.reading.pack import (
     _pack,
 )
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.steps import _READERS, UNIT_US, _field, integer_us, iso_us
+from windowing.engine.reading.steps import _READERS, _field
+from windowing.engine.reading.times import iso_us, time_us
 from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import Tuning, tuning
 from windowing.spark.sources.pieces import Batches, _cut, _gathered, _joined
@@ -43,10 +44,7 @@ IN_PIECES = {"whole_value_bytes_max": 20, "value_pieces": 3}
 # --- by shape ---------------------------------------------------------------------------------
 
 
-_ISO_US = (
-    "windowing.engine.reading.steps:iso_us",
-    "windowing.engine.reading.decoders.json_objects:iso_us",
-)
+_ISO_US = "windowing.engine.reading.times:iso_us"
 
 planted_in_shapes = partial(planted, expected=_BY_VALUES, tuning=SHAPED)
 
@@ -167,7 +165,9 @@ def up_to_the_end(value: Any, append_us: int | None, rules: ValueRules) -> int:
     rule = rules.event_time
     if value is None:
         raise BadValue("missing_event_time")
-    ts_us = iso_us(value) if rule.unit == "iso" else integer_us(value, UNIT_US[rule.unit])
+    ts_us = time_us(value, rule.spelling)
+    if ts_us is None:
+        raise BadValue("bad_event_time")
     if not rules.first_us <= ts_us <= rule.end_us:
         raise BadValue("time_out_of_range")
     ahead_us = rule.max_ahead_us
@@ -257,14 +257,11 @@ def with_the_last_again(batches: Batches, limits: Tuning) -> Batches:
 @planted(
     "iso_fraction_is_a_number",
     "deterministic, dead letters, conservation",
-    at=(
-        "windowing.engine.reading.steps:iso_us",
-        "windowing.engine.reading.decoders.json_objects:iso_us",
-    ),
+    at=_ISO_US,
     shows_in=iso_times,
 )
-def as_a_number(value: Any) -> int:
-    if isinstance(value, str) and "." in value:
+def as_a_number(value: str) -> int | None:
+    if "." in value:
         seconds, _, rest = value.partition(".")
         digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
         value = f"{seconds}.{digits.rjust(6, '0')}{rest[len(digits) :]}"
@@ -276,12 +273,10 @@ def as_a_number(value: Any) -> int:
 @planted(
     "iso_zone_is_passed_over",
     "deterministic, dead letters, conservation",
-    at=(
-        "windowing.engine.reading.steps:iso_us",
-        "windowing.engine.reading.decoders.json_objects:iso_us",
-    ),
+    at=_ISO_US,
     shows_in=iso_times,
 )
-def without_zone(value: Any) -> int:
-    iso_us(value)  # an invalid time stays invalid
+def without_zone(value: str) -> int | None:
+    if iso_us(value) is None:  # an invalid time stays invalid
+        return None
     return iso_us(value[:-6] if value[-6] in "+-" else value)

@@ -118,7 +118,7 @@ def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str,
     if check.expectation == PLAUSIBLE:
         parts = [part.event_time for part in pipeline.source.parts]
         return {
-            "unit": parts[0].unit,
+            "unit": parts[0].spelling.name,
             "first_us": min(part.plausible_us[0] for part in parts),
             "end_us": max(part.plausible_us[1] for part in parts),
             "progress": dict(evidence.progress),

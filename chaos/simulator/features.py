@@ -85,7 +85,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "order": ("canonical", "lane"),
     "source": (
         *("dense", "unknown fields ignored", "max_ahead", "min and max", "several lanes"),
-        *("idle lanes", "key may be null", "a lane joined"),
+        *("idle lanes", "key may be null", "a lane joined", "duplicates"),
     ),
     "control": ("bound", "bound on", "now", "seen", "end"),
     "believes": ("none", "bounds", "all", "signed"),
@@ -301,6 +301,7 @@ def _source(pipeline: Pipeline) -> Iterator[Feature]:
         "several lanes": source.partitions > 1,
         "idle lanes": source.idle_timeout_us is not None,
         "a lane joined": bool(source.added_lanes),
+        "duplicates": any(part.duplicates is not None for part in parts),
         "key may be null": any(source.fields[field].nullable for field in keys),
     }
     yield from (("source", name) for name, is_there in there.items() if is_there)

@@ -26,7 +26,7 @@ from windowing.semantics.lanes import Progress
 Packed = tuple[int, int, int, Progress, tuple[Scalar, ...]]
 """A record: lane, offset, value, progress before it, fields."""
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 
 
 class PointError(ValueError):

@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,14 @@ import pytest
 from deltalake import DeltaTable
 from prometheus_client.parser import text_string_to_metric_families
 
+from chaos.quality.run import check
+from chaos.readers.catalogue import read_output
+from chaos.readers.topic import read_topics
+from chaos.verdict.in_parts import Means
+from chaos.verdict.verify import verify
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topics
+from jobs.checkpoints.checkpoint import Cut
 from jobs.metrics.lines import LINES_FILE, read_lines
 from jobs.overview import cache
 from jobs.runs.job_order import write_environment
@@ -31,8 +38,8 @@ if TYPE_CHECKING:
 
 PIPELINE = """
 name: p
-source: {{topic: {topic}, partitions: 2, format: json, event_time: {{field: ts, unit: us}},
-  fields: {{v: int}}, disorder: ordered}}
+source: {{topic: {topic}, partitions: 2, format: json, fields: {{v: int}}, disorder: ordered,
+  event_time: {{field: ts, unit: us, min: "1970-01-01"}}}}
 shards: 2
 queries:
   kept: {{window: RANGE 4 us SLIDE 4 us WATTR ts, aggregates: {{n: count}}}}
@@ -206,3 +213,55 @@ def test_files_of_executors_are_counted_and_no_disk_fails_the_job(
     run(pipeline, kafka_broker, tmp_path)
     assert "metrics: figures of batches are missing: IsADirectoryError" in capsys.readouterr().err
     assert {row["batch_id"] for row in table(tmp_path, "metrics")} == {0, 1}
+
+
+class Judgements:
+    """What somebody judged of a run while its job ran: by the definition, and by expectations."""
+
+    def __init__(self, pipeline: Pipeline, broker: str, root: Path) -> None:
+        self._pipeline, self._broker, self._root = pipeline, broker, root
+        self.found: dict[int, list[str]] = {}
+
+    def look(self) -> None:
+        """Judge the run at the cut that it has now."""
+        source, tables = self._pipeline.source, self._root / "tables"
+        cut = Cut.of(self._root / "run" / "checkpoint", source)
+        if not cut.batches:
+            return
+        log = [*read_topics(self._broker, source, None, cut.ends)]
+        output = read_output(self._pipeline, tables, "r1", before=cut.batches)
+        verdict = verify(self._pipeline, log, output, Means(jobs=1))
+        docs = self._root / "docs"
+        report = check(self._pipeline, tables, "r1", log, docs, before=cut.batches)
+        wrong = [] if verdict.ok else verdict.lines()
+        wrong += [one.sentence for one in report.results if not one.success]
+        self.found.setdefault(cut.batches, []).extend(wrong)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Great Expectations' libraries
+def test_a_job_is_judged_at_one_cut_while_its_batches_commit(
+    pipeline: Pipeline, kafka_broker: str, tmp_path: Path
+) -> None:
+    """T1: red for no fault, since tables and topic were read at different moments."""
+    names = [query.name for query in pipeline.flows]
+    block = "quality:\n  - {expect_records_to_be_conserved: {}}\n" + "".join(
+        f"  - {{query: {name}, expect_window_set_to_match_definition: {{}}}}\n" for name in names
+    )
+    judged = parse_pipeline(pipeline.text + block)
+    send(pipeline, kafka_broker)
+    found, ended = Judgements(judged, kafka_broker, tmp_path), threading.Event()
+
+    def judge() -> None:
+        while not ended.is_set():
+            found.look()
+
+    with ThreadPoolExecutor(1) as threads:
+        judging = threads.submit(judge)
+        try:
+            run(pipeline, kafka_broker, tmp_path, max_offsets=6)
+        finally:
+            ended.set()
+        judging.result()
+    found.look()
+    assert len(found.found) > 2, "it was judged at several cuts"
+    assert {at: wrong for at, wrong in found.found.items() if wrong} == {}

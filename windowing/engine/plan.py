@@ -137,6 +137,8 @@ def _why_lanes(source: Source, flows: Sequence[FlowPlan[Any]]) -> str | None:
             return f"source {part.topic} has signed control records, whose counters a lane compares"
         if part.dense:
             return f"source {part.topic} is dense: a lane looks for holes between its chunks"
+        if part.duplicates is not None:
+            return f"source {part.topic} has duplicates: a lane knows what it kept before"
     for flow in flows:
         if flow.clock.key is not None or flow.row_clock is not None:
             return f"query {flow.name}: its progress is kept per key"

@@ -13,7 +13,7 @@ from typing import Final
 
 from windowing.explain.ways_out import of_times, way_out
 from windowing.model import Pipeline
-from windowing.model.fates import DEAD, DROPPED, OUTSIDE, Counts
+from windowing.model.fates import DEAD, DROPPED, FILTERED, OUTSIDE, Counts
 from windowing.model.lengths import spell_instant, spell_us
 from windowing.model.limits import is_plausible, written_in
 from windowing.model.query import Flow
@@ -100,6 +100,20 @@ def notes(found: Findings) -> list[str]:
     lines = [*_of_times(found), *_of_dead(found, read)]
     if found.lanes is not None and not any(seen.odd for seen in found.times.values()):
         lines += odd_progress(found.pipeline, found.lanes)
+    return lines + _of_queries(found, read)
+
+
+def of_missing_rows(found: Findings) -> list[str]:
+    """Return why queries have fewer rows than somebody expects: those in the counts.
+
+    Whether times are plausible is not said: who makes up a log chooses small ones.
+    """
+    read = max((counts.read for counts in found.counts.values()), default=0)
+    return [*_of_dead(found, read), *_of_queries(found, read)]
+
+
+def _of_queries(found: Findings, read: int) -> list[str]:
+    lines = []
     if found.counts and not read:
         lines.append("no record was read: the log is empty, or has control records only")
     for flow in found.pipeline.flows:
@@ -112,7 +126,7 @@ def of_file(pipeline: Pipeline) -> list[str]:
     """Return what a pipeline's file alone says about results that may surprise."""
     lines = []
     for part in pipeline.source.parts:
-        names = [part.event_time.field, *part.fields]
+        names = [part.event_time.field, *part.declared]
         if dotted := [name for name in names if "." in name]:
             lines.append(
                 f"source.fields: {', '.join(dict.fromkeys(dotted))}: a name with a dot is one key "
@@ -197,8 +211,9 @@ def odd_progress(pipeline: Pipeline, lanes: Mapping[int, LaneEnd]) -> list[str]:
     lines = []
     for number, us in odd.items():
         part, _ = pipeline.source.place(number)
-        unit = part.event_time.unit
-        written = None if unit == "iso" else (written_in(unit, us),) * 2
+        spelling = part.event_time.spelling
+        unit = spelling.name
+        written = None if spelling.is_text else (written_in(unit, us),) * 2
         lines.append(
             f"{pipeline.source.lane(number)} is at {spell_instant(us)}, which is implausible, "
             f"outside of 1975 to 2100: {of_times(unit, us, us, written)}"
@@ -209,10 +224,11 @@ def odd_progress(pipeline: Pipeline, lanes: Mapping[int, LaneEnd]) -> list[str]:
 def _of_times(found: Findings) -> Iterator[str]:
     for number, seen in found.times.items():
         source = found.pipeline.source.parts[number]
-        unit, limit = source.event_time.unit, source.event_time.max_ahead_us
+        spelling, limit = source.event_time.spelling, source.event_time.max_ahead_us
+        unit = spelling.name
         if seen.odd:
             extremes = (seen.least_us, seen.greatest_us)
-            written = None if unit == "iso" else _pair(written_in(unit, us) for us in extremes)
+            written = None if spelling.is_text else _pair(written_in(unit, us) for us in extremes)
             where = " to ".join(dict.fromkeys(map(spell_instant, extremes)))
             yield (
                 f"{source.event_time.field} of {seen.odd:,} of {seen.looked_at:,} records looked "
@@ -267,6 +283,11 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         said = True
         what = "dropped" if counts[DROPPED.name] else "dead letters"
         yield f"{flow.name}: {_share(late, counts.read)} came too late ({what}); {way_out('late')}"
+    filtered = counts.get(FILTERED.name, 0)
+    if filtered and filtered >= SHARE * counts.read:
+        said = True
+        lost = f"{_share(filtered, counts.read)} {_are(filtered)} filtered"
+        yield f"{flow.name}: {lost}: source.where does not hold for them, or is null"
     outside = counts[OUTSIDE.name]
     if outside and outside >= SHARE * counts.read:
         said = True

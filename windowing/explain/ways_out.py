@@ -10,6 +10,7 @@ from typing import Any, Final
 from windowing.model.lengths import INT64_MAX, INT64_MIN, spell_instant
 from windowing.model.limits import fitting_unit
 from windowing.model.source import Source
+from windowing.model.times import FRACTIONAL, Spelling, TextTimes
 
 _WAYS_OUT = {
     "change_too_late": "write the change with a later `from` or `until`, into every partition",
@@ -29,7 +30,8 @@ _WAYS_OUT = {
     "source.unknown_fields: ignore",
     "null_key": "let the producer set it, or put a ? behind its type: null is a key then",
     "bad_type": "let the producer send the declared type, or declare what it sends (? allows null)",
-    "bad_expression": "a derived field cannot be computed of it: guard the expression",
+    "bad_expression": "an expression has no value for it: guard it, as CASE WHEN q <> 0 THEN v / q "
+    "END, or let the producer send other values",
     "late": "allow more disorder (`slackwater tune` shows the cost), or take late records by "
     "late: {policy: update}",
     "out_of_retention": "allow more disorder (`slackwater tune`), or a longer retention",
@@ -62,12 +64,10 @@ def way_out(
 def _by_value(reason: str, field: str, value: str | None, source: Source) -> str | None:
     """Return what fits the refused value; None: nothing in particular does."""
     if reason == "unknown_field":
-        near = difflib.get_close_matches(field, source.fields, n=1)
-        known = ", ".join([source.event_time.field, *source.fields])
+        near = difflib.get_close_matches(field, source.declared, n=1)
+        known = ", ".join([source.event_time.field, *source.declared])
         hint = f" (is {near[0]} meant?)" if near else f" (known: {known})"
         return f"{_WAYS_OUT[reason]}{hint}"
-    if reason == "missing_event_time" and "." in field:
-        return f"{field!r} is one name here, dots are no paths yet: let the producer send it flat"
     if reason == "bad_type" and value is None and field in source.fields:
         return f"it is absent: a ? behind the type allows that: '{source.fields[field].kind}?'"
     try:
@@ -77,9 +77,9 @@ def _by_value(reason: str, field: str, value: str | None, source: Source) -> str
     if reason == "bad_type" and field in source.fields:
         return _of_type(source.fields[field].kind, sent)
     if reason == "bad_event_time":
-        return _of_time(sent, source.event_time.unit)
+        return _of_time(sent, source.event_time.spelling)
     if reason in ("time_out_of_range", "time_ahead") and type(sent) is int:
-        unit = fitting_unit(source.event_time.unit, sent)
+        unit = fitting_unit(source.event_time.spelling.name, sent)
         limits = {"min", "max"} if reason == "time_out_of_range" else {"max_ahead"}
         names = " and ".join(
             name
@@ -98,7 +98,7 @@ def _of_type(kind: str, sent: Any) -> str | None:
         send = "1 and 0" if kind != "string" else "a text"
         return f"true and false are no {kind}, and no type takes them: let the producer send {send}"
     if isinstance(sent, dict | list):
-        return "it is an object or a list, which no type takes: let the producer send it flat"
+        return "it is an object or a list: declare what is inside by its path, as 'card.country'"
     if isinstance(sent, str):
         return f"it is a text: declare it string, or let the producer send a number ({kind})"
     if kind == "string":
@@ -117,18 +117,23 @@ _ISO: Final = re.compile(
 )
 
 
-def _of_time(sent: Any, unit: str) -> str | None:
+def _of_time(sent: Any, spelling: Spelling) -> str | None:
+    unit = spelling.name
     if isinstance(sent, bool | dict | list):
         return "it is neither a number nor a text: name the field that has the time"
-    if unit != "iso":
+    if not spelling.is_text:
         if isinstance(sent, str):
             if _ISO.fullmatch(sent):
                 return "it is a text: name its unit, as event_time: {unit: iso}"
             return f"it is a text: let the producer send the number itself, in {unit}"
+        if unit in FRACTIONAL:
+            return f"it has a fraction: take it by event_time: {{unit: {unit}, fraction: true}}"
         return f"it has a fraction or an exponent: let the producer send an integer, in {unit}"
     if isinstance(sent, int | float):
         fits = fitting_unit(unit, int(sent)) or "s, ms or us"
         return f"it is a number: name its unit, as event_time: {{unit: {fits}}}"
+    if isinstance(spelling.unit, TextTimes):
+        return f"what is taken is {spelling.rule}"
     found = _ISO.fullmatch(sent) if isinstance(sent, str) else None
     return None if found is None else _of_iso(found)
 
@@ -140,26 +145,22 @@ def _of_iso(found: re.Match[str]) -> str | None:
         "it has the date alone": found["t"] is None,
         "its date or clock has no separators": "-" not in found["date"]
         or ":" not in (found["clock"] or ":"),
-        "date and clock are divided by something else than T": found["t"] not in (None, "T"),
-        "it has no seconds": found["t"] is not None and found["seconds"] is None,
         "its fraction begins with a comma": (found["fraction"] or "").startswith(","),
-        "its fraction has more than six digits": len(found["fraction"] or "") > 7,
-        "its zone is written otherwise": bool(zone) and not re.fullmatch(r"Z|[+-]\d\d:\d\d", zone),
+        "its fraction has more than twelve digits": len(found["fraction"] or "") > 13,
+        "its zone is a name": bool(zone) and not re.fullmatch(r"[Zz]|[+-][\d:]+", zone),
         "it has blanks": found[0] != found[0].strip() or (found["zone"] or "") != zone,
     }
     said = [what for what, holds in odd.items() if holds]
     if not said:
         return "there is no such time: let the producer send one that the calendar has"
     taken = (
-        "2026-03-02T09:00:00, then . and one to six digits or nothing, then Z, +01:00 or nothing"
+        "2026-03-02T09:00:00, then . and up to twelve digits or nothing, then Z, +01:00 or nothing"
     )
     return f"{' and '.join(said)}: what is taken is {taken}"
 
 
 def _meant(unit: str) -> str:
     """Return what to do about times in another unit."""
-    if unit == "ns":
-        return "they look like nanoseconds, which are no unit: let the producer send microseconds"
     return f"the unit that fits is {unit}: event_time: {{unit: {unit}}}"
 
 

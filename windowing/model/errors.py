@@ -54,9 +54,14 @@ def close_to(name: object, known: Iterable[object]) -> str | None:
     return by_text[close[0]] if close else None
 
 
-def _visible(text: str) -> str:
+def printable(text: str) -> str:
     """Escape control characters, so that none reaches a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _visible(text: str) -> str:
+    """Escape control characters, except before the lines of an excerpt, which are indented."""
+    return "\n    ".join(map(printable, text.split("\n    ")))
 
 
 @dataclass(frozen=True)

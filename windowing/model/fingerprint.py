@@ -27,6 +27,7 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, DedupStep, Punctuate, SortStep, Step
 from windowing.model.query import Flow, Query
 from windowing.model.source import EventTime, Source
+from windowing.model.times import TextTimes
 from windowing.model.user import user_operator
 from windowing.model.windows.window import Window
 
@@ -113,11 +114,12 @@ def _copies(copies: Mapping[str, OwnCopy]) -> Facts:
 def _log(source: Source) -> Facts:
     facts: Facts = {
         "topic": source.topic,
+        "topics": [[*one] for one in (source.topics or {}).items()],
         "lanes": source.partitions,
         "format": source.format.fact(),
         "steps": [step.fact() for step in source.steps],
         "event_time": _event_time(source.event_time),
-        "fields": {name: str(type_) for name, type_ in source.fields.items()},
+        "fields": {name: str(type_) for name, type_ in source.declared.items()},
         "progress": source.disorder.facts(),
         "progress_of": {name: one.facts() for name, one in source.disorder_of.items()},
         "idle_us": source.idle_timeout_us,
@@ -125,10 +127,12 @@ def _log(source: Source) -> Facts:
         "dense": source.dense,
         "joined": {lane.name: _lane(lane) for lane in source.joined},
         "control": source.control.facts(),
+        "duplicates": None if source.duplicates is None else source.duplicates.facts(),
     }
     return without_defaults(
         facts,
         {
+            "topics": [],
             "format": "json",
             "steps": [],
             "progress_of": {},
@@ -137,6 +141,7 @@ def _log(source: Source) -> Facts:
             "dense": False,
             "joined": {},
             "control": {},
+            "duplicates": None,
         },
     )
 
@@ -144,14 +149,25 @@ def _log(source: Source) -> Facts:
 def _event_time(time: EventTime) -> Facts:
     facts: Facts = {
         "field": time.field,
-        "unit": time.unit,
+        "expr": time.expr,
+        "unit": _unit(time),
+        "fraction": time.fraction,
         "min_us": time.min_us,
         "max_us": time.max_us,
         "max_ahead_us": time.max_ahead_us,
     }
     return without_defaults(
-        facts, {"min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None}
+        facts,
+        {
+            **{"expr": None, "fraction": False, "max_ahead_us": None},
+            **{"min_us": INT64_MIN, "max_us": INT64_MAX + 1},
+        },
     )
+
+
+def _unit(time: EventTime) -> Fact:
+    unit = time.unit
+    return {"text": unit.format, "zone": unit.zone} if isinstance(unit, TextTimes) else unit
 
 
 def _lane(lane: AddedLane) -> Facts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Literal, Self
 
@@ -160,6 +160,8 @@ class Join(SpecModel):
         if left.topic == right.topic:
             yield f"both sides read topic {left.topic!r}: a join needs two"
         for source in (left, right):
+            if source.topics is not None:
+                yield f"topics {', '.join(source.topics)}: a side of a join reads one topic"
             if source.idle_timeout_us is not None:
                 yield f"topic {source.topic!r}: a join has no early rows, and so no idle_timeout"
             if source.disorder.progress_attr is not None:
@@ -274,7 +276,7 @@ class JoinedSource(Source):
             partitions=left.partitions + right.partitions,
             format=JSON,
             event_time=left.event_time,
-            fields={name: FieldType(type_.kind, nullable=True) for name, type_ in fields.items()},
+            declared={name: replace(type_, nullable=True) for name, type_ in fields.items()},
             disorder=Slack(0),
             unknown_fields=left.unknown_fields,
             dense=False,
@@ -286,21 +288,6 @@ class JoinedSource(Source):
     def parts(self) -> tuple[Source, ...]:
         """The sources of both sides."""
         return self.join.left.source, self.join.right.source
-
-    @property
-    def founding(self) -> int:
-        """How many lanes the pipeline started with."""
-        return sum(part.founding for part in self.parts)
-
-    def place(self, number: int) -> tuple[Source, int]:
-        """Return the source and the partition of a lane."""
-        left, right = self.parts
-        if number < left.founding:
-            return left, number
-        if number < self.founding:
-            return right, number - left.founding
-        added = self.added_lanes[number - self.founding]
-        return left if added.topic == left.topic else right, added.partition
 
     def as_of(self, lanes: int) -> JoinedSource:
         """Return the source as it was before lanes from this number on were added."""

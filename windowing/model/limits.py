@@ -73,7 +73,7 @@ PLAUSIBLE_US: Final = (instant_us("1975-01-01"), instant_us("2100-01-01"))
 """Where event times of real logs lie, the end exclusive: seconds that are read as milliseconds lie
 in January 1970, and milliseconds that are read as seconds in the year 58,000."""
 
-_SIZES: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+SIZES_NS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 """Nanoseconds in the units that producers write."""
 
 
@@ -89,7 +89,7 @@ def fitting_unit(unit: str, *written: int) -> str | None:
         unit: the one they were read in.
         written: the numbers on the log.
     """
-    for other, size in _SIZES.items():
+    for other, size in SIZES_NS.items():
         if other != unit and all(is_plausible(number * size // 1_000) for number in written):
             return other
     return None
@@ -97,4 +97,4 @@ def fitting_unit(unit: str, *written: int) -> str | None:
 
 def written_in(unit: str, us: int) -> int:
     """Return the number on the log of an event time that was read in a unit."""
-    return us * 1_000 // _SIZES[unit]
+    return us * 1_000 // SIZES_NS[unit]

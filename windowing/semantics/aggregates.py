@@ -157,11 +157,11 @@ def extreme(spec: Aggregate, pairs: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
     return known[values.index(min(values) if spec.function == "argmin" else max(values))][1]
 
 
-def by_user(spec: Aggregate, rows: Mapping[tuple[int, int], Sequence[Scalar]]) -> Scalar:
+def by_user(spec: Aggregate, rows: Mapping[tuple[str, int, int], Sequence[Scalar]]) -> Scalar:
     """Compute a user's aggregate, record by record in canonical order, without `merge`.
 
     Args:
-        rows: by partition and offset of each record, the values of the fields; records with a null
+        rows: by the place of each record, the values of the fields; records with a null
             are skipped.
 
     Raises:
@@ -174,7 +174,7 @@ def by_user(spec: Aggregate, rows: Mapping[tuple[int, int], Sequence[Scalar]]) -
     at = ""
     try:
         state = user_aggregate.call(spec.user, "init")
-        for (partition, offset), row in known.items():
+        for (_, partition, offset), row in known.items():
             at = f", at partition {partition}, offset {offset}"
             state = user_aggregate.call(spec.user, "update", state, *row)
         at = ""

@@ -7,6 +7,7 @@ data of `windowing.model.reading`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from windowing.model.fates import Fate
@@ -58,5 +59,5 @@ step_definition: Final = STEP_DEFINITIONS.entry
 
 @format_definition("json")
 def _json(settings: None, wanted: Mapping[str, Kind]) -> Decode:
-    del settings, wanted
-    return parse_object
+    del settings
+    return partial(parse_object, exact="decimal" in wanted.values())

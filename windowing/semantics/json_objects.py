@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 DEPTH_MAX = 512
@@ -17,7 +18,7 @@ _DIGITS_MAX = 400
 _BEYOND: int = 10**_DIGITS_MAX
 
 
-def parse_object(value: bytes | None) -> dict[str, Any] | None:
+def parse_object(value: bytes | None, *, exact: bool = False) -> dict[str, Any] | None:
     """Return a JSON object, or None if the bytes are anything else.
 
     A duplicate name keeps its last value. Not JSON: NaN and infinities, a lone surrogate anywhere,
@@ -27,7 +28,10 @@ def parse_object(value: bytes | None) -> dict[str, Any] | None:
         text = (value or b"").decode("utf-8")
         if _depth(text) > DEPTH_MAX:
             return None
-        document = (_CAREFUL if "\\u" in text else _PLAIN).decode(text)
+        if exact:
+            document = _EXACT.decode(text)
+        else:
+            document = (_CAREFUL if "\\u" in text else _PLAIN).decode(text)
     except ValueError:  # UnicodeDecodeError and JSONDecodeError are subclasses
         return None
     return document if isinstance(document, dict) else None
@@ -53,6 +57,17 @@ def _int(digits: str) -> int:
     return -_BEYOND if digits.startswith("-") else _BEYOND
 
 
+def _exact(digits: str) -> Decimal:
+    """Return a number with a fraction or an exponent; one beyond all types becomes another such."""
+    try:
+        return Decimal(digits)
+    except InvalidOperation:  # an exponent of 19 digits or more
+        mantissa, _, exponent = digits.lower().partition("e")
+        size = -_DIGITS_MAX if exponent.startswith("-") else _DIGITS_MAX
+        sign = -1 if mantissa.startswith("-") else 1
+        return sign * Decimal(f"1e{size}") if Decimal(mantissa) else Decimal(0)
+
+
 def _no_constant(name: str) -> NoReturn:
     msg = f"{name} is not JSON"
     raise ValueError(msg)
@@ -75,3 +90,6 @@ def _refuse_lone_surrogates(parts: Iterable[object]) -> None:
 
 _PLAIN = json.JSONDecoder(parse_int=_int, parse_constant=_no_constant)
 _CAREFUL = json.JSONDecoder(parse_int=_int, parse_constant=_no_constant, object_pairs_hook=_object)
+_EXACT = json.JSONDecoder(
+    parse_int=_int, parse_float=_exact, parse_constant=_no_constant, object_pairs_hook=_object
+)

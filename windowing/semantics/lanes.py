@@ -15,6 +15,7 @@ from typing import Any
 from windowing.model.progress import Disorder, Heartbeat, OrderedPer
 from windowing.model.rows import Scalar
 from windowing.semantics.controls import Bound, Control, Observation
+from windowing.semantics.duplicates import KeptRecords
 from windowing.semantics.generators import (
     Fields,
     Generator,
@@ -38,8 +39,12 @@ class Lane:
         progress: of the lane as a whole.
         furthest: the largest finite progress so far.
         by_key: the progress of single keys.
-        newest: the largest value of its records.
+        newest: the largest value of its records that windows see.
         counter: of the last control record whose signature was right; -1 before the first.
+        rank: the place of its topic among those of a source of several; None: of none.
+        kept: its records by identity, where the source says what a duplicate is; else None.
+        timed: the same lane by event time, which decides about duplicates; None: this is it, or
+            there are none.
     """
 
     name: str
@@ -50,6 +55,9 @@ class Lane:
     by_key: dict[Scalar, Progress] = field(default_factory=dict)
     newest: Progress = -math.inf
     counter: int = -1
+    rank: int | None = None
+    kept: KeptRecords | None = None
+    timed: Lane | None = None
 
     def __post_init__(self) -> None:
         self._bound_after: Generator = generator(self.disorder, self.name)
@@ -63,13 +71,21 @@ class Lane:
         """
         of_keys = [list(pair) for pair in self.by_key.items()]
         kept = kept_by(self._bound_after)
-        return [self.progress, self.furthest, of_keys, kept, self.newest, self.counter]
+        own = [self.progress, self.furthest, of_keys, kept, self.newest, self.counter]
+        by_time = self if self.timed is None else self.timed
+        identities = None if self.kept is None else self.kept.state(by_time.progress)
+        return [*own, identities, None if self.timed is None else self.timed.state()]
 
     def go_on(self, state: list[Any]) -> None:
         """Go on where a lane with this `state()` was."""
-        self.progress, self.furthest, of_keys, kept, self.newest, self.counter = state
+        self.progress, self.furthest, of_keys, kept, self.newest, self.counter = state[:6]
         self.by_key = dict(of_keys)
         give_back(self._bound_after, kept)
+        identities, timed = state[6:]
+        if self.kept is not None:
+            self.kept.go_on(identities)
+        if self.timed is not None:
+            self.timed.go_on(timed)
 
     def of_record(self, fields: Fields) -> Progress:
         """Return the progress for a record with these fields: of its lane or key, if larger."""
@@ -82,9 +98,21 @@ class Lane:
     def _promised(self, fields: Fields) -> Progress:
         return -math.inf if self._attr is None else self.by_key.get(fields[self._attr], -math.inf)
 
-    def record(self, value: int, fields: Fields) -> None:
-        """Advance by a data record's promise."""
-        self.newest = max(self.newest, value)
+    def original(self, ts_us: int, fields: Fields, offset: int) -> int | None:
+        """Return the offset of the record that the next one repeats; None: it is no duplicate."""
+        if self.kept is None:
+            return None
+        by_time = self if self.timed is None else self.timed
+        return self.kept.original(ts_us, fields, offset, by_time.progress)
+
+    def record(self, value: int, fields: Fields, *, seen: bool = True) -> None:
+        """Advance by a data record's promise.
+
+        Args:
+            seen: whether windows see it.
+        """
+        if seen:
+            self.newest = max(self.newest, value)
         if isinstance(self.disorder, OrderedPer) and self._attr is not None:
             self._promise_key(fields[self._attr], value)
         else:

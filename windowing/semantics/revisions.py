@@ -165,10 +165,7 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) 
     if spec.function == "python":
         return by_user(
             spec,
-            {
-                (item.partition, item.offset): [item.fields[name] for name in spec.fields]
-                for item in shown.holds
-            },
+            {item.place: [item.fields[name] for name in spec.fields] for item in shown.holds},
         )
     values = [item.fields[spec.field] for item in shown.holds]
     if spec.function in ("argmin", "argmax"):

@@ -15,6 +15,7 @@ from windowing.model.query import Flow
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.arrivals import ReadRecord, follow, place_of
 from windowing.semantics.changes import check_places, may_change
+from windowing.semantics.duplicates import KeptRecords
 from windowing.semantics.lanes import Lane
 from windowing.semantics.log import LogEntry, LogOrder, split_lanes
 from windowing.semantics.units import Item
@@ -82,25 +83,41 @@ def attribute_of(query: Flow, source: Source) -> str | None:
 
 def lanes_of(source: Source, attribute: str | None) -> list[Lane]:
     """Return all lanes before any record; added ones have their initial progress."""
-    lanes = []
-    for number in range(source.partitions):
-        part, name = source.place(number)[0], source.lane(number)
-        since = source.begins_at(number, attribute or source.event_time.field)
-        progress = -math.inf if since is None else since
-        disorder = part.disorder if attribute is None else source.generator_of(attribute)
-        lanes.append(Lane(name, disorder, attribute is not None, progress, progress))
-    return lanes
+    return [_lane(source, number, attribute) for number in range(source.partitions)]
+
+
+def _lane(source: Source, number: int, attribute: str | None) -> Lane:
+    part, name = source.place(number)[0], source.lane(number)
+    since = source.begins_at(number, attribute or source.event_time.field)
+    progress = -math.inf if since is None else since
+    disorder = part.disorder if attribute is None else source.generator_of(attribute)
+    lane = Lane(name, disorder, attribute is not None, progress, progress)
+    lane.rank = rank_of(source, part.topic)
+    if part.duplicates is not None:
+        lane.kept = KeptRecords(part.duplicates)
+        lane.timed = None if attribute is None else _lane(source, number, None)
+    return lane
 
 
 def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item]:
     """Return the valid records among these, as windows over an attribute see them."""
-    items = []
-    for arrival in arrivals:
-        if isinstance(arrival.content, Record) and arrival.withheld is None:
-            place = (arrival.lane.rpartition("/")[0], arrival.partition, arrival.offset)
-            value, fields = place_of(arrival.content, attribute), arrival.content.fields
-            items.append(Item(value, *place, arrival.progress, fields))
-    return items
+    return [
+        item_of(arrival, arrival.content, attribute)
+        for arrival in arrivals
+        if isinstance(arrival.content, Record) and arrival.withheld is None
+    ]
+
+
+def item_of(arrival: ReadRecord, record: Record, attribute: str | None) -> Item:
+    """Return a valid record as windows over an attribute would see it."""
+    place = (arrival.lane.rpartition("/")[0], arrival.partition, arrival.offset)
+    value, fields = place_of(record, attribute), record.fields
+    return Item(value, *place, arrival.progress, fields, arrival.rank)
+
+
+def rank_of(source: Source, topic: str) -> int | None:
+    """Return the place of a topic among those of a source of several; None: it has one."""
+    return None if source.topics is None else [*source.topics].index(topic)
 
 
 def effective(pipeline: Pipeline, log: Sequence[LogEntry]) -> Pipeline:

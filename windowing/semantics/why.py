@@ -25,8 +25,8 @@ from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry, LogOrder
 from windowing.semantics.revisions import key_of, kinds_of, revisions, unshown
 from windowing.semantics.units import Item, WindowRevision, group_of, part_of
-from windowing.semantics.values import ValueReader
-from windowing.semantics.view import attribute_of, items_of, lanes_of
+from windowing.semantics.values import Record, ValueReader
+from windowing.semantics.view import attribute_of, item_of, items_of, lanes_of
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import ExtentDefinition
 from windowing.semantics.windows.sliding import SlidingDefinition
@@ -110,6 +110,7 @@ class Why:
         revisions: those sent, each with its number, the instant and the number of records.
         members: its records, in canonical order.
         refused: records that came too late for it, each with what became of it.
+        withheld: records of its key and its time that no window sees, each with why.
         unwanted: records within it that a user's class refuses, each with the reason and its words.
         unshown: of the revisions sent, why an aggregate is null although it has records.
     """
@@ -126,6 +127,7 @@ class Why:
     refused: Sequence[tuple[Item, str]]
     unwanted: Sequence[tuple[Item, str, str]]
     unshown: Sequence[tuple[int, str]]
+    withheld: Sequence[tuple[Item, str]] = ()
 
     @property
     def is_open(self) -> bool:
@@ -175,6 +177,7 @@ def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
         revisions=[(row.revision, _instant(query, row), len(row.holds)) for row in sent],
         members=sorted(members.values(), key=lambda one: one.item.canonical),
         refused=list(_refused(sought, items, read.lanes, place[0], members)),
+        withheld=[one for one in read.withheld if _lies_in(sought.query, place, one[0])],
         unwanted=list(_unwanted(sought, items, place)),
         unshown=[
             (row.revision, said)
@@ -194,6 +197,7 @@ class _LogReader:
         self._order = LogOrder(source)
         self._since: dict[int, LogEntry] = {}
         self.items: list[Item] = []
+        self.withheld: list[tuple[Item, str]] = []
         self.newest = 0
 
     def take(self, entry: LogEntry) -> None:
@@ -206,6 +210,12 @@ class _LogReader:
         arrivals = follow(lane, [entry], self._readers[number], self._attribute)
         if lane.of_record(fields) > before:
             self._since[number] = entry
+        for arrival in arrivals:
+            record = arrival.content
+            if isinstance(record, Record) and record.withheld is not None:
+                item = item_of(arrival, record, self._attribute)
+                if _is_of(self._sought, item):
+                    self.withheld.append((item, _fate(arrival.lane, record)))
         for item in items_of(arrivals, self._attribute):
             self.newest = max(self.newest, item.value)
             if not self._may_hold(item):
@@ -237,6 +247,19 @@ def _may_hold(sought: WindowRef) -> Callable[[Item], bool]:
         numbers = [wid for wid in definition.wids(start) if definition.extent(wid)[0] == start]
     # What a window shows of a record does not depend on the records that it does not hold.
     return lambda item: any(wid in definition.wids(item.value) for wid in numbers)
+
+
+def _fate(lane: str, record: Record) -> str:
+    """Return why no window sees a record."""
+    if record.repeats is not None:
+        return f"duplicate of {lane} offset {record.repeats}"
+    return str(record.withheld)
+
+
+def _lies_in(query: Query, place: tuple[int, int, int], item: Item) -> bool:
+    """Return whether a record would lie in a window; of rows, nobody can tell."""
+    _, start, end = place
+    return _closes_at(query, place) < math.inf and start <= item.value < end
 
 
 def _rows(

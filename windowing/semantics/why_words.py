@@ -36,6 +36,7 @@ class Explanation:
         yield from self._state()
         yield from self._records()
         yield from self._refused()
+        yield from self._withheld()
 
     def _state(self) -> Iterator[str]:
         found = self.found
@@ -78,6 +79,13 @@ class Explanation:
             yield f"{_records(len(unwanted))} within it {_are(len(unwanted))} refused by a class:"
         for item, reason, said in unwanted[:_SHOWN]:
             yield f"  {self._spelled(item)}: {reason}: {said}"
+
+    def _withheld(self) -> Iterator[str]:
+        withheld = self.found.withheld
+        if withheld:
+            yield f"{_records(len(withheld))} of its time no window sees:"
+        for item, fate in withheld[:_SHOWN]:
+            yield f"  {self._spelled(item)}: {fate}"
 
     def _held_by(self, lane: LaneStand) -> str:
         since = "" if lane.offset is None else f" since offset {lane.offset}"
@@ -136,6 +144,7 @@ class Explanation:
                 for one in found.members
             ],
             "too_late": [{**_place(item), "outcome": outcome} for item, outcome in found.refused],
+            "withheld": [{**_place(item), "outcome": fate} for item, fate in found.withheld],
             "refused": [
                 {**_place(item), "reason": reason, "rule": said}
                 for item, reason, said in found.unwanted

@@ -13,7 +13,7 @@ from chaos.quality.expectation import COMPLETE, FRESH, PLAUSIBLE, WINDOW_SET, ex
 from chaos.quality.finality import NOTHING_DUE
 from chaos.quality.frame_metric import SHOWN, FrameExpectation, Judgement
 from windowing.model.lengths import duration_us, spell_instant
-from windowing.model.limits import PLAUSIBLE_US, fitting_unit, is_plausible, written_in
+from windowing.model.limits import PLAUSIBLE_US, SIZES_NS, fitting_unit, is_plausible, written_in
 
 Window = tuple[Any, ...]
 
@@ -248,10 +248,8 @@ def _microseconds(instants: pd.Series[Any]) -> pd.Series[int]:
 
 def _advice(unit: str, times_us: list[int]) -> str:
     fits = None
-    if unit != "iso":
+    if unit in SIZES_NS:
         fits = fitting_unit(unit, *(written_in(unit, us) for us in times_us))
-    if fits == "ns":
-        return "they look like nanoseconds, which are no unit: let the producer send microseconds"
     if fits is not None:
         return f"the unit that fits is {fits}: event_time: {{unit: {fits}}}"
     return "look at the producer's clock; say by source.event_time.min and max what is meant"

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
+from chaos.simulator.draw.duplicates import draw_duplicates
 from chaos.simulator.draw.generators import draw_disorder
 from chaos.simulator.draw.queries import draw_late, draw_retention
 from chaos.simulator.draw.wish import Wish
@@ -47,6 +48,7 @@ def draw_join(rng: random.Random, wish: Wish, *, policies: bool) -> dict[str, An
         join["select"] |= {"k": "left.g", "x": "right.x"}
     every = clock.us(rng.choice([1, 3, 7]))
     document: dict[str, Any] = {"name": "simulated", "join": join, "late": draw_late(rng, every)}
+    draw_duplicates(document, [join[side]["source"] for side, *_ in _SIDES], clock, wish)
     if not policies and rng.random() < _PATIENT:
         return _patient(rng, document, clock)
     if document["late"]["policy"] == "update" or rng.random() < 0.7:

@@ -11,6 +11,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
+from chaos.simulator.draw.duplicates import draw_duplicates
 from chaos.simulator.draw.generators import draw_memoryless
 from chaos.simulator.draw.queries import (
     COME_AND_GO,
@@ -77,6 +78,7 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
         document["queries"]["q1"] = deepcopy(document["queries"]["q0"])
     if rng.random() < wish.one_table:
         _in_one_table(document)
+    draw_duplicates(document, [source], clock, wish)
     return document
 
 

@@ -72,6 +72,8 @@ class Wish:
         alike: how often a pipeline has more queries like one with sliding windows, which can share
             slices with it.
         same_class: whether all queries are of one class.
+        duplicates: how often sources say what a duplicate is.
+        computed: how often they compute something of a record, and how often they have two topics.
     """
 
     classes: tuple[str, ...] = field(default_factory=_classes)
@@ -89,3 +91,5 @@ class Wish:
     refusals: bool = True
     alike: float = 0.35
     same_class: bool = False
+    duplicates: float = 0.12
+    computed: float = 0.15

@@ -73,7 +73,36 @@ def recordings() -> Iterator[tuple[str, Recording]]:
                 yield name, _drawn(kind, has)
     for order in ("canonical", "lane"):
         yield f"operators-in-{order}-order", _drawn(OPERATORS, partial(_operates, order))
+    yield "duplicates", Recording.of(_RETRIES, _sent_again())
     yield POLICY_JOIN.replace(" ", "-"), _drawn(POLICY_JOIN, _partitioned)
+
+
+_RETRIES = """
+name: retries
+source:
+  topic: s
+  partitions: 2
+  format: json
+  event_time: {field: ts, unit: us}
+  fields: {id: string, v: int}
+  disorder: {slack: 4 us}
+  duplicates: {by: [id], within: 12 us}
+shards: 2
+queries:
+  q: {window: RANGE 8 us SLIDE 4 us WATTR ts, aggregates: {n: count, total: sum(v)}}
+"""
+
+
+def _sent_again() -> list[dict[str, Any]]:
+    """A log of which every record comes three times, the last time too late to be found."""
+    again = [(at + delay, at) for at in range(0, 90, 3) for delay in (0, 7, 30)]
+    return [
+        {
+            **{"source": "s", "partition": at % 2, "offset": offset},
+            "value": {"ts": at, "id": str(at), "v": offset},
+        }
+        for offset, (_, at) in enumerate(sorted(again))
+    ]
 
 
 def _late_shown(pipeline: Pipeline) -> bool:

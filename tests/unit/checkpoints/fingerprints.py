@@ -48,6 +48,11 @@ def chosen() -> Iterator[tuple[str, str]]:
             if shown - seen:
                 seen |= shown
                 yield f"drawn {kind} {seed}", text
+    for kind in ("sliding", JOIN):
+        for seed in range(2):
+            wish = Wish(classes=(kind,), same_class=True, queries_max=2, duplicates=1)
+            text = draw_pipeline(random.Random(f"{kind} with duplicates {seed}"), wish)
+            yield f"drawn {kind} with duplicates {seed}", frozen(text)
 
 
 def features(pipeline: Pipeline) -> set[tuple[object, ...]]:

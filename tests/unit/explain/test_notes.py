@@ -136,14 +136,13 @@ def test_the_unit_that_fits_is_found_for_every_pair() -> None:
         ("bad_type", "v", "99999999999999999999", "beyond 64 bits"),
         ("bad_type", "v", "null", "'int?'"),
         ("bad_type", "v", None, "it is absent: a ? behind the type allows that: 'int?'"),
-        ("bad_type", "v", '{"a": 1}', "flat"),
+        ("bad_type", "v", '{"a": 1}', "by its path"),
         ("bad_type", "v", '"cut…', "let the producer send the declared type"),
         ("bad_event_time", "ts", '"2026-03-02T09:00:00Z"', "unit: iso"),
         ("bad_event_time", "ts", '"1772442000"', "send the number itself, in us"),
-        ("bad_event_time", "ts", "1.5", "send an integer, in us"),
+        ("bad_event_time", "ts", "1.5", "{unit: us, fraction: true}"),
         ("time_out_of_range", "ts", "1772442000", "the unit that fits is s"),
         ("unknown_field", "vv", "1", "is v meant?"),
-        ("missing_event_time", "meta.ts", None, "dots are no paths yet"),
     ],
 )
 def test_advice_fits_what_was_refused(reason: str, field: str, value: str, said: str) -> None:
@@ -164,12 +163,10 @@ def test_only_a_limit_that_the_file_has_is_to_be_moved() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ('"2026-03-02T10:00:00+0100"', "its zone is written otherwise"),
-        ('"2026-03-02T10:00:00 Europe/Berlin"', "its zone is written otherwise"),
-        ('"2026-03-02 09:00:00"', "divided by something else than T"),
-        ('"2026-03-02T09:00Z"', "it has no seconds"),
+        ('"2026-03-02T10:00:00 Europe/Berlin"', "its zone is a name"),
+        ('"2026-03-02T09:00:00Z "', "it has blanks"),
         ('"2026-03-02T09:00:00,5Z"', "begins with a comma"),
-        ('"2026-03-02T09:00:00.1234567Z"', "more than six digits"),
+        ('"2026-03-02T09:00:00.1234567890123Z"', "more than twelve digits"),
         ('"20260302T090000Z"', "no separators"),
         ('"2026-03-02"', "the date alone"),
         ('"2026-02-30T09:00:00Z"', "there is no such time"),

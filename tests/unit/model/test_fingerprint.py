@@ -21,6 +21,7 @@ from windowing.engine.storage.state import check_fingerprint
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.added_lanes import AddedLane
 from windowing.model.control import ControlRule
+from windowing.model.duplicates import Duplicates
 from windowing.model.emission import Early, Late
 from windowing.model.errors import PipelineError
 from windowing.model.fields import Aggregate
@@ -164,6 +165,14 @@ OTHER_MEANINGS: list[list[tuple[str, str]]] = [
     [("  disorder", "  disorder_of: {v: {slack: 5}}\n  disorder")],
     [("  disorder", "  idle_timeout: 5 s\n  disorder")],
     [("  disorder", "  unknown_fields: ignore\n  disorder")],
+    *(
+        [("  disorder", f"  duplicates: {one}\n  disorder")]
+        for one in (
+            "{by: [g], within: 1 hour}",
+            "{by: [k], within: 1 hour}",
+            "{by: [g], within: 2 hours}",
+        )
+    ),
     [("partitions: 2", "partitions: 2\n  joined: {s/1: {lane: 1, at: {ts: 1}}}")],
     *([("RANGE 1 hour SLIDE 1 hour WATTR ts", one)] for one in _WINDOWS),
     [("30 min WATTR ts", "31 min WATTR ts")],
@@ -354,11 +363,13 @@ NO_FACTS = {
     (Join, "operator"),
 }
 FACTS: dict[type, set[str]] = {
-    EventTime: {"field", "unit", "min_us", "max_us", "max_ahead_us"},
+    EventTime: {"field", "expr", "unit", "fraction", "min_us", "max_us", "max_ahead_us"},
     Source: {
-        *("topic", "partitions", "format", "event_time", "fields", "disorder", "disorder_of"),
-        *("idle_timeout_us", "unknown_fields", "dense", "joined", "control", "steps"),
+        *("topic", "partitions", "format", "event_time", "declared", "disorder", "disorder_of"),
+        *("idle_timeout_us", "unknown_fields", "dense", "joined", "control", "steps", "topics"),
+        "duplicates",
     },
+    Duplicates: {"by", "within_us"},
     JoinSide: {"source", "window"},
     Join: {"left", "right", "kind", "equal", "where", "select"},
     Operand: {"side", "field"},

@@ -167,10 +167,18 @@ def make_clock(clock: ClockId, source: Source, number: int) -> Clock:
     """
     if clock.attribute == ROW_NUM:
         return _RowClock(clock)
+    if clock.attribute == source.event_time.field:
+        return event_time_clock(source, number)
     own, _ = source.place(number)
-    timed = clock.attribute == source.event_time.field
-    disorder = own.disorder if timed else own.generator_of(clock.attribute)
-    return _AttributeClock(clock, disorder, source.lane(number), timed=timed)
+    disorder = own.generator_of(clock.attribute)
+    return AttributeClock(clock, disorder, source.lane(number), timed=False)
+
+
+def event_time_clock(source: Source, number: int) -> AttributeClock:
+    """Build the clock of a lane's event time."""
+    own, _ = source.place(number)
+    clock = clock_by(source.event_time.field, source)
+    return AttributeClock(clock, own.disorder, source.lane(number), timed=True)
 
 
 def begin(clock: ClockId, source: Source, number: int) -> LaneProgress:
@@ -197,7 +205,7 @@ def progress_of(
     return StreamProgress(lanes, key, keys)
 
 
-class _AttributeClock:
+class AttributeClock:
     """A clock driven by the promises of a generator and of control records.
 
     The times may be another attribute of the records. Bounds of control records apply to event time
@@ -214,8 +222,8 @@ class _AttributeClock:
         """Run over a chunk."""
         if self._other is not None:
             rows = rows.over(self._other)
-        bounds, held = self._bounds(rows, state.memory), state.reached
-        running = np.maximum.accumulate(np.concatenate(([held.progress_us], bounds)))
+        held = state.reached
+        running = self._running(rows, held, state.memory)
         finite, values = running[running < ENDED], rows.data[TIME].to_numpy()
         seen = values if rows.withheld is None else values[~rows.withheld]
         state.reached = LaneProgress(
@@ -232,6 +240,18 @@ class _AttributeClock:
         promised = np.where(promises, np.minimum(ts_us, ENDED - 1), NOTHING_YET)
         of_key, all_keys, moved = _per_key(rows, self._key, promised, keys)
         return Course(values, np.maximum(before, of_key), state.reached, all_keys, moved)
+
+    def of_lane(self, rows: Rows, state: ClockState) -> Ints:
+        """Return the progress of the lane alone, before each row of a chunk and after the last.
+
+        Args:
+            state: before the chunk; it stays as it is.
+        """
+        return self._running(rows, state.reached, [*state.memory])
+
+    def _running(self, rows: Rows, held: LaneProgress, memory: list[int]) -> Ints:
+        bounds = self._bounds(rows, memory)
+        return np.maximum.accumulate(np.concatenate(([held.progress_us], bounds)))
 
     def _bounds(self, rows: Rows, memory: list[int]) -> Ints:
         """Return the bound after each row, `NOTHING_YET` for none; only the lane's end is ENDED."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 DEPTH_MAX = 512
@@ -17,8 +18,11 @@ class BadValue(Exception):
         super().__init__(reason)
 
 
-def parse_object(value: bytes | None) -> dict[str, Any]:
+def parse_object(value: bytes | None, *, exact: bool = False) -> dict[str, Any]:
     """Parse a JSON object strictly: UTF-8, no NaN, no lone surrogate, integers kept exact.
+
+    Args:
+        exact: numbers with a fraction or an exponent are decimals of their digits, not floats.
 
     Raises:
         BadValue: `malformed`.
@@ -30,6 +34,7 @@ def parse_object(value: bytes | None) -> dict[str, Any]:
             value.decode("utf-8"),
             parse_constant=_no_constant,
             parse_int=_integer,
+            parse_float=exact_number if exact else None,
             object_pairs_hook=_object,
         )
         if _depth(parsed) > DEPTH_MAX:
@@ -73,6 +78,22 @@ def _depth(value: Any) -> int:
 def _no_constant(text: str) -> NoReturn:
     msg = f"{text} is not JSON"
     raise ValueError(msg)
+
+
+def exact_number(text: str) -> Decimal:
+    """Return a JSON number without rounding.
+
+    Exponents beyond what a decimal holds become others that no type of ours holds either; as a
+    double, both are infinite, or zero.
+    """
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        digits, _, exponent = text.lower().partition("e")
+        if not any(digit in "123456789" for digit in digits):
+            return Decimal(0)
+        sign = "-" if digits.startswith("-") else ""
+        return Decimal(f"{sign}1e{'-' if exponent.startswith('-') else ''}100000")
 
 
 def _integer(digits: str) -> int:

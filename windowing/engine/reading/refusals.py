@@ -201,7 +201,7 @@ def shown(value: object) -> str:
         value = value[: 4 * VALUE_MAX]  # a character has four bytes at the most
         text = value.decode("utf-8", "backslashreplace")
     else:
-        text = json.dumps(value, ensure_ascii=False)
+        text = json.dumps(value, ensure_ascii=False, default=str)
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= VALUE_MAX else text[: VALUE_MAX - 1] + "…"
 
@@ -215,10 +215,7 @@ def _missing(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
 
 
 def _no_time(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
-    unit = rules.event_time.unit
-    if unit == "iso":
-        return rules.event_time.field, "YYYY-MM-DDTHH:MM:SS[.ffffff][Z|±HH:MM]; no offset is UTC"
-    return rules.event_time.field, f"an integer, in {unit}"
+    return rules.event_time.field, rules.event_time.spelling.rule
 
 
 def _time(reason: str) -> Callable[[dict[str, Any], int | None, ValueRules], _Found]:

@@ -7,10 +7,9 @@ fast one, by column. The fast one says of which rows it is certain; all others a
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 import polars as pl
@@ -19,57 +18,12 @@ from windowing.engine.columns import TIME, WRITTEN_TIME, field_column
 from windowing.engine.reading.decoders.decoder import DTYPES
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.times import time_us
 from windowing.model.fates import Fate
 from windowing.model.file.pipeline import EventTime
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import LATEST
 from windowing.model.registry import Registry
-
-UNIT_US: Final = {"us": 1, "ms": 1_000, "s": 1_000_000}
-"""Microseconds in a unit of event time."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_US = timedelta(microseconds=1)
-_ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
-
-
-def integer_us(value: Any, unit_us: int) -> int:
-    """Read an integer in a unit.
-
-    Raises:
-        BadValue: `bad_event_time`.
-    """
-    if type(value) is not int:
-        raise BadValue("bad_event_time")
-    return int(value * unit_us)
-
-
-def iso_us(value: Any) -> int:
-    """Parse `YYYY-MM-DDTHH:MM:SS[.ffffff][Z|±HH:MM]`; no zone means UTC.
-
-    Raises:
-        BadValue: `bad_event_time`.
-    """
-    match = _ISO.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        raise BadValue("bad_event_time")
-    moment, fraction, zone = match.groups()
-    try:
-        seconds = (datetime.fromisoformat(moment + "+00:00") - _EPOCH) // _US
-        ahead = _zone_us(zone) if zone and zone != "Z" else 0
-    except ValueError:
-        raise BadValue("bad_event_time") from None
-    return seconds + int((fraction or "0").ljust(6, "0")) - ahead
-
-
-def _zone_us(zone: str) -> int:
-    hours, minutes = int(zone[1:3]), int(zone[4:6])
-    if hours > 23 or minutes > 59:
-        msg = f"{zone} is not an offset from UTC"
-        raise ValueError(msg)
-    offset_us = (hours * 60 + minutes) * 60_000_000
-    return -offset_us if zone[0] == "-" else offset_us
-
 
 APPENDED: Final = "_appended"
 """The column of the broker's append time, null if it is not known."""
@@ -83,6 +37,7 @@ class Draft:
         members: what the value has, as decoded.
         append_us: the broker's append time, or None where it is not known.
         fate: why it is withheld from windows; None: it is not.
+        metadata: what else is used of the record, by name.
     """
 
     members: Mapping[str, Any]
@@ -90,6 +45,7 @@ class Draft:
     ts_us: int = 0
     fields: dict[str, Any] = field(default_factory=dict)
     fate: Fate | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Step:
@@ -120,7 +76,7 @@ class TimeStep(Step):
     """The event time, and whether it is legal."""
 
     def __init__(self, rules: ValueRules) -> None:
-        self._rules, self._unit_us = rules, UNIT_US.get(rules.event_time.unit, 1)
+        self._rules, self._unit_us = rules, rules.event_time.spelling.unit_us
 
     def exact(self, draft: Draft) -> None:
         """Read the time."""
@@ -254,7 +210,19 @@ def _event_time(value: Any, append_us: int | None, rules: ValueRules) -> int:
     rule = rules.event_time
     if value is None:
         raise BadValue("missing_event_time")
-    ts_us = iso_us(value) if rule.unit == "iso" else integer_us(value, UNIT_US[rule.unit])
+    ts_us = time_us(value, rule.spelling)
+    if ts_us is None:
+        raise BadValue("bad_event_time")
+    return check_time(ts_us, append_us, rules)
+
+
+def check_time(ts_us: int, append_us: int | None, rules: ValueRules) -> int:
+    """Check that an event time is legal, and return it.
+
+    Raises:
+        BadValue: `time_out_of_range` or `time_ahead`.
+    """
+    rule = rules.event_time
     if not rules.first_us <= ts_us < rule.end_us:
         raise BadValue("time_out_of_range")
     ahead_us = rule.max_ahead_us
@@ -286,6 +254,15 @@ def _typed(value: Any, kind: str, nullable: bool) -> Any:
     return _READERS[kind](value)
 
 
+def typed(value: Any, name: str, rules: ValueRules) -> Any:
+    """Return a field's value, which is not null, as its type has it.
+
+    Raises:
+        BadValue: `bad_type`.
+    """
+    return _typed(value, rules.fields[name][0], nullable=True)
+
+
 def _int(value: Any) -> int:
     if type(value) is not int or not INT64_MIN <= value <= INT64_MAX:
         raise BadValue("bad_type")
@@ -293,7 +270,7 @@ def _int(value: Any) -> int:
 
 
 def _float(value: Any) -> float:
-    if type(value) not in (int, float):
+    if type(value) not in (int, float, Decimal):
         raise BadValue("bad_type")
     try:
         number = float(value)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from windowing.model.arguments import checked_aggregate
 from windowing.model.emission import Late
 from windowing.model.errors import shown
-from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.model.fields import Aggregate
 from windowing.model.file.declared import Declared
 from windowing.model.names import check_field_name
 from windowing.model.operators.file import OperatorFile, StepFile, StepsFile
@@ -313,9 +314,7 @@ class _OperatorContext:
     def _aggregate_of(self, name: str) -> Aggregate:
         with self.within("aggregates", name):
             check_field_name(name)
-            one = parse_aggregate(name, self.file.aggregates[name])
-            check_aggregate(one, self.source.fields)
-        return one
+            return checked_aggregate(name, self.file.aggregates[name], self.source)
 
     def _by(self) -> tuple[tuple[str, Direction], ...]:
         """Return the fields that are compared; those of Dedup have no direction."""

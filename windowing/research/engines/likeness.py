@@ -16,7 +16,6 @@ from windowing.model.windows.window import Align, Window
 from windowing.research.engines.parameters import Domain, Report
 from windowing.research.engines.profiles import Profile, UnknownEngineError
 
-_US_PER_UNIT = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _CLOSED = Report(non_empty=True, window_close=True)
 
 
@@ -89,7 +88,7 @@ class _QueryLikeness:
     def _sliding(self, window: Window, range_: int) -> tuple[str | None, list[str]]:
         unit = self._unit(window.attribute)
         if range_ % unit or window.slide % unit:
-            return None, [f"range and slide must be whole {self.event_time.unit}"]
+            return None, [f"range and slide must be whole {self.event_time.spelling.name}"]
         start, differences = self._start(Domain.time, range_ // unit, window.slide // unit)
         if start is None:
             return None, differences
@@ -156,7 +155,7 @@ class _QueryLikeness:
 
     def _unit(self, attribute: str) -> int:
         """Return the smallest step of an attribute, in our unit for it."""
-        return _US_PER_UNIT[self.event_time.unit] if attribute == self.event_time.field else 1
+        return self.event_time.spelling.unit_us if attribute == self.event_time.field else 1
 
     def _length(self, length: int, attribute: str) -> str:
         return spell_us(length) if attribute == self.event_time.field else str(length)

@@ -27,7 +27,7 @@ from tests.unit.chaos.simulator.test_simulator import PIPELINE, data, lane
 from windowing.engine.effects import MECHANISMS, Mechanism
 from windowing.model import parse_pipeline
 from windowing.model.rows import Row
-from windowing.semantics.values import read_iso
+from windowing.semantics.times import read_iso
 
 ENOUGH = Counter(dict.fromkeys(MECHANISMS, 40))
 

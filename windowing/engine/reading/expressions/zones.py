@@ -1,0 +1,86 @@
+"""Time zones as tables of their transitions, for whole columns of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+_SECOND_US: Final = 1_000_000
+_US: Final = timedelta(microseconds=1)
+_DAY: Final = 86_400  # seconds, as all spans here
+# All zones have their mean local time before the first year, and rules that do not change any more
+# after the second. Those of one year are those of 400 years later: a whole number of weeks.
+_FIRST, _LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (1800, 2100))
+_CYCLE: Final = 146_097 * _DAY
+_CYCLES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A time zone.
+
+    Attributes:
+        starts: when its offset changes, in microseconds; rising.
+        offsets: how far it is ahead of UTC: before the first of them, and from each of them on.
+        ends: of each offset, the local time at which it ends, or a later one that was before.
+    """
+
+    starts: Ints
+    offsets: Ints
+    ends: Ints
+
+    def offset_at(self, instants: Ints) -> Ints:
+        """Return how far local time is ahead of UTC."""
+        offsets: Ints = self.offsets[np.searchsorted(self.starts, instants, "right")]
+        return offsets
+
+    def instant_of(self, local: Ints) -> Ints:
+        """Return instants of local times: of two the first; of none, that of the transition."""
+        place = np.searchsorted(self.ends, local, "right")
+        begin = np.concatenate([[np.iinfo(np.int64).min], self.starts])[place]
+        instants: Ints = np.maximum(local - self.offsets[place], begin)
+        return instants
+
+
+@cache
+def zone_of(name: str) -> Zone:
+    """Return the zone of a name in the time zone database."""
+    zone = ZoneInfo(name)
+
+    def offset(second: int) -> int:
+        ahead = datetime.fromtimestamp(second, zone).utcoffset() or timedelta()
+        return ahead // _US
+
+    # No zone had another offset for less than four days (Freetown, 1939), and no rule has one for
+    # less than a month.
+    past = list(_transitions(offset, _FIRST, _LAST, 3 * _DAY))
+    cycle = list(_transitions(offset, _LAST, _LAST + _CYCLE, 28 * _DAY))
+    later = [at + n * _CYCLE for n in range(_CYCLES) for at in cycle]
+    starts = [*past, *later]
+    offsets = [offset(_FIRST), *map(offset, past), *[offset(at) for at in cycle] * _CYCLES]
+    instants = np.array(starts, np.int64) * _SECOND_US
+    ahead = np.array(offsets, np.int64)
+    return Zone(instants, ahead, np.maximum.accumulate(instants + ahead[:-1]))
+
+
+def _transitions(offset: Callable[[int], int], first: int, last: int, step: int) -> Iterator[int]:
+    """Return the seconds in (first, last] from which on another offset holds."""
+    begin, before = first, offset(first)
+    for end in (*range(first + step, last, step), last):
+        after = offset(end)
+        if before != after:
+            low, high = begin, end
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if offset(middle) == before else (low, middle)
+            yield high
+        begin, before = end, after
