@@ -130,8 +130,7 @@ def verify(
         verdict = _judge(of, log, read, means, since, keeps=of_run)
     for line in verdict.lines():
         say(line)
-    log.notes.tell(of.pipeline)
-    tell_of_verdict(of.pipeline, verdict, lambda: read(of))
+    _tell_why(of, log, verdict, read)
     if of_run:
         of.keep(verdict, *([f"since {since}"] if since else []), *([str(at)] if at else []))
     raise typer.Exit(PASSED if verdict.ok else FAILED)
@@ -153,10 +152,16 @@ def is_proved(run: Run, endpoints: Endpoints) -> bool:
     verdict = _judge(of, log, read, means, None, keeps=True)
     for line in verdict.lines():
         say(line)
-    log.notes.tell(of.pipeline)
-    tell_of_verdict(of.pipeline, verdict, lambda: read(of))
+    _tell_why(of, log, verdict, read)
     of.keep(verdict, str(at))
     return verdict.ok
+
+
+def _tell_why(
+    of: JudgedOutput, log: Log, verdict: Verdict, read: Callable[[JudgedOutput], Output]
+) -> None:
+    log.notes.tell(of.pipeline)
+    tell_of_verdict(of.pipeline, verdict, lambda: read(of))
 
 
 @contextmanager
